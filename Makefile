@@ -1,0 +1,33 @@
+# Two commands do everything on a machine that has only python3 and make:
+#   make test        set up .venv, then lint, type-check and test
+#   make reproduce   set up .venv, then run the paper's synthetic study and write its report
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: test reproduce setup lint types clean
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+setup: $(VENV)/ready
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/pyright
+
+test: lint types
+	$(BIN)/pytest -n 2
+
+reproduce: setup
+	$(BIN)/gossamer run all
+	$(BIN)/gossamer report
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
