@@ -20,7 +20,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/pyright
+	$(BIN)/mypy
 
 test: lint types
 	$(BIN)/pytest -n 2

@@ -1,0 +1,50 @@
+"""The decentralized methods, one file each; `ALGORITHMS` lists them by class name."""
+
+from typing import Any
+
+from gossamer.algorithms.algorithm import Algorithm, Mix, Scalar, Stateless, admissible_sets
+from gossamer.algorithms.dsgd import DSGD
+from gossamer.algorithms.dsgd_cclip import DSGDCClip
+from gossamer.algorithms.dsgd_clip import DSGDClip
+from gossamer.algorithms.dsgd_gclip import DSGDGClip
+from gossamer.algorithms.gt_adam import GTAdam
+from gossamer.algorithms.gt_dsgd import GTDSGD
+from gossamer.algorithms.gt_nsgdm import GTNSGDm
+from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
+from gossamer.algorithms.qg_dsgdm import QGDSGDm
+from gossamer.algorithms.sclip_ef import SClipEF
+
+ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
+    algorithm.__name__: algorithm
+    for algorithm in (
+        DSGD,
+        DSGDGClip,
+        DSGDCClip,
+        DSGDClip,
+        GTDSGD,
+        GTAdam,
+        QGDSGDm,
+        SClipEF,
+        GTNSGDm,
+        NormalizedDSGD,
+    )
+}
+
+__all__ = [
+    "ALGORITHMS",
+    "DSGD",
+    "GTDSGD",
+    "Algorithm",
+    "DSGDCClip",
+    "DSGDClip",
+    "DSGDGClip",
+    "GTAdam",
+    "GTNSGDm",
+    "Mix",
+    "NormalizedDSGD",
+    "QGDSGDm",
+    "SClipEF",
+    "Scalar",
+    "Stateless",
+    "admissible_sets",
+]

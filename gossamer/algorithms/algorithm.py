@@ -1,0 +1,138 @@
+"""What every decentralized method is: frozen hyper-parameters, `init` and `step`."""
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+
+Scalar = float | Tensor
+"""A hyper-parameter: a number, or a tensor that broadcasts over the runs axis as `(runs, 1)`."""
+
+Mix = Callable[[Tensor], Tensor]
+"""One round of communication, z ↦ W z over the nodes."""
+
+StateT = TypeVar("StateT", bound=tuple[Tensor, ...])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The admissible set of a hyper-parameter, an interval of finite numbers."""
+
+    low: float
+    high: float
+    closed_low: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, int | float | Tensor):
+            return False
+        inside = (value >= self.low) if self.closed_low else (value > self.low)
+        return bool(torch.as_tensor(inside & (value < self.high)).all())
+
+    def __str__(self) -> str:
+        high = "∞" if math.isinf(self.high) else f"{self.high:g}"
+        low = "-∞" if math.isinf(self.low) else f"{self.low:g}"
+        return f"a number in {'[' if self.closed_low else '('}{low}, {high})"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The admissible set of a hyper-parameter that is a word."""
+
+    words: tuple[str, ...]
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.words
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(map(repr, self.words))
+
+
+Positive = Annotated[Scalar, Interval(0, math.inf)]
+NonNegative = Annotated[Scalar, Interval(0, math.inf, closed_low=True)]
+Fraction = Annotated[Scalar, Interval(0, 1, closed_low=True)]
+Real = Annotated[Scalar, Interval(-math.inf, math.inf)]
+
+Order = Literal["adapt-then-combine", "combine-then-adapt"]
+
+
+class Stateless(NamedTuple):
+    """The state of a method that remembers nothing."""
+
+
+@dataclass(frozen=True)
+class Algorithm(ABC, Generic[StateT]):
+    """A decentralized method, written once for any leading axes and any `mix`.
+
+    Tensors end in the parameter axis and every norm is over that axis; `mix` is the only
+    communication. In the simulator tensors are `(nodes, runs, dim)` and `mix` is one product
+    with W; on real processes they are `(dim,)` and `mix` exchanges buffers with the neighbours.
+
+    A subclass is a frozen dataclass of hyper-parameters annotated with their admissible sets
+    (`Positive`, `Fraction`, …), which are checked on construction.
+    """
+
+    tracker: ClassVar[str | None] = None
+    """Name of the state field that tracks the network's average gradient, if there is one."""
+
+    @abstractmethod
+    def init(self, x: Tensor) -> StateT:
+        """State before step 0, for parameters like `x`."""
+
+    @abstractmethod
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: StateT, mix: Mix
+    ) -> tuple[Tensor, StateT]:
+        """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure."""
+
+    def __post_init__(self) -> None:
+        for name, admissible in admissible_sets(type(self)).items():
+            value = getattr(self, name)
+            require(value in admissible, name, value, str(admissible))
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """Name → value of every hyper-parameter."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def select(self, runs: Tensor) -> Self:
+        """The same method for a subset of its stacked runs, `runs` indexing the runs axis."""
+        stacked = {k: v[runs] for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
+        return dataclasses.replace(self, **stacked)
+
+
+@cache
+def admissible_sets(algorithm: type[Algorithm[Any]]) -> dict[str, Interval | OneOf]:
+    """Hyper-parameter name → its admissible set.
+
+    >>> from gossamer.algorithms import GTNSGDm
+    >>> print(admissible_sets(GTNSGDm)["momentum"])
+    a number in [0, 1)
+    """
+    hints = get_type_hints(algorithm, include_extras=True)
+    return {field.name: _admissible(hints[field.name]) for field in dataclasses.fields(algorithm)}
+
+
+def _admissible(hint: Any) -> Interval | OneOf:
+    if get_origin(hint) is Literal:
+        return OneOf(get_args(hint))
+    return next(extra for extra in hint.__metadata__ if isinstance(extra, Interval))

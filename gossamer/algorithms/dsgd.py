@@ -1,0 +1,37 @@
+"""DSGD: decentralized stochastic gradient descent."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Mix, Positive, Stateless
+
+
+@dataclass(frozen=True)
+class DSGD(Algorithm[Stateless]):
+    """Decentralized stochastic gradient descent, the plain baseline.
+
+    xᵗ⁺¹ = W (xᵗ − α gᵗ)                                    α = `lr`
+
+    Converges under noise of bounded variance up to an O(α) bias from heterogeneous objectives;
+    under heavy tails a single large gradient throws every node off.
+
+    Reference: Nedić and Ozdaglar (2009); Lian et al. (2017).
+
+    >>> import torch
+    >>> x, state = torch.tensor([[1.0], [3.0]]), Stateless()
+    >>> DSGD(lr=0.5).step(0, x, grad=x, state=state, mix=lambda z: z.mean(0, keepdim=True) + 0 * z)
+    (tensor([[1.], [1.]]), Stateless())
+    """
+
+    lr: Positive
+
+    def init(self, x: Tensor) -> Stateless:
+        """No state."""
+        return Stateless()
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
+    ) -> tuple[Tensor, Stateless]:
+        """Gradient step, then mix."""
+        return mix(x - self.lr * grad), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)

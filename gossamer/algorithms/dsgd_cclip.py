@@ -1,0 +1,33 @@
+"""DSGD-CClip: DSGD with component-wise clipping of each node's gradient."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless
+from gossamer.algorithms.operators import clip_components, descend
+
+
+@dataclass(frozen=True)
+class DSGDCClip(Algorithm[Stateless]):
+    """DSGD with a constant step and each coordinate of the gradient clamped to [−τ, τ].
+
+    xᵗ⁺¹ = W (xᵗ − α clamp(gᵗ, −τ, τ))                      α = `lr`, τ = `clip`
+
+    The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
+    """
+
+    lr: Positive
+    clip: Positive
+    order: Order = "adapt-then-combine"
+
+    def init(self, x: Tensor) -> Stateless:
+        """No state."""
+        return Stateless()
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
+    ) -> tuple[Tensor, Stateless]:
+        """Clamped gradient step, then mix."""
+        update = self.lr * clip_components(grad, self.clip)  # α clamp(gᵗ, −τ, τ)
+        return descend(x, update, mix, self.order), state

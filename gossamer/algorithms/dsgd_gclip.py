@@ -1,0 +1,33 @@
+"""DSGD-GClip: DSGD with ℓ2 clipping of each node's gradient."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless
+from gossamer.algorithms.operators import clip_norm, descend
+
+
+@dataclass(frozen=True)
+class DSGDGClip(Algorithm[Stateless]):
+    """DSGD with a constant step and constant ℓ2 clipping: the strongest baseline without theory.
+
+    xᵗ⁺¹ = W (xᵗ − α gᵗ min(1, τ/‖gᵗ‖))                     α = `lr`, τ = `clip`
+
+    The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
+    """
+
+    lr: Positive
+    clip: Positive
+    order: Order = "adapt-then-combine"
+
+    def init(self, x: Tensor) -> Stateless:
+        """No state."""
+        return Stateless()
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
+    ) -> tuple[Tensor, Stateless]:
+        """Clipped gradient step, then mix."""
+        update = self.lr * clip_norm(grad, self.clip)  # α gᵗ min(1, τ/‖gᵗ‖)
+        return descend(x, update, mix, self.order), state

@@ -1,0 +1,57 @@
+"""GT-Adam: Adam driven by a gradient tracker (Carnevale et al., 2022)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, NonNegative, Positive
+from gossamer.algorithms.operators import ema
+
+
+class GTAdamState(NamedTuple):
+    """The tracker s, the last gradient, and Adam's two moments."""
+
+    s: Tensor
+    grad: Tensor
+    m: Tensor
+    v: Tensor
+
+
+@dataclass(frozen=True)
+class GTAdam(Algorithm[GTAdamState]):
+    """Adam on the tracked gradient, with the second moment capped and no bias correction.
+
+    sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹                                 s⁰ = g⁰
+    mᵗ⁺¹ = β₁ mᵗ + (1−β₁) sᵗ                                β₁ = `beta1`, m⁰ = 0
+    vᵗ⁺¹ = min(β₂ vᵗ + (1−β₂) sᵗ ⊙ sᵗ, G)                   β₂ = `beta2`, G = `cap`, v⁰ = 0
+    xᵗ⁺¹ = W xᵗ − α mᵗ⁺¹ / √(vᵗ⁺¹ + ε)                      α = `lr`, ε = `eps`
+
+    The tracker is updated first, with the gradient at the current point, so that a step needs
+    one gradient only.
+
+    Reference: Carnevale, Farina, Notarnicola and Notarstefano, GTAdam (2022).
+    """
+
+    tracker: ClassVar[str | None] = "s"
+
+    lr: Positive
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.999
+    cap: Positive = 1.0
+    eps: NonNegative = 1e-8
+
+    def init(self, x: Tensor) -> GTAdamState:
+        """Zero tracker, gradient and moments: sᵗ at t = 0 is then g⁰."""
+        return GTAdamState(*(torch.zeros_like(x) for _ in range(4)))
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: GTAdamState, mix: Mix
+    ) -> tuple[Tensor, GTAdamState]:
+        """Track, update the moments, then mix and descend."""
+        s = mix(state.s) + grad - state.grad  # sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹
+        m = ema(state.m, s, self.beta1)  # mᵗ⁺¹ = β₁ mᵗ + (1−β₁) sᵗ
+        v = ema(state.v, s * s, self.beta2).clamp(max=self.cap)  # vᵗ⁺¹ = min(…, G)
+        x = mix(x) - self.lr * m / torch.sqrt(v + self.eps)  # xᵗ⁺¹ = W xᵗ − α m/√(v + ε)
+        return x, GTAdamState(s, grad, m, v)

@@ -1,0 +1,44 @@
+"""GT-DSGD: decentralized SGD with gradient tracking."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Mix, Positive
+
+
+class GTDSGDState(NamedTuple):
+    """The tracker y and the last gradient."""
+
+    y: Tensor
+    grad: Tensor
+
+
+@dataclass(frozen=True)
+class GTDSGD(Algorithm[GTDSGDState]):
+    """Gradient tracking: y follows the network's average gradient, so heterogeneity leaves no bias.
+
+    yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)                               y⁻¹ = g⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`
+
+    The paper's table prints xᵢ inside the sum of the last line, which would never mix x.
+
+    Reference: Di Lorenzo and Scutari (2016); Xin, Pu, Nedić and Khan (2020).
+    """
+
+    tracker: ClassVar[str | None] = "y"
+
+    lr: Positive
+
+    def init(self, x: Tensor) -> GTDSGDState:
+        """y⁻¹ = g⁻¹ = 0."""
+        return GTDSGDState(y=torch.zeros_like(x), grad=torch.zeros_like(x))
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
+    ) -> tuple[Tensor, GTDSGDState]:
+        """Track, then descend along the tracker."""
+        y = mix(state.y + grad - state.grad)  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
+        return mix(x - self.lr * y), GTDSGDState(y, grad)  # xᵗ⁺¹ = W (xᵗ − α yᵗ)

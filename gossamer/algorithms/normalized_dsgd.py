@@ -1,0 +1,31 @@
+"""NormalizedDSGD: the vanilla normalization that Claim 1 shows to fail."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Mix, Positive, Stateless
+from gossamer.algorithms.operators import normalize
+
+
+@dataclass(frozen=True)
+class NormalizedDSGD(Algorithm[Stateless]):
+    """DSGD with each node's gradient normalized: the negative result of the paper's Claim 1.
+
+    xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)                               α = `lr`
+
+    The average moves along the *sum of normalized* gradients rather than the normalized sum, so
+    heterogeneous nodes can cancel far from any stationary point, for every step size.
+    """
+
+    lr: Positive
+
+    def init(self, x: Tensor) -> Stateless:
+        """No state."""
+        return Stateless()
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
+    ) -> tuple[Tensor, Stateless]:
+        """Normalized gradient step, then mix."""
+        return mix(x - self.lr * normalize(grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)

@@ -1,0 +1,67 @@
+"""The nonlinear maps of the methods; every norm is over the last axis, the parameters of a node."""
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Mix, Order, Scalar
+
+
+def ema(old: Tensor, new: Tensor, momentum: Scalar) -> Tensor:
+    """β·old + (1 − β)·new with β = `momentum`, in one pass.
+
+    >>> ema(torch.tensor([1.0]), torch.tensor([2.0]), 0.75)
+    tensor([1.2500])
+    """
+    return torch.lerp(new, old, momentum)
+
+
+def normalize(y: Tensor) -> Tensor:
+    """y / ‖y‖, with 0 / 0 := 0 and no ε.
+
+    >>> normalize(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    tensor([[0.6000, 0.8000],
+            [0.0000, 0.0000]])
+    """
+    norm = torch.linalg.vector_norm(y, dim=-1, keepdim=True)
+    return y / norm.masked_fill(norm == 0, 1.0)
+
+
+def clip_norm(g: Tensor, clip: Scalar) -> Tensor:
+    """g · min(1, τ/‖g‖) with τ = `clip`.
+
+    >>> clip_norm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
+    return g * (clip / norm).clamp(max=1.0)
+
+
+def clip_components(g: Tensor, clip: Scalar) -> Tensor:
+    """Each coordinate clamped to [−τ, τ] with τ = `clip`.
+
+    >>> clip_components(torch.tensor([3.0, -0.4]), 1.0)
+    tensor([ 1.0000, -0.4000])
+    """
+    return torch.clamp(g, -clip, clip)  # type: ignore[arg-type]
+
+
+def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
+    """c · z / √(z² + τ) for each coordinate, with c = `scale` and τ = `clip`; bounded by c.
+
+    >>> smooth_clip(torch.tensor([0.0, 3.0, 1e6]), scale=2.0, clip=16.0)
+    tensor([0.0000, 1.2000, 2.0000])
+    """
+    return scale * z / torch.sqrt(z * z + clip)
+
+
+def descend(x: Tensor, update: Tensor, mix: Mix, order: Order) -> Tensor:
+    """W(x − update), or W x − update when the order is combine-then-adapt.
+
+    >>> halve = lambda z: z / 2
+    >>> descend(torch.tensor(3.0), torch.tensor(1.0), halve, "adapt-then-combine")
+    tensor(1.)
+    >>> descend(torch.tensor(3.0), torch.tensor(1.0), halve, "combine-then-adapt")
+    tensor(0.5000)
+    """
+    return mix(x - update) if order == "adapt-then-combine" else mix(x) - update

@@ -1,0 +1,48 @@
+"""QG-DSGDm: quasi-global momentum (Lin et al., 2021)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
+from gossamer.algorithms.operators import ema
+
+
+class QGDSGDmState(NamedTuple):
+    """The quasi-global momentum m̂."""
+
+    m_hat: Tensor
+
+
+@dataclass(frozen=True)
+class QGDSGDm(Algorithm[QGDSGDmState]):
+    """DSGD whose momentum follows the displacement of the *mixed* model, not the local gradient.
+
+    mᵗ⁺¹ = β m̂ᵗ + gᵗ                                        β = `momentum`, m̂⁰ = 0
+    xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)                                  η = `lr`
+    dᵗ = (xᵗ − xᵗ⁺¹) / η
+    m̂ᵗ⁺¹ = μ m̂ᵗ + (1−μ) dᵗ                                  μ = `quasi_momentum`
+
+    The paper's table prints dᵗ with the sign reversed, and indices that would not communicate.
+
+    Reference: Lin, Karimireddy, Stich and Jaggi, Quasi-global momentum (2021).
+    """
+
+    lr: Positive
+    momentum: Fraction = 0.9
+    quasi_momentum: Fraction = 0.9
+
+    def init(self, x: Tensor) -> QGDSGDmState:
+        """m̂⁰ = 0."""
+        return QGDSGDmState(m_hat=torch.zeros_like(x))
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: QGDSGDmState, mix: Mix
+    ) -> tuple[Tensor, QGDSGDmState]:
+        """Momentum step and mix, then learn the momentum from how far x really moved."""
+        m = self.momentum * state.m_hat + grad  # mᵗ⁺¹ = β m̂ᵗ + gᵗ
+        x_next = mix(x - self.lr * m)  # xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)
+        d = (x - x_next) / self.lr  # dᵗ = (xᵗ − xᵗ⁺¹)/η
+        return x_next, QGDSGDmState(ema(state.m_hat, d, self.quasi_momentum))

@@ -1,0 +1,51 @@
+"""SClip-EF-Network: smooth clipping with error feedback (Yu, Jakovetić and Kar, 2023)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
+from gossamer.algorithms.operators import smooth_clip
+
+
+class SClipEFState(NamedTuple):
+    """The local gradient estimator m."""
+
+    m: Tensor
+
+
+@dataclass(frozen=True)
+class SClipEF(Algorithm[SClipEFState]):
+    """Smooth clipping of the *innovation* g − m, component by component, with decaying steps.
+
+    mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ(gᵗ − mᵗ)                       m⁰ = 0
+    xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)
+    Ψₜ(z) = c/√(t+1) · z / √(z² + τ (t+1)^(3/5))            c = `scale`, τ = `clip`
+    αₜ = α (t+1)^(−1/5), βₜ = β/√(t+1)                      α = `lr`, β = `momentum`
+
+    Needs symmetric noise in theory, but only its first absolute moment.
+
+    Reference: Yu, Jakovetić and Kar, Smoothed gradient clipping and error feedback (2023).
+    """
+
+    lr: Positive
+    momentum: Fraction
+    scale: Positive
+    clip: Positive
+
+    def init(self, x: Tensor) -> SClipEFState:
+        """m⁰ = 0."""
+        return SClipEFState(m=torch.zeros_like(x))
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: SClipEFState, mix: Mix
+    ) -> tuple[Tensor, SClipEFState]:
+        """Feed back the clipped innovation, then descend along the estimate and mix."""
+        lr = self.lr * (t + 1) ** -0.2  # αₜ = α (t+1)^(−1/5)
+        momentum = self.momentum * (t + 1) ** -0.5  # βₜ = β/√(t+1)
+        scale, clip = self.scale * (t + 1) ** -0.5, self.clip * (t + 1) ** 0.6
+        innovation = smooth_clip(grad - state.m, scale, clip)  # Ψₜ(gᵗ − mᵗ)
+        m = momentum * state.m + (1 - momentum) * innovation  # mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ
+        return mix(x - lr * m), SClipEFState(m)  # xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)
