@@ -1,0 +1,42 @@
+"""Graphs and mixing matrices: who hears whom, with which weight, and how fast that averages (λ)."""
+
+from gossamer.networks.graphs import (
+    complete,
+    erdos_renyi,
+    exponential,
+    from_graph,
+    hypercube,
+    path,
+    random_regular,
+    ring,
+    star,
+    torus,
+)
+from gossamer.networks.matrices import from_matrix
+from gossamer.networks.network import Mix, Network, StaticNetwork
+from gossamer.networks.time_varying import TimeVarying, one_peer_exponential, time_varying
+from gossamer.networks.weights import laplacian, lazy_metropolis, metropolis, uniform
+
+__all__ = [
+    "Mix",
+    "Network",
+    "StaticNetwork",
+    "TimeVarying",
+    "complete",
+    "erdos_renyi",
+    "exponential",
+    "from_graph",
+    "from_matrix",
+    "hypercube",
+    "laplacian",
+    "lazy_metropolis",
+    "metropolis",
+    "one_peer_exponential",
+    "path",
+    "random_regular",
+    "ring",
+    "star",
+    "time_varying",
+    "torus",
+    "uniform",
+]

@@ -1,0 +1,216 @@
+"""Networks from graphs: any networkx graph, and the named families."""
+
+import random
+from collections.abc import Callable
+from typing import SupportsIndex
+
+import networkx as nx
+import torch
+
+from gossamer.errors import InvalidInput, require
+from gossamer.networks.checks import choice, whole
+from gossamer.networks.matrices import from_matrix
+from gossamer.networks.network import StaticNetwork
+from gossamer.networks.weights import Graph, Scheme, scheme
+
+ATTEMPTS = 100
+"""How many random graphs are drawn in search of a connected one."""
+
+
+def from_graph(
+    graph: Graph, weights: str | Scheme | None = None, *, name: str | None = None
+) -> StaticNetwork:
+    """The network of a connected networkx graph, undirected or weight-balanced.
+
+    Args:
+        graph: node i is the i-th label in sorted order (of insertion, if labels do not sort). An
+            edge u → v of a digraph means u sends to v, with the edge attribute "weight" (1 if
+            absent); every node must receive as much weight as it sends.
+        weights: "metropolis" (default on undirected graphs), "lazy_metropolis", "laplacian",
+            "uniform" (default on digraphs), or a function of the graph that returns the matrix.
+        name: how the network is called in results.
+
+    >>> from_graph(nx.petersen_graph())
+    from_graph(10 nodes, 15 edges): 10 nodes, degree 3, λ = 0.5
+    """
+    weights = weights or ("uniform" if graph.is_directed() else "metropolis")
+    size = f"from_graph({len(graph)} nodes, {graph.number_of_edges()} edges)"
+    return from_matrix(scheme(weights)(graph), name=name or size)
+
+
+def ring(
+    n: SupportsIndex, hops: SupportsIndex = 1, weights: str | Scheme = "metropolis"
+) -> StaticNetwork:
+    """Node i talks to i ± 1, …, i ± hops (mod n), each with weight 1/(2 hops + 1).
+
+    Args:
+        n: number of nodes; 2 nodes make the complete network, 1 node the centralized method.
+        hops: how far a node reaches, at most n // 2 (the complete network).
+        weights: see `from_graph`.
+
+    >>> ring(20, hops=2)
+    ring(20, hops=2): 20 nodes, degree 4, λ = 0.904029
+    >>> ring(20, weights="laplacian").lam
+    0.99510...
+    """
+    n, hops = whole("n", n, 1), whole("hops", hops, 1)
+    most = max(1, n // 2)
+    require(hops <= most, "hops", hops, f"at most n // 2 = {most}", f"use gs.complete({n})")
+    graph = nx.circulant_graph(n, range(1, hops + 1))
+    parameters = f"{n}" + (f", hops={hops}" if hops > 1 else "")
+    return _named("ring", parameters, graph, weights)
+
+
+def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper") -> StaticNetwork:
+    """Node i sends to i + 2ᵏ (mod n): few links, and λ that grows only with log n.
+
+    Directed: all 2ᵏ < n, log₂ n links. Undirected: i ± 2ᵏ for 2ᵏ ≤ n/2.
+
+    Args:
+        n: number of nodes.
+        directed: one-way or two-way links.
+        weights: with d the number of neighbours, "paper" is w_ij = 1/(2 + d) and w_ii = 2/(2 + d)
+            (the degree counts the self-loop: this gives the λ printed in the paper), "textbook" is
+            1/(1 + d) for both.
+
+    >>> exponential(20)
+    exponential(20): 20 nodes, degree 5, λ = 0.714286
+    >>> exponential(20, directed=False).lam
+    0.6...
+    >>> exponential(20, weights="textbook").lam
+    0.66666...
+    """
+    n = whole("n", n, 1)
+    choice("weights", weights, ("paper", "textbook"))
+    powers = [2**k for k in range(n.bit_length()) if 2**k < n and (directed or 2 ** (k + 1) <= n)]
+    offsets = {s % n for power in powers for s in ([power] if directed else [power, -power])}
+    kept = 2 if weights == "paper" else 1
+    weight = 1 / (kept + len(offsets))
+    name = f"exponential({n}" + ("" if directed else ", directed=False")
+    name += ("" if weights == "paper" else f", weights={weights!r}") + ")"
+    matrix = circulant(n, {0: kept * weight, **dict.fromkeys(offsets, weight)})
+    return from_matrix(matrix, name=name)
+
+
+def complete(n: SupportsIndex) -> StaticNetwork:
+    """Everyone hears everyone: W = 11ᵀ/n, λ = 0, exact averaging.
+
+    >>> complete(8)
+    complete(8): 8 nodes, degree 7, λ = 0
+    """
+    n = whole("n", n, 1)
+    return from_matrix(torch.full((n, n), 1 / n, dtype=torch.float64), name=f"complete({n})")
+
+
+def star(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwork:
+    """Node 0 talks to all others, which talk to it only.
+
+    >>> star(8)
+    star(8): 8 nodes, degrees 1 to 7, λ = 0.875
+    """
+    n = whole("n", n, 1)
+    return _named("star", f"{n}", nx.star_graph(n - 1), weights)
+
+
+def path(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwork:
+    """A ring cut open: node i talks to i − 1 and i + 1.
+
+    >>> path(8)
+    path(8): 8 nodes, degrees 1 to 2, λ = 0.949253
+    """
+    n = whole("n", n, 1)
+    return _named("path", f"{n}", nx.path_graph(n), weights)
+
+
+def torus(
+    rows: SupportsIndex, cols: SupportsIndex, weights: str | Scheme = "metropolis"
+) -> StaticNetwork:
+    """A grid with its borders glued: node r · cols + c talks to those above, below, left, right.
+
+    >>> torus(4, 5)
+    torus(4, 5): 20 nodes, degree 4, λ = 0.723607
+    """
+    rows, cols = whole("rows", rows, 1), whole("cols", cols, 1)
+    graph = nx.grid_2d_graph(rows, cols, periodic=True)
+    return _named("torus", f"{rows}, {cols}", graph, weights)
+
+
+def hypercube(dimension: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwork:
+    """2^dimension nodes; node i talks to those whose number differs in one bit.
+
+    >>> hypercube(3)
+    hypercube(3): 8 nodes, degree 3, λ = 0.5
+    """
+    dimension = whole("dimension", dimension, 0)
+    graph = nx.empty_graph(2**dimension)
+    graph.add_edges_from((i, i ^ (1 << bit)) for i in graph for bit in range(dimension))
+    return _named("hypercube", f"{dimension}", graph, weights)
+
+
+def erdos_renyi(
+    n: SupportsIndex, probability: float, seed: int = 0, weights: str | Scheme = "metropolis"
+) -> StaticNetwork:
+    """Each pair is linked with `probability`; drawn again until connected, at most 100 times.
+
+    >>> erdos_renyi(20, 0.3, seed=0)
+    erdos_renyi(20, 0.3, seed=0): 20 nodes, degrees ...
+    """
+    n = whole("n", n, 1)
+    require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
+    graph = _first_connected(
+        lambda draws: nx.fast_gnp_random_graph(n, probability, seed=draws),
+        seed,
+        f"erdos_renyi({n}, {probability})",
+        "raise probability above ln(n)/n",
+    )
+    return _named("erdos_renyi", f"{n}, {probability}, seed={seed}", graph, weights)
+
+
+def random_regular(
+    n: SupportsIndex, degree: SupportsIndex, seed: int = 0, weights: str | Scheme = "metropolis"
+) -> StaticNetwork:
+    """Each node talks to `degree` random others; drawn again until connected, at most 100 times.
+
+    >>> random_regular(20, 4, seed=0)
+    random_regular(20, 4, seed=0): 20 nodes, degree 4, λ = ...
+    """
+    n, degree = whole("n", n, 1), whole("degree", degree, 0)
+    require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
+    require(n * degree % 2 == 0, "degree", degree, f"an even n · degree (n = {n} is odd)")
+    graph = _first_connected(
+        lambda draws: nx.random_regular_graph(degree, n, seed=draws),
+        seed,
+        f"random_regular({n}, {degree})",
+        "raise degree to at least 3",
+    )
+    return _named("random_regular", f"{n}, {degree}, seed={seed}", graph, weights)
+
+
+def circulant(n: int, weights: dict[int, float]) -> torch.Tensor:
+    """The sparse (n, n) matrix by which node i receives from i − s with weight `weights[s]`."""
+    node = torch.arange(n).repeat(len(weights))
+    shift = torch.tensor(list(weights)).repeat_interleave(n)
+    values = torch.tensor(list(weights.values()), dtype=torch.float64).repeat_interleave(n)
+    places = torch.stack([node, (node - shift) % n])
+    return torch.sparse_coo_tensor(places, values, (n, n), check_invariants=False)
+
+
+def _named(family: str, parameters: str, graph: Graph, weights: str | Scheme) -> StaticNetwork:
+    """`from_graph`, named after the call that builds it."""
+    called = getattr(weights, "__name__", weights)
+    suffix = "" if called == "metropolis" else f", weights={called!r}"
+    return from_graph(graph, weights, name=f"{family}({parameters}{suffix})")
+
+
+def _first_connected(
+    sample: Callable[[random.Random], Graph], seed: int, name: str, way_out: str
+) -> Graph:
+    """The first connected graph of the random sequence that `seed` starts."""
+    draws = random.Random(seed)
+    for _ in range(ATTEMPTS):
+        graph = sample(draws)
+        if nx.is_connected(graph):
+            return graph
+    raise InvalidInput(
+        f"{name}: none of {ATTEMPTS} random graphs was connected, need a connected graph; {way_out}"
+    )

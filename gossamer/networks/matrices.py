@@ -1,0 +1,73 @@
+"""Networks from a mixing matrix."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.networks.network import StaticNetwork, require_contraction
+from gossamer.networks.sparse import SparseMatrix
+
+Matrix = Any
+"""What `torch.as_tensor` takes: a tensor (dense or sparse), an array, nested lists."""
+SUM_TOLERANCE = 1e-9
+"""How far row and column sums may be from 1."""
+
+
+def from_matrix(weights: Matrix, *, name: str = "from_matrix(W)") -> StaticNetwork:
+    """The network of a doubly stochastic matrix W with λ < 1; row i lists whom i receives from.
+
+    Args:
+        weights: W, (n, n): a tensor (dense or sparse), an array or nested lists, with rows and
+            columns that sum to 1 within 1e-9.
+        name: how the network is called in results.
+
+    Primitive and doubly stochastic is not enough:
+
+    >>> from_matrix([[0, 1, 0], [0.5, 0, 0.5], [0.5, 0, 0.5]])
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: from_matrix(W): the graph is connected but λ = 1 (...
+    >>> from_matrix([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0.25, 0, 0.75]])
+    from_matrix(W): 3 nodes, degrees 1 to 2, λ = 0.683013
+    """
+    network = doubly_stochastic(weights, name)
+    require_contraction(network)
+    return network
+
+
+def doubly_stochastic(weights: Matrix, name: str) -> StaticNetwork:
+    """The network of a doubly stochastic matrix, even if λ = 1: a round of a time-varying one."""
+    given = weights if isinstance(weights, Tensor) else torch.as_tensor(np.asarray(weights))
+    _require_square(given)
+    matrix = SparseMatrix.from_tensor(given)
+    values = matrix.values
+    require(bool(values.isfinite().all()), "weights", "NaN or infinite entries", "finite weights")
+    lowest = float(values.min()) if len(values) else 0.0
+    require(lowest >= 0, "weights", f"a negative weight {lowest:g}", "weights of at least 0")
+    _require_sums("row", matrix.row_sums(), given.dtype)
+    _require_sums("column", matrix.transposed.row_sums(), given.dtype)
+    return StaticNetwork(matrix, name)
+
+
+def _require_square(weights: Tensor) -> None:
+    shape = tuple(weights.shape)
+    square = len(shape) == 2 and shape[0] == shape[1] > 0
+    require(square, "weights", f"shape {shape}", "a square matrix, (n, n) with n of at least 1")
+
+
+def _require_sums(kind: str, sums: Tensor, dtype: torch.dtype) -> None:
+    low, high = float(sums.min()), float(sums.max())
+    off = max(abs(low - 1), abs(high - 1))
+    coarse = dtype in (torch.float32, torch.float16, torch.bfloat16) and off < 0.05
+    require(
+        off <= SUM_TOLERANCE,
+        "weights",
+        f"{kind} sums in [{low:.10g}, {high:.10g}]",
+        "1",
+        f"these are {dtype} entries: compute them in float64"
+        if coarse
+        else "build them with gs.metropolis(graph)",
+    )
