@@ -1,0 +1,7 @@
+"""Problems: n private objectives f_i with gradients, and what is known of their average."""
+
+from gossamer.problems.problem import Problem
+from gossamer.problems.quadratic import Quadratic
+from gossamer.problems.robust_regression import RobustRegression
+
+__all__ = ["Problem", "Quadratic", "RobustRegression"]

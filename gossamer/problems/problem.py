@@ -1,0 +1,76 @@
+"""What a method is run on: n private objectives f_i and their average f."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+
+
+class Problem(ABC):
+    """n private objectives; f = (1/n) Σ f_i is what the nodes minimise together.
+
+    Points carry the node axis first: `(nodes, points, dim)` means that node i evaluates its own
+    f_i at each of its points.
+    """
+
+    num_nodes: int
+    dim: int
+
+    start: Tensor
+    """x⁰, the common starting point, `(dim,)`."""
+
+    optimum: Tensor | None = None
+    """A minimiser of f where it is known, `(dim,)`."""
+
+    minimum: float | None = None
+    """f_* = inf f where it is known."""
+
+    smoothness: float | None = None
+    """L: every ∇f_i is L-Lipschitz, where it is known."""
+
+    @abstractmethod
+    def local_loss(self, x: Tensor) -> Tensor:
+        """f_i at node i's points: `(nodes, points, dim)` → `(nodes, points)`; differentiable."""
+
+    @abstractmethod
+    def local_grad(self, x: Tensor) -> Tensor:
+        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What to write in a result so that the problem can be built again; plain JSON."""
+
+    def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
+        """The stochastic gradient of step `t`, run r drawing from the stream of `seeds[r]`.
+
+        A pure function of its arguments: asked twice, it answers the same. Problems without
+        randomness of their own return the exact gradient.
+        """
+        return self.local_grad(x)
+
+    def loss(self, points: Tensor) -> Tensor:
+        """f at each of the points: `(points, dim)` → `(points,)`."""
+        return self.local_loss(points.expand(self.num_nodes, *points.shape)).mean(0)
+
+    def grad(self, points: Tensor) -> Tensor:
+        """∇f at each of the points: `(points, dim)` → `(points, dim)`."""
+        return self.local_grad(points.expand(self.num_nodes, *points.shape)).mean(0)
+
+    def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
+        """The same problem with its tensors in another precision or on another device."""
+        moved = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor) and value.is_floating_point():
+                setattr(moved, name, value.to(dtype=dtype, device=device))
+        return moved
+
+
+def require_nodes(num_nodes: int) -> None:
+    """Refuse anything but a positive number of nodes."""
+    is_count = isinstance(num_nodes, int) and num_nodes >= 1
+    require(is_count, "num_nodes", num_nodes, "an integer ≥ 1", "one node is the central method")

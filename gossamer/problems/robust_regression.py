@@ -1,0 +1,95 @@
+"""The paper's synthetic task: robust linear regression on tokens of unequal frequency."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.problems.problem import Problem, require_nodes
+from gossamer.seeding import stream
+
+TUKEY = 4.6851
+"""c, the biweight constant of 95 % efficiency under Gaussian errors."""
+
+
+class RobustRegression(Problem):
+    """Tukey's biweight regression on 1,000 samples of 20 binary token features.
+
+    Two features occur with frequency 0.9, two with 0.5, the rest with 0.1; labels are y = X w*
+    with w* ~ N(0, I). Node i holds a contiguous shard (X_i, y_i) of m_i samples, sizes as equal
+    as possible, and
+
+        f_i(w) = (1/m_i) Σ_k ℓ(y_ik − X_ik w),
+        ℓ(r) = (c²/6) (1 − [1 − (r/c)²]³) for |r| ≤ c, c²/6 beyond;   ℓ'(r) = r [1 − (r/c)²]₊².
+
+    Since −0.8 ≤ ℓ'' ≤ 1 the objectives are nonconvex and L = max_i λ_max(X_iᵀX_i/m_i). The
+    gradient is exact; heavy tails come from the noise injected by the simulator.
+
+    >>> problem = RobustRegression(num_nodes=20, seed=0)
+    >>> problem.optimum.shape, round(float(problem.loss(problem.optimum[None])), 12)
+    (torch.Size([20]), 0.0)
+    """
+
+    def __init__(
+        self, num_nodes: int = 20, seed: int = 0, *, num_samples: int = 1000, dim: int = 20
+    ) -> None:
+        require_nodes(num_nodes)
+        enough = "an integer ≥ num_nodes, so that no shard is empty"
+        require(num_samples >= num_nodes, "num_samples", num_samples, enough)
+        require(dim >= 4, "dim", dim, "an integer ≥ 4: two features at 0.9 and two at 0.5")
+        self.num_nodes, self.seed, self.num_samples, self.dim = num_nodes, seed, num_samples, dim
+        features, self.optimum = _tokens(num_samples, dim, seed)
+        self._load(features, features @ self.optimum)
+        self.start = torch.zeros(dim, dtype=torch.float64)
+        self.minimum = 0.0
+
+    def _load(self, features: Tensor, labels: Tensor) -> None:
+        """Cut into shards, padded with zero rows (which add nothing), scaled so that c = 1."""
+        sizes = [len(part) for part in labels.tensor_split(self.num_nodes)]
+        count = torch.tensor(sizes, dtype=torch.float64)[:, None, None]
+        shards = _padded(features.tensor_split(self.num_nodes))
+        gram = shards.mT @ shards / count
+        self.smoothness = float(torch.linalg.eigvalsh(gram).max())
+        self._features = shards.mT / TUKEY  # (n, d, m): r/c = −labels + w · features
+        self._labels = _padded(labels[:, None].tensor_split(self.num_nodes)).mT / TUKEY  # (n, 1, m)
+        self._readout = shards * (TUKEY / count)  # (n, m, d): back from residuals to gradients
+        self._loss_weight = (TUKEY**2 / 6) / count[..., 0]  # (n, 1)
+
+    def _residuals(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """r/c and [1 − (r/c)²]₊ for every node, point and sample: `(nodes, points, samples)`."""
+        r = torch.baddbmm(-self._labels, x, self._features)
+        return r, torch.addcmul(r.new_ones(()), r, r, value=-1).clamp(min=0)
+
+    def local_loss(self, x: Tensor) -> Tensor:
+        """(1/m_i) Σ_k (c²/6) (1 − [1 − (r/c)²]₊³)."""
+        _, inside = self._residuals(x)
+        return self._loss_weight * (1 - inside**3).sum(-1)
+
+    def local_grad(self, x: Tensor) -> Tensor:
+        """(1/m_i) Σ_k ℓ'(r_k) X_ik."""
+        r, inside = self._residuals(x)
+        return torch.bmm(r.mul_(inside).mul_(inside), self._readout)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and arguments."""
+        return {
+            "name": "RobustRegression",
+            "num_nodes": self.num_nodes,
+            "seed": self.seed,
+            "num_samples": self.num_samples,
+            "dim": self.dim,
+        }
+
+
+def _tokens(num_samples: int, dim: int, seed: int) -> tuple[Tensor, Tensor]:
+    """The binary features X `(samples, dim)` and the true weights w* `(dim,)`."""
+    frequency = torch.full((dim,), 0.1, dtype=torch.float64)
+    frequency[:2], frequency[2:4] = 0.9, 0.5
+    generator = stream("robust-regression", seed)
+    uniform = torch.rand(num_samples, dim, generator=generator, dtype=torch.float64)
+    return (uniform < frequency).double(), torch.randn(dim, generator=generator).double()
+
+
+def _padded(parts: tuple[Tensor, ...]) -> Tensor:
+    return torch.nn.utils.rnn.pad_sequence(list(parts), batch_first=True)

@@ -1,0 +1,85 @@
+"""What a simulation leaves: metrics, final parameters and everything needed to make it again."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import InvalidInput
+from gossamer.version import __version__
+
+
+@dataclass(frozen=True)
+class Run:
+    """The record of stacked runs that differ in their seeds and nothing else.
+
+    Divergence is a result, not a crash: `diverged_at` holds the step after which a run was no
+    longer finite, −1 if it never happened; its metrics are ∞ from then on.
+    """
+
+    steps: Tensor
+    """Steps taken at each record, `(records,)`."""
+
+    metrics: Mapping[str, Tensor]
+    """Name → `(records, seeds)`."""
+
+    diverged_at: Tensor
+    """`(seeds,)`."""
+
+    x: Tensor
+    """Final parameters, `(nodes, seeds, dim)`; NaN where the run diverged."""
+
+    config: Mapping[str, Any]
+    """Method, problem, network, noise, seeds, precision and versions: plain JSON."""
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The method's hyper-parameters, ready for its constructor."""
+        return dict(self.config["algorithm"]["hyperparameters"])
+
+    def final(self, metric: str = "error") -> Tensor:
+        """The metric at the last record, `(seeds,)`."""
+        return self.metrics[metric][-1]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one safetensors file, whole or not at all."""
+        from safetensors.torch import save_file
+
+        tensors = {f"metrics.{name}": value for name, value in self.metrics.items()}
+        tensors |= {"steps": self.steps, "diverged_at": self.diverged_at, "x": self.x}
+        tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+        path = Path(path)
+        partial = path.with_name(f".{path.name}.partial")
+        save_file(tensors, partial, metadata={"config": json.dumps(dict(self.config))})
+        os.replace(partial, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Run":
+        """Read what `save` wrote; executes nothing from the file."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                config = json.loads(file.metadata()["config"])
+        except (SafetensorError, KeyError, TypeError, ValueError) as reason:
+            raise InvalidInput(
+                f"path: {path} is not a run saved by Gossamer ({reason})"
+            ) from reason
+        metrics = {k.removeprefix("metrics."): tensors.pop(k) for k in sorted(tensors) if "." in k}
+        return cls(metrics=metrics, config=config, **tensors)
+
+
+def versions() -> dict[str, str]:
+    """What made a result."""
+    return {
+        "gossamer": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,167 @@
+"""`sweep`: a whole grid of hyper-parameters × seeds as one stacked run."""
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms import Algorithm
+from gossamer.errors import require
+from gossamer.networks import Network
+from gossamer.noise import Noise
+from gossamer.problems import Problem
+from gossamer.simulate.run import Run
+from gossamer.simulate.simulate import Setting, list_seeds, record
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Results of every setting of a grid, for every seed."""
+
+    stacked: Run
+    """All runs on one axis, seed fastest."""
+
+    settings: Sequence[Mapping[str, Any]]
+    """The hyper-parameters of each setting."""
+
+    @property
+    def metrics(self) -> dict[str, Tensor]:
+        """Name → `(records, settings, seeds)`."""
+        shape = (len(self.settings), -1)
+        return {k: v.unflatten(1, shape) for k, v in self.stacked.metrics.items()}
+
+    @property
+    def diverged_at(self) -> Tensor:
+        """`(settings, seeds)`, −1 where a run stayed finite."""
+        return self.stacked.diverged_at.view(len(self.settings), -1)
+
+    def scores(self, metric: str = "error") -> Tensor:
+        """Median over the seeds of the metric's last record, ∞ where that is not finite."""
+        final = self.metrics[metric][-1].median(dim=-1).values
+        return final.where(final.isfinite(), torch.inf)
+
+    def best(self, metric: str = "error") -> Run:
+        """The runs of the setting with the lowest score."""
+        return self.runs(int(self.scores(metric).argmin()))
+
+    def runs(self, setting: int) -> Run:
+        """The runs of one setting, as `simulate` would have returned them."""
+        count = len(self.stacked.diverged_at) // len(self.settings)
+        span = slice(setting * count, (setting + 1) * count)
+        algorithm = {
+            "name": self.stacked.config["algorithm"]["name"],
+            "hyperparameters": dict(self.settings[setting]),
+        }
+        return dataclasses.replace(
+            self.stacked,
+            metrics={k: v[:, span] for k, v in self.stacked.metrics.items()},
+            diverged_at=self.stacked.diverged_at[span],
+            x=self.stacked.x[:, span],
+            config=self._shared_config | {"algorithm": algorithm, "seeds": self._seeds},
+        )
+
+    @property
+    def _seeds(self) -> list[int]:
+        seeds: list[int] = self.stacked.config["seeds"]
+        return seeds[: len(seeds) // len(self.settings)]
+
+    @property
+    def _shared_config(self) -> dict[str, Any]:
+        return {k: v for k, v in self.stacked.config.items() if k != "settings"}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one safetensors file, whole or not at all."""
+        self.stacked.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Sweep":
+        """Read what `save` wrote; executes nothing from the file."""
+        stacked = Run.load(path)
+        require("settings" in stacked.config, "path", path, "a sweep", "read it with Run.load")
+        return cls(stacked, stacked.config["settings"])
+
+
+def sweep(
+    algorithm: type[Algorithm[Any]],
+    grid: Mapping[str, Sequence[float]],
+    problem: Problem,
+    network: Network,
+    *,
+    noise: Noise | None = None,
+    steps: int,
+    seeds: int | Iterable[int] = 0,
+    record_every: int | None = None,
+    metrics: Sequence[str] | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+    progress: bool | None = None,
+) -> Sweep:
+    """Run every combination of the grid's values for every seed, as one stacked run.
+
+    Args as in `simulate`, but for
+
+    Args:
+        algorithm: the class of the method.
+        grid: hyper-parameter → values; words and constants have one value, `{"order": ["…"]}`.
+        metrics: by default the error, or the loss where the optimum is unknown.
+
+    >>> import gossamer as gs
+    >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5, 0.9]}
+    >>> problem = gs.Quadratic.random(8, 4)
+    >>> best = gs.sweep(gs.GTNSGDm, grid, problem, gs.ring(8), steps=400, seeds=range(2)).best()
+    >>> best.hyperparameters
+    {'lr': 0.01, 'momentum': 0.9}
+    """
+    default = ["loss"] if problem.optimum is None else ["error"]
+    setting = Setting(
+        problem,
+        network,
+        noise,
+        steps,
+        record_every or max(1, steps // 100),
+        default if metrics is None else metrics,
+        dtype,
+        device,
+        progress,
+    )
+    settings = grid_settings(grid)
+    listed = list_seeds(seeds)
+    config = {"algorithm": {"name": algorithm.__name__}, "settings": settings}
+    stacked = stack_settings(algorithm, settings, len(listed), dtype, device)
+    return Sweep(record(setting, stacked, listed * len(settings), config), settings)
+
+
+def grid_settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    """Every combination of the grid's values, the last name varying fastest.
+
+    >>> grid_settings({"lr": [1, 2], "clip": [5]})
+    [{'lr': 1, 'clip': 5}, {'lr': 2, 'clip': 5}]
+    """
+    for name, values in grid.items():
+        require(len(values) > 0, name, list(values), "at least one value to try")
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def stack_settings(
+    algorithm: type[Algorithm[Any]],
+    settings: Sequence[Mapping[str, Any]],
+    copies: int,
+    dtype: torch.dtype,
+    device: torch.device | str,
+) -> Algorithm[Any]:
+    """One method whose hyper-parameters are `(settings × copies, 1)`, each setting repeated."""
+    for setting in settings:
+        algorithm(**setting)  # a bad value is refused by name before anything runs
+    columns: dict[str, Any] = {}
+    for name in settings[0]:
+        values = [setting[name] for setting in settings]
+        columns[name] = values[0]
+        if not isinstance(values[0], str):
+            column = torch.tensor(values, dtype=dtype, device=device)
+            columns[name] = column.repeat_interleave(copies)[:, None]
+    return algorithm(**columns)
