@@ -56,13 +56,13 @@ def ring(
     n, hops = whole("n", n, 1), whole("hops", hops, 1)
     most = max(1, n // 2)
     require(hops <= most, "hops", hops, f"at most n // 2 = {most}", f"use gs.complete({n})")
-    graph = nx.circulant_graph(n, range(1, hops + 1))
+    graph = nx.circulant_graph(n, list(range(1, hops + 1)))
     parameters = f"{n}" + (f", hops={hops}" if hops > 1 else "")
     return _named("ring", parameters, graph, weights)
 
 
 def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper") -> StaticNetwork:
-    """Node i sends to i + 2ᵏ (mod n): few links, and λ that grows only with log n.
+    """Node i sends to i + 2ᵏ (mod n): few links, and 1 − λ shrinks only as 1/log n.
 
     Directed: all 2ᵏ < n, log₂ n links. Undirected: i ± 2ᵏ for 2ᵏ ≤ n/2.
 
