@@ -1,0 +1,169 @@
+"""`mix` on real processes: messages to and from graph neighbours, then a weighted sum."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from gossamer.algorithms import Mix
+from gossamer.distributed.failures import PeerFailure
+from gossamer.errors import InvalidInput
+from gossamer.networks import Network, StaticNetwork
+
+
+class Message(NamedTuple):
+    """One operation a rank posts: a "send" or a "receive", with the rank at the other end."""
+
+    kind: str
+    peer: int
+
+
+def schedule(network: StaticNetwork, node: int) -> list[Message]:
+    """What `node` posts in one round, in the order in which it posts it.
+
+    >>> from gossamer.networks import exponential
+    >>> schedule(exponential(4), 0)
+    [Message(kind='receive', peer=2), Message(kind='receive', peer=3),
+     Message(kind='send', peer=1), Message(kind='send', peer=2)]
+    """
+    receives = [Message("receive", peer) for peer in network.in_neighbors(node)]
+    return receives + [Message("send", peer) for peer in network.out_neighbors(node)]
+
+
+def check_schedules(schedules: Sequence[Sequence[Message]]) -> None:
+    """Refuse schedules, one per node, in which some send has no receive, or the reverse.
+
+    NCCL waits for ever on such a round, even where gloo happens to pass.
+
+    >>> check_schedules([[Message("send", 1)], []])
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: schedule: edge 0 → 1 is sent 1 times and received 0 times, need
+    once each between two different nodes; build the network with gs.from_matrix or gs.from_graph
+    """
+    sent = Counter(
+        (i, m.peer) for i, posts in enumerate(schedules) for m in posts if m[0] == "send"
+    )
+    received = Counter(
+        (m.peer, i) for i, posts in enumerate(schedules) for m in posts if m[0] == "receive"
+    )
+    for edge in sorted(sent | received):
+        if not sent[edge] == received[edge] == 1 or edge[0] == edge[1]:
+            raise InvalidInput(
+                f"schedule: edge {edge[0]} → {edge[1]} is sent {sent[edge]} times and received "
+                f"{received[edge]} times, need once each between two different nodes; build the "
+                "network with gs.from_matrix or gs.from_graph"
+            )
+
+
+def weighted_sum(weights: Sequence[float], values: Sequence[Tensor]) -> Tensor:
+    """Σ w_r z_r, added in the order given.
+
+    >>> weighted_sum([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])])
+    tensor([2.])
+    """
+    total = values[0] * weights[0]
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        total.add_(value, alpha=weight)
+    return total
+
+
+class NeighborExchange:
+    """The messages of node i = `node`, one process of `group`; node numbers are its group ranks.
+
+    (W z)_i = Σ_r w_ir z_r, summed over r in increasing order, where every z_r but z_i arrives as a
+    message of r. The receive buffers are kept from call to call, one per neighbour.
+
+    Lossy messages: with `message_dtype` narrower than z (bfloat16, say), neighbours see the rounded
+    q_r = round(z_r) and the sum is Σ_r w_ir q_r + (z_i − q_i). What a message lost stays with its
+    sender, so the network's average is still preserved.
+
+    Args:
+        network: who hears whom in each round, with which weights.
+        node: the node that this process is.
+        like: a tensor like those to be mixed, `(dim,)`.
+        group: the process group that carries the messages; None for a network of one node.
+        message_dtype: dtype of the messages; None sends z as it is.
+        timeout: seconds that a neighbour may be silent.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        node: int,
+        like: Tensor,
+        group: dist.ProcessGroup | None,
+        message_dtype: torch.dtype | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        for one in network.rounds:
+            check_schedules([schedule(one, i) for i in range(network.num_nodes)])
+        self.network, self.node, self.group, self.timeout = network, node, group, timeout
+        self.bytes_sent = 0
+        self._fused = group is not None and like.is_cuda and "nccl" in _backends(group)
+        self._dtype = message_dtype or like.dtype
+        self._device = like.device if self._fused else torch.device("cpu")
+        most = max(len(one.in_neighbors(node)) for one in network.rounds)
+        self._received = [
+            torch.empty(like.shape, dtype=self._dtype, device=self._device) for _ in range(most)
+        ]
+
+    def mixer(self, t: int) -> Mix:
+        """z ↦ (W_t z)_i, the `mix` of step `t`; every node of the network must call it."""
+        network = self.network.at(t)
+        posts = schedule(network, self.node)
+        weights = network.neighbor_weights(self.node)
+
+        def mix(z: Tensor) -> Tensor:
+            message = z.to(self._device, self._dtype)
+            held = self._transfer(message, posts, t)
+            held[self.node] = message
+            total = weighted_sum(list(weights.values()), [held[r].to(z) for r in weights])
+            return total if message.dtype == z.dtype else total + (z - message.to(z))
+
+        return mix
+
+    def _transfer(self, sent: Tensor, posts: Sequence[Message], t: int) -> dict[int, Tensor]:
+        """Send to all out-neighbours, and return what arrived, by sender."""
+        senders = [post.peer for post in posts if post.kind == "receive"]
+        received = dict(zip(senders, self._received, strict=False))
+        pending = []
+        for batch in self._batches(posts):
+            with self._naming_edges(batch, t):
+                ops = [self._operation(post, sent, received) for post in batch]
+                pending.append((batch, dist.batch_isend_irecv(ops)))
+        for batch, works in pending:
+            with self._naming_edges(batch, t):
+                for work in works:
+                    work.wait() if self._fused else work.wait(timedelta(seconds=self.timeout))
+        self.bytes_sent += sent.nbytes * (len(posts) - len(senders))
+        return received
+
+    def _batches(self, posts: Sequence[Message]) -> Iterator[Sequence[Message]]:
+        """NCCL takes a round in one batch; gloo message by message, so that each can fail alone."""
+        yield from filter(None, [posts] if self._fused else ([post] for post in posts))
+
+    @contextmanager
+    def _naming_edges(self, batch: Sequence[Message], t: int) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            edges = [self._edge(post) for post in batch]
+            raise PeerFailure(self.node, edges, t, str(error).splitlines()[0]) from None
+
+    def _operation(self, post: Message, sent: Tensor, received: dict[int, Tensor]) -> dist.P2POp:
+        if post.kind == "send":
+            return dist.P2POp(dist.isend, sent, group=self.group, group_peer=post.peer)
+        return dist.P2POp(dist.irecv, received[post.peer], group=self.group, group_peer=post.peer)
+
+    def _edge(self, post: Message) -> tuple[int, int]:
+        return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)
+
+
+def _backends(group: dist.ProcessGroup) -> str:
+    return str(dist.get_backend_config(group))

@@ -1,0 +1,70 @@
+"""A node's parameters as views of one flat buffer."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+
+
+class FlatParameters:
+    """Several parameter tensors as one vector x of length `dim`, without a second copy.
+
+    Every parameter becomes a view of `buffer`, so that writing x moves the model and a method's
+    one norm covers all parameters of the node.
+
+    >>> weight, bias = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2))
+    >>> flat = FlatParameters([weight, bias])
+    >>> flat.buffer.mul_(3.0)
+    tensor([3., 3., 3., 3., 0., 0.])
+    >>> weight.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+
+    def __init__(self, params: Sequence[Tensor]) -> None:
+        _require_alike(params)
+        self.params = list(params)
+        self.dim = sum(p.numel() for p in params)
+        self.buffer = torch.empty(self.dim, dtype=params[0].dtype, device=params[0].device)
+        self._grad = torch.empty_like(self.buffer)
+        self._link()
+
+    def views(self, buffer: Tensor) -> list[Tensor]:
+        """Parts of a `(dim,)` tensor, shaped like the parameters."""
+        parts = buffer.split([p.numel() for p in self.params])
+        return [part.view(p.shape) for part, p in zip(parts, self.params, strict=True)]
+
+    def gather_grads(self) -> Tensor:
+        """All gradients as one `(dim,)` tensor, valid until the next call; absent ones are 0."""
+        for p, part in zip(self.params, self.views(self._grad), strict=True):
+            if p.grad is None:
+                part.zero_()
+            else:
+                part.copy_(p.grad)
+        return self._grad
+
+    def relink(self) -> None:
+        """Take over parameters that were given new storage since, as `module.to` does."""
+        if any(p.data_ptr() != v.data_ptr() for p, v in zip(self.params, self._views, strict=True)):
+            _require_alike(self.params)
+            same = self.params[0].dtype == self.buffer.dtype
+            same = same and self.params[0].device == self.buffer.device
+            found = f"{self.params[0].dtype} on {self.params[0].device}"
+            made = f"{self.buffer.dtype} on {self.buffer.device}, as when the optimizer was made"
+            require(same, "params", found, made, "move the model first, then make the optimizer")
+            self._link()
+
+    @torch.no_grad()
+    def _link(self) -> None:
+        self._views = self.views(self.buffer)
+        for p, view in zip(self.params, self._views, strict=True):
+            view.copy_(p)
+            p.data = view
+
+
+def _require_alike(params: Sequence[Tensor]) -> None:
+    require(len(params) > 0, "params", "no tensor that requires a gradient", "at least one")
+    kinds = sorted({f"{p.dtype} on {p.device}" for p in params})
+    require(len(kinds) == 1, "params", kinds, "one dtype on one device", "use model.to(…) first")
+    require(params[0].is_floating_point(), "params", kinds[0], "a floating-point dtype")

@@ -1,0 +1,35 @@
+"""Joining the process group that torchrun, or a script of yours, has prepared."""
+
+import os
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
+
+LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+def launched() -> bool:
+    """Whether the environment says which rank of which world this process is."""
+    return all(name in os.environ for name in LAUNCH_VARIABLES)
+
+
+def join(timeout: float = 60.0, backend: str | None = None) -> int:
+    """Join the process group of the environment (torchrun's variables), and return the rank.
+
+    Like `torch.distributed.init_process_group()`, with what long runs need besides: an explicit
+    `timeout` in seconds, this process's own GPU, and keys of its own for every attempt, so that
+    workers restarted by `torchrun --max-restarts` do not read those of the attempt that died.
+    Without these variables the process is a world of its own; joined already, nothing happens.
+    """
+    if not dist.is_initialized() and launched():
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
+        limit = timedelta(seconds=timeout)
+        store, rank, size = next(rendezvous("env://", timeout=limit))
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = PrefixStore(f"attempt_{attempt}", store)
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
+    return dist.get_rank() if dist.is_initialized() else 0

@@ -1,0 +1,307 @@
+"""Every method of the library as a torch optimizer, one node per process."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, overload
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.optimizer import ParamsT, StateDict
+
+from gossamer.algorithms import Algorithm
+from gossamer.distributed.agreement import require_agreement
+from gossamer.distributed.exchange import NeighborExchange
+from gossamer.distributed.failures import PeerFailure
+from gossamer.distributed.flat import FlatParameters
+from gossamer.distributed.hyperparameters import ScheduledAlgorithm
+from gossamer.distributed.launch import join
+from gossamer.distributed.survivors import Survivors
+from gossamer.errors import require
+from gossamer.networks import Network
+
+OnPeerFailure = Literal["raise", "drop"]
+
+
+class DecentralizedOptimizer(Optimizer):
+    """Runs `algorithm` on this process's model, talking to its graph neighbours only.
+
+    Each rank holds its own model and its own data; rank i is node i of `network`. A step is the
+    algorithm's own `step` on x, all parameters as one vector, with `mix` an exchange of messages
+    with the neighbours. Hyper-parameters live in the param groups, where schedulers find them, and
+    the algorithm's state in `self.state[p]`. All ranks must take the same number of steps.
+
+    Making one is a collective: all ranks must agree on algorithm, network, shapes and step, and
+    all start from the parameters of rank 0.
+
+    A gradient with an inf or a NaN is left out: the node takes its step with gradient 0 and keeps
+    communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them.
+
+    Args:
+        params: parameters, named parameters or param groups. Those that do not require a gradient
+            are started equal but not mixed.
+        algorithm: a method of `gossamer.algorithms`.
+        network: a network of as many nodes as there are processes, or a function of that number.
+        process_group: who takes part; by default all processes of the launch. Processes launched
+            by torchrun are joined on the way, and one that was not launched is a network of one.
+        message_dtype: dtype of the messages; a narrower one than the parameters' makes the
+            messages lossy, see `NeighborExchange`.
+        timeout: seconds that a neighbour may be silent before it counts as failed (on gloo; with
+            NCCL the timeout of the process group holds).
+        on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
+            and restarts methods that track gradients from their current x, see `Survivors`.
+
+    >>> from gossamer.algorithms import GTNSGDm
+    >>> from gossamer.networks import ring
+    >>> model = torch.nn.Linear(2, 1, bias=False)
+    >>> _ = torch.nn.init.constant_(model.weight, 1.0)
+    >>> optimizer = DecentralizedOptimizer(model.parameters(), GTNSGDm(lr=0.1, momentum=0.8), ring)
+    >>> model(torch.tensor([3.0, 4.0])).sum().backward()
+    >>> optimizer.step()
+    >>> model.weight.data                                    # 1 − 0.1 · (3, 4)/5
+    tensor([[0.9400, 0.9200]])
+    """
+
+    _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
+
+    def __init__(
+        self,
+        params: ParamsT,
+        algorithm: Algorithm[Any],
+        network: Network | Callable[[int], Network],
+        *,
+        process_group: dist.ProcessGroup | None = None,
+        message_dtype: torch.dtype | None = None,
+        timeout: float = 60.0,
+        on_peer_failure: OnPeerFailure = "raise",
+    ) -> None:
+        join(timeout)
+        self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
+        self.nonfinite_grads = 0
+        self.bytes_sent = 0
+        self._group = process_group
+        self._resume_at = 0
+        super().__init__(params, dict(algorithm.hyperparameters))
+        self.network = network if isinstance(network, Network) else network(self._world_size)
+        _require_sizes(self.network, self._world_size)
+        words = ("raise", "drop")
+        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
+        self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
+        self._link()
+        self._agree()
+        self._broadcast()
+
+    # ------------------------------------------------------------------ what a user reads
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, the t of the next one."""
+        return int(self._step)
+
+    @property
+    def rank(self) -> int:
+        """The node of the network that this process is."""
+        return dist.get_rank(self.group) if self.group else 0
+
+    @property
+    def group(self) -> dist.ProcessGroup | None:
+        """The process group of the network; None for a process that was not launched as one."""
+        return self._group or (dist.group.WORLD if dist.is_initialized() else None)
+
+    @property
+    def x(self) -> Tensor:
+        """This node's parameters as one vector, `(dim,)`; writing it moves the model."""
+        return self._flat.buffer
+
+    @property
+    def algorithm_state(self) -> Any:
+        """The algorithm's state, a named tuple of `(dim,)` tensors; writing them changes it."""
+        return self._state
+
+    @torch.no_grad()
+    def mean(self) -> Tensor:
+        """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
+        return self._sum(self.x.clone()) / self.network.num_nodes
+
+    @torch.no_grad()
+    def consensus_error(self) -> float:
+        """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
+        distance = torch.linalg.vector_norm(self.x - self.mean())
+        return float(self._sum(distance)) / self.network.num_nodes
+
+    @contextmanager
+    def averaged_parameters(self) -> Iterator[None]:
+        """Within, the model holds the network's average x̄; a collective on entry."""
+        own, average = self.x.clone(), self.mean()
+        self.x.copy_(average)
+        try:
+            yield
+        finally:
+            self.x.copy_(own)
+
+    # ------------------------------------------------------------------ the step
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """One step of the algorithm; `closure` is evaluated once, before any message is sent."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if not self._agreed:
+            self._agree()
+        self._flat.relink()
+        grad = self._finite_grad()
+        while self.steps >= self._resume_at:
+            try:
+                self._advance(grad)
+                break
+            except PeerFailure as failure:
+                self._recover(failure)
+        self._step += 1
+        return loss
+
+    def _advance(self, grad: Tensor) -> None:
+        sizes = [sum(p.numel() for p in _mixed(group)) for group in self.param_groups]
+        algorithm = self._scheduled.at(self.param_groups, sizes, like=self.x)
+        mix = self._exchange.mixer(self.steps)
+        x, state = algorithm.step(self.steps, self.x, grad, self._state, mix)
+        self._hold(x, state)
+
+    def _hold(self, x: Tensor, state: Any) -> None:
+        self.x.copy_(x)
+        for held, new in zip(self._state, state, strict=True):
+            held.copy_(new)
+        self.bytes_sent += self._exchange.bytes_sent
+        self._exchange.bytes_sent = 0
+
+    def _finite_grad(self) -> Tensor:
+        """This node's gradient, unscaled; 0 if some component is not finite."""
+        grad = self._flat.gather_grads()
+        scale = getattr(self, "grad_scale", None)  # set by GradScaler
+        if scale is not None:
+            grad.div_(scale)
+        if not torch.isfinite(torch.linalg.vector_norm(grad, ord=torch.inf)):
+            grad.zero_()
+            self._count_nonfinite()
+        return grad
+
+    def _count_nonfinite(self) -> None:
+        """Warn at the 1st, 2nd, 4th, 8th, … time."""
+        self.nonfinite_grads += 1
+        count = self.nonfinite_grads
+        if count & (count - 1) == 0:
+            where = f"rank {self.rank}, step {self.steps}"
+            left_out = f"the gradient is not finite and was left out ({count} so far)"
+            warnings.warn(f"{where}: {left_out}", RuntimeWarning, stacklevel=2)
+
+    def _recover(self, failure: PeerFailure) -> None:
+        """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
+        if self._survivors is None:
+            dist.destroy_process_group(self._group)
+            raise failure
+        self.network, self._resume_at = self._survivors.regroup(failure, self.network, self.steps)
+        if self.algorithm.tracker is not None:
+            self._hold(self.x, self.algorithm.init(self.x))
+        self._connect()
+
+    # ------------------------------------------------------------------ start and restart
+
+    def load_state_dict(self, state_dict: StateDict) -> None:
+        """Load what `state_dict` returned; the ranks agree on the step before the next one."""
+        fields = {*self._state._fields, "step"}
+        for saved in state_dict["state"].values():
+            way_out = f"it was saved by another method than {type(self.algorithm).__name__}"
+            require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
+        super().load_state_dict(state_dict)
+        self._link()
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters; the ranks agree on the shapes again before the next step."""
+        super().add_param_group(param_group)
+        if hasattr(self, "_flat"):
+            self._link()
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_anew = ("_flat", "_state", "_step", "_scheduled", "_exchange", "_group", "_survivors")
+        own = {k: v for k, v in self.__dict__.items() if k not in made_anew}
+        return {**own, **super().__getstate__()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._group = self._survivors = None
+        self._link()
+
+    @torch.no_grad()
+    def _link(self) -> None:
+        """Make parameters and state views of flat buffers, with the values they have."""
+        self._flat = FlatParameters([p for group in self.param_groups for p in _mixed(group)])
+        self._state = self.algorithm.init(self.x)
+        self._step = torch.tensor(int(self.state[self._flat.params[0]].get("step", 0)))
+        for name, buffer in zip(self._state._fields, self._state, strict=True):
+            for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
+                part.copy_(self.state[p].get(name, part))
+                self.state[p][name] = part
+        for p in self._flat.params:
+            self.state[p]["step"] = self._step
+        self._scheduled = ScheduledAlgorithm(self.algorithm)
+        self._agreed = False
+        self._connect()
+
+    def _connect(self) -> None:
+        self._exchange = NeighborExchange(
+            self.network, self.rank, self.x, self.group, self.message_dtype, self.timeout
+        )
+
+    def _agree(self) -> None:
+        shapes = [tuple(p.shape) for p in self._flat.params]
+        facts = {
+            "algorithm": repr(self.algorithm),
+            "network": self.network,
+            "parameters": f"{shapes} of {self.x.dtype}",
+            "message_dtype": str(self.message_dtype),
+            "step": self.steps,
+        }
+        require_agreement(facts, self.group)
+        self._agreed = True
+
+    @torch.no_grad()
+    def _broadcast(self) -> None:
+        """Start from the parameters of rank 0, frozen ones included."""
+        if self.group is not None:
+            frozen = [p for g in self.param_groups for p in g["params"] if not p.requires_grad]
+            for tensor in [self.x, *frozen]:
+                dist.broadcast(tensor, group=self.group, group_src=0)
+
+    def _sum(self, tensor: Tensor) -> Tensor:
+        """Σ over the nodes, in place; a collective."""
+        if self.group is not None:
+            dist.all_reduce(tensor, group=self.group)
+        return tensor
+
+    @property
+    def _world_size(self) -> int:
+        return dist.get_world_size(self.group) if self.group else 1
+
+
+def _mixed(group: dict[str, Any]) -> list[Tensor]:
+    """The parameters of a group that the nodes mix: those that require a gradient."""
+    return [p for p in group["params"] if p.requires_grad]
+
+
+def _require_sizes(network: Network, processes: int) -> None:
+    require(
+        network.num_nodes == processes,
+        "network",
+        f"{network.name} with {network.num_nodes} nodes on {processes} processes",
+        "as many nodes as processes",
+        "pass a function of the number of processes, such as gs.ring",
+    )
