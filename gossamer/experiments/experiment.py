@@ -1,0 +1,103 @@
+"""What an experiment is: resumable units of work, and how their results are drawn and judged."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Result = dict[str, Any]
+"""What a unit computes: plain JSON (lists, numbers, words); non-finite numbers are allowed."""
+
+Results = Mapping[str, Result]
+"""Unit name → its stored result."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an experiment is to be run."""
+
+    full: bool = False
+    """The paper-sized study rather than the one of a few minutes."""
+
+    seed: int = 0
+    """Shifts every seed of the study: data, tuning runs and reported runs."""
+
+    device: str = "cpu"
+
+    @property
+    def profile(self) -> str:
+        """The folder of the results: quick and full studies never overwrite each other."""
+        return "full" if self.full else "quick"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of work that is computed once, stored whole, and never again."""
+
+    name: str
+    """Unique in its experiment; the stem of its file."""
+
+    config: Mapping[str, Any]
+    """All that determines the result, as plain JSON: a stored result counts only if it agrees."""
+
+    compute: Callable[[], Result]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One statement or number of the paper beside what we measured."""
+
+    statement: str
+    """What the paper says, or the expectation, quoted or close to it."""
+
+    ours: str
+    """What we measured, with its spread."""
+
+    holds: Literal["yes", "no", "partly"]
+
+    note: str = ""
+    """Why, and under which reading it does hold."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows beside a figure: chosen hyper-parameters, final errors, costs."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Experiment(ABC):
+    """One figure, table or claim: what to compute, and how to read what was computed.
+
+    `units` says what to compute; everything else reads stored results only.
+    """
+
+    name: ClassVar[str]
+    """What a user types: `gossamer run NAME`."""
+
+    title: ClassVar[str]
+    """A line for lists and the report."""
+
+    about: ClassVar[str]
+    """A paragraph for the report: what is run, and what the figure shows."""
+
+    @abstractmethod
+    def units(self, options: Options) -> list[Unit]:
+        """The work, in the order it is done."""
+
+    @abstractmethod
+    def figures(self, results: Results) -> "dict[str, Figure]":
+        """File stem → figure."""
+
+    @abstractmethod
+    def verdicts(self, results: Results) -> list[Verdict]:
+        """The paper's statements beside our measurements."""
+
+    def tables(self, results: Results) -> list[Table]:
+        """Further tables for the report; none by default."""
+        return []

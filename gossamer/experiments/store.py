@@ -1,0 +1,128 @@
+"""Where results live: one JSON file per unit, written whole, never overwritten half-done."""
+
+import json
+import math
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gossamer.errors import InvalidInput, require
+from gossamer.experiments.experiment import Experiment, Options, Result, Results, Unit
+from gossamer.simulate.run import versions
+
+
+@dataclass(frozen=True)
+class Store:
+    """The results of one study under `root`, a folder per experiment and a file per unit."""
+
+    root: Path
+
+    @classmethod
+    def open(cls, out: str | os.PathLike[str], options: Options) -> "Store":
+        """The folder for these options below `out`, made if it is not there."""
+        root = Path(out) / options.profile
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            probe = root / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as reason:
+            raise InvalidInput(
+                f"out: cannot write to {root} ({reason.strerror}); choose another --out"
+            ) from reason
+        return cls(root)
+
+    def path(self, experiment: Experiment, unit: Unit) -> Path:
+        """The unit's file."""
+        return self.root / experiment.name / f"{unit.name}.json"
+
+    def load(self, experiment: Experiment, unit: Unit) -> Result | None:
+        """The stored result, or None where there is none; a foreign one is refused."""
+        path = self.path(experiment, unit)
+        if not path.exists():
+            return None
+        record = _read(path)
+        require(
+            record.get("config") == _plain(unit.config),
+            "out",
+            f"{path}, made with another configuration",
+            "results of the same configuration",
+            "choose another --out, or --force to start over",
+        )
+        return _restore(record["result"])
+
+    def save(self, experiment: Experiment, unit: Unit, result: Result, seconds: float) -> None:
+        """Write the unit's file in one stroke."""
+        path = self.path(experiment, unit)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = {"seconds": round(seconds, 3), "commit": commit(), "time": time.strftime("%F %T")}
+        record = {
+            "config": _plain(unit.config),
+            "result": _plain(result),
+            "made": {**made, **versions()},
+        }
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        os.replace(partial, path)
+
+    def forget(self, experiment: Experiment, units: list[Unit]) -> None:
+        """Remove the stored results of these units."""
+        for unit in units:
+            self.path(experiment, unit).unlink(missing_ok=True)
+
+    def results(self, experiment: Experiment, options: Options) -> Results | None:
+        """All results of an experiment, or None while some are missing."""
+        found = {unit.name: self.load(experiment, unit) for unit in experiment.units(options)}
+        complete = {name: result for name, result in found.items() if result is not None}
+        return complete if len(complete) == len(found) else None
+
+    def seconds(self, experiment: Experiment, options: Options) -> float:
+        """What the stored units took to compute."""
+        paths = [self.path(experiment, unit) for unit in experiment.units(options)]
+        return sum(_read(path)["made"]["seconds"] for path in paths if path.exists())
+
+
+def commit() -> str | None:
+    """The commit of the source tree the package runs from, where there is one."""
+    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        answer = subprocess.run(git, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        record["config"], record["result"], record["made"]["seconds"]
+    except (ValueError, KeyError, TypeError) as reason:
+        raise InvalidInput(
+            f"out: {path} is damaged or not a result of Gossamer; "
+            f"delete it, or --force to start over"
+        ) from reason
+    return dict(record)
+
+
+def _plain(value: Any) -> Any:
+    """JSON without NaN and ∞, which standard readers refuse: they become {"float": "inf"}."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
+
+
+def _restore(value: Any) -> Any:
+    if isinstance(value, dict):
+        return (
+            float(value["float"])
+            if set(value) == {"float"}
+            else {k: _restore(v) for k, v in value.items()}
+        )
+    return [_restore(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,76 @@
+"""The look of every figure: colour-blind safe, readable in print and on a page."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
+"""Colours that stay apart for every common kind of colour blindness."""
+
+STYLE: dict[Any, Any] = {
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 110,
+    "savefig.dpi": 200,
+    "font.size": 9.5,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.6,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+}
+
+LINE_STYLES = ("-", "--", "-.", ":")
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw with the house style, off screen, and leave matplotlib as it was."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        yield
+
+
+def panels(count: int, *, width: float = 3.6, height: float = 3.0) -> "tuple[Figure, list[Axes]]":
+    """A row of `count` axes, drawn without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * count, height))
+    FigureCanvasAgg(figure)
+    return figure, [figure.add_subplot(1, count, i + 1) for i in range(count)]
+
+
+def curve(
+    ax: "Axes",
+    steps: Sequence[float],
+    values: Sequence[Sequence[float]],
+    label: str,
+    colour: str,
+    line: str = "-",
+) -> None:
+    """Median over seeds, with a band from the lowest to the highest; `values[record][seed]`."""
+    array = np.asarray(values, dtype=float)
+    array = np.where(np.isfinite(array), array, np.nan)
+    shown = np.isfinite(array).all(axis=1)
+    x, array = np.asarray(steps)[shown], array[shown]
+    ax.plot(x, np.median(array, axis=1), line, color=colour, label=label)
+    ax.fill_between(x, array.min(axis=1), array.max(axis=1), color=colour, alpha=0.15, linewidth=0)
+
+
+def colours() -> "cycle[str]":
+    """The palette, over and over."""
+    return cycle(OKABE_ITO)
