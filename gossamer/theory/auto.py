@@ -1,0 +1,45 @@
+"""Choosing the momentum from data: noise samples → tail index → β."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch import Tensor
+
+from gossamer.theory.rules import momentum_rule
+
+if TYPE_CHECKING:
+    from gossamer.tails import Diagnosis
+
+
+class MomentumChoice(NamedTuple):
+    """The momentum, and the evidence behind it."""
+
+    momentum: float
+    """β = 1 − T^(−p/(3p−2))."""
+
+    p: float
+    """The order that the samples suggest."""
+
+    diagnosis: "Diagnosis"
+    """All the estimates of the tail, with their disagreements; print it."""
+
+
+def momentum_from_noise(samples: Tensor, steps: int) -> MomentumChoice:
+    """The momentum of Theorem 1 with p estimated from gradient noise.
+
+    Args:
+        samples: noise vectors `(samples, dim)` (stochastic minus full gradient) or their norms
+            `(samples,)`.
+        steps: T, the length of the run the momentum is for.
+
+    >>> import torch, gossamer as gs
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> noise = gs.AlphaStable(tail_index=1.5).sample((5000, 4), generator=generator)
+    >>> choice = momentum_from_noise(noise, steps=10_000)
+    >>> 1.3 < choice.p < 1.6, 0.995 < choice.momentum < 0.998
+    (True, True)
+    """
+    from gossamer.tails import diagnose
+
+    diagnosis = diagnose(samples)
+    p = diagnosis.suggested_p
+    return MomentumChoice(momentum_rule(steps, p), p, diagnosis)

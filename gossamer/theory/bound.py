@@ -1,0 +1,128 @@
+"""The explicit bound on the averaged gradient norm, term by term."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gossamer.errors import require
+from gossamer.theory.checks import require_positive
+from gossamer.theory.constants import Constants
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of the bound."""
+
+    name: str
+    formula: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An upper bound on (1/nT) Σ_t Σ_i E‖∇f(x_iᵗ)‖ as the sum of its terms."""
+
+    terms: Sequence[Term]
+
+    @property
+    def total(self) -> float:
+        """The bound."""
+        return sum(term.value for term in self.terms)
+
+    @property
+    def dominant(self) -> Term:
+        """The largest term: what to improve first."""
+        return max(self.terms, key=lambda term: term.value)
+
+    def __getitem__(self, name: str) -> float:
+        """The value of the term called `name`."""
+        values = {term.name: term.value for term in self.terms}
+        require(name in values, "name", name, f"one of {', '.join(values)}")
+        return values[name]
+
+    def table(self) -> list[tuple[str, str, float, float]]:
+        """Rows of name, formula, value and share of the total, largest first."""
+        ordered = sorted(self.terms, key=lambda term: -term.value)
+        return [(t.name, t.formula, t.value, t.value / self.total) for t in ordered]
+
+
+def bound(constants: Constants, steps: float, lr: float, momentum: float) -> Bound:
+    """The bound of the theorems' proof for any step size and momentum, with its constants.
+
+    For α = `lr`, β = `momentum` and T = `steps` it is the sum of
+
+        initial gap        Δ0/(αT)                           how far there is to go
+        initial gradient   2‖∇f(x⁰)‖/((1−β)T)                momentum starts from 0
+        averaged noise     4√2 σ ((1−β)/n)^(1−1/p)           left after averaging
+        momentum lag       4Lα/((1−λ)(1−β))                  v remembers gradients of old points
+        consensus          (3/(1−λ) + ½) Lα                  the nodes' points differ
+        tracking noise     2√2 σ √n (1/β−1)/(1−λ)^(1/p)      the trackers' noise differs
+        heterogeneity      ‖∇F(1⊗x⁰)‖ (1/β−1)/((1−λ)√n)      the first gradients differ
+        estimator noise    2√2 σ √n (1/β−1)(1−β)^(1−1/p)/(1−λ)
+        tracker lag        2L √n α/(1−λ)²
+
+    and holds for every 0 < β < 1 (only the simplified forms after it need β ≥ 1/10). The proof
+    drops factors λ ≤ 1, so the last four terms remain on the complete network although they vanish
+    there. Gradients are measured, not squared: the unit is that of ‖∇f‖.
+
+    >>> from gossamer.theory import Constants
+    >>> constants = Constants(
+    ...     num_nodes=4, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=2.0,
+    ...     sigma=3.0, p=1.45,
+    ... )
+    >>> rule = constants.parameters(10_000)
+    >>> split = bound(constants, 10_000, rule.lr, rule.momentum)
+    >>> round(split.total, 2), split.dominant.name, round(split["averaged noise"], 2)
+    (2.71, 'averaged noise', 1.89)
+
+    Reference: the first display of the paper's final proof (before its step (i)).
+    """
+    require_positive("steps", steps)
+    require_positive("lr", lr)
+    require(0 < momentum < 1, "momentum", momentum, "a number in (0, 1)", "the bound has 1/β")
+    values = _start_terms(constants, steps, lr, momentum)
+    values |= _noise_terms(constants, momentum) | _lag_terms(constants, lr, momentum)
+    return Bound([Term(name, FORMULAS[name], values[name]) for name in FORMULAS])
+
+
+FORMULAS = {
+    "initial gap": "Δ0/(αT)",
+    "initial gradient": "2‖∇f(x⁰)‖/((1−β)T)",
+    "averaged noise": "4√2 σ ((1−β)/n)^(1−1/p)",
+    "momentum lag": "4Lα/((1−λ)(1−β))",
+    "consensus": "(3/(1−λ) + ½) Lα",
+    "tracking noise": "2√2 σ √n (1/β−1)/(1−λ)^(1/p)",
+    "heterogeneity": "‖∇F(1⊗x⁰)‖ (1/β−1)/((1−λ)√n)",
+    "estimator noise": "2√2 σ √n (1/β−1)(1−β)^(1−1/p)/(1−λ)",
+    "tracker lag": "2L √n α/(1−λ)²",
+}
+"""Name → formula of every term, in the order of the proof."""
+
+
+def _start_terms(c: Constants, steps: float, lr: float, momentum: float) -> dict[str, float]:
+    return {
+        "initial gap": c.gap / (lr * steps),
+        "initial gradient": 2 * c.grad_norm / ((1 - momentum) * steps),
+        "heterogeneity": c.stacked_grad_norm
+        * (1 / momentum - 1)
+        / ((1 - c.lam) * math.sqrt(c.num_nodes)),
+    }
+
+
+def _noise_terms(c: Constants, momentum: float) -> dict[str, float]:
+    exponent = 1 - 1 / c.p
+    tracked = 2 * math.sqrt(2 * c.num_nodes) * c.sigma * (1 / momentum - 1)
+    return {
+        "averaged noise": 4 * math.sqrt(2) * c.sigma * ((1 - momentum) / c.num_nodes) ** exponent,
+        "tracking noise": tracked / (1 - c.lam) ** (1 / c.p),
+        "estimator noise": tracked * (1 - momentum) ** exponent / (1 - c.lam),
+    }
+
+
+def _lag_terms(c: Constants, lr: float, momentum: float) -> dict[str, float]:
+    step = c.smoothness * lr
+    return {
+        "momentum lag": 4 * step / ((1 - c.lam) * (1 - momentum)),
+        "consensus": (3 / (1 - c.lam) + 0.5) * step,
+        "tracker lag": 2 * step * math.sqrt(c.num_nodes) / (1 - c.lam) ** 2,
+    }

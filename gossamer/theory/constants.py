@@ -1,0 +1,65 @@
+"""The assumptions as numbers: all that the bound depends on."""
+
+from dataclasses import dataclass
+
+from gossamer.errors import require
+from gossamer.theory.checks import require_lam, require_nonnegative, require_p, require_positive
+from gossamer.theory.rules import Parameters, parameters
+
+
+@dataclass(frozen=True)
+class Constants:
+    """n, λ, L, Δ0, the gradients at the start, and the noise: what the theorems' bound needs.
+
+    >>> constants = Constants(
+    ...     num_nodes=4, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=2.0,
+    ...     sigma=3.0, p=1.45,
+    ... )
+    >>> round(constants.parameters(1000).momentum, 3)
+    0.986
+    """
+
+    num_nodes: int
+    """n."""
+
+    lam: float
+    """λ = ‖W − 11ᵀ/n‖₂."""
+
+    smoothness: float
+    """L: every ∇f_i is L-Lipschitz."""
+
+    gap: float
+    """Δ0 = f(x⁰) − inf f."""
+
+    grad_norm: float
+    """‖∇f(x⁰)‖."""
+
+    stacked_grad_norm: float
+    """‖∇F(1⊗x⁰)‖ = (Σ_i ‖∇f_i(x⁰)‖²)^½: grows with the nodes' disagreement on where to go."""
+
+    sigma: float
+    """σ: E‖ξ‖^p ≤ σ^p for the noise ξ of one node's gradient."""
+
+    p: float
+    """The order of the noise's finite moment, in (1, 2]."""
+
+    def __post_init__(self) -> None:
+        require(self.num_nodes >= 1, "num_nodes", self.num_nodes, "an integer ≥ 1")
+        require_lam(self.lam)
+        require_positive("smoothness", self.smoothness)
+        require_positive("gap", self.gap)
+        require_nonnegative("grad_norm", self.grad_norm)
+        require_nonnegative("stacked_grad_norm", self.stacked_grad_norm)
+        require_nonnegative("sigma", self.sigma, "an infinite σ means that p is too large")
+        require_p(self.p)
+
+    def parameters(self, steps: float, *, p_known: bool = True) -> Parameters:
+        """The rule of Theorem 1, or of Theorem 2 when the nodes do not know p."""
+        return parameters(
+            steps,
+            num_nodes=self.num_nodes,
+            lam=self.lam,
+            smoothness=self.smoothness,
+            gap=self.gap,
+            p=self.p if p_known else None,
+        )

@@ -1,0 +1,125 @@
+"""What the theorems need, from what a user has: a problem, a noise law or noise samples."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.noise import Gaussian, Noise
+from gossamer.problems import Problem
+from gossamer.theory.checks import require_p
+
+POWER_ITERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and how it is known."""
+
+    value: float
+    how: str
+
+
+def estimate_smoothness(problem: Problem, points: Tensor | None = None) -> Estimate:
+    """L: what the problem knows, else the largest curvature of any f_i at the `points`.
+
+    The curvature max_i ‖∇²f_i(x)‖₂ comes from 100 power iterations on Hessian-vector products,
+    (∇f_i(x + hv) − ∇f_i(x − hv))/2h, all nodes and points `(points, dim)` at once; by default at
+    the start. It bounds L from below: pass points along the way if the curvature grows there.
+
+    >>> import gossamer as gs
+    >>> estimate_smoothness(gs.Quadratic(torch.zeros(2, 1), torch.tensor([[1.0], [3.0]])))
+    Estimate(value=3.0, how='known exactly')
+    """
+    if problem.smoothness is not None:
+        return Estimate(problem.smoothness, "known exactly")
+    points = problem.start[None] if points is None else points
+    how = f"largest curvature at {len(points)} point(s): L may be larger elsewhere"
+    return Estimate(float(_curvature(problem, points).max()), how)
+
+
+@torch.no_grad()
+def _curvature(problem: Problem, points: Tensor) -> Tensor:
+    """‖∇²f_i(x)‖₂ for every node and point, `(nodes, points)`."""
+    x = points.expand(problem.num_nodes, *points.shape)
+    h = torch.finfo(x.dtype).eps ** (1 / 3) * (1 + torch.linalg.vector_norm(points, dim=-1))
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x)
+    for _ in range(POWER_ITERATIONS):
+        v = torch.nn.functional.normalize(v, dim=-1)
+        step = h[:, None] * v
+        v = (problem.local_grad(x + step) - problem.local_grad(x - step)) / (2 * h[:, None])
+    return torch.linalg.vector_norm(v, dim=-1)
+
+
+@torch.no_grad()
+def estimate_gap(problem: Problem) -> Estimate:
+    """Δ0 = f(x⁰) − inf f; where inf f is unknown, f(x⁰) itself, a bound for losses f ≥ 0.
+
+    >>> import gossamer as gs
+    >>> estimate_gap(gs.Quadratic(torch.tensor([[0.0], [2.0]])))
+    Estimate(value=0.5, how='known exactly')
+    """
+    loss = float(problem.loss(problem.start[None]))
+    if problem.minimum is not None:
+        return Estimate(loss - problem.minimum, "known exactly")
+    require(loss > 0, "problem", f"f(x⁰) = {loss:g}", "a known minimum or f > 0", "set .minimum")
+    return Estimate(loss, "upper bound: f(x⁰), as f ≥ 0 is assumed")
+
+
+def admissible_p(noise: Noise) -> float:
+    """A p for which the noise has a finite moment: 2 if it can, else nine tenths of the way up.
+
+    At the tail index itself the moment is infinite, and close to it very large, so
+    p = 1 + 0.9 (tail_index − 1): 1.45 for t(1.5) and for 1.5-stable noise.
+
+    >>> import gossamer as gs
+    >>> admissible_p(gs.StudentT(df=1.5)), admissible_p(gs.Gaussian())
+    (1.45, 2.0)
+    """
+    return 2.0 if math.isfinite(noise.moment(2)) else 1 + 0.9 * (noise.tail_index - 1)
+
+
+def estimate_sigma(noise: Noise, dim: int, p: float) -> Estimate:
+    """σ = (E‖ξ‖^p)^(1/p) of a noise vector of `dim` independent coordinates.
+
+    Exact in one dimension, at p = 2, and for Gaussian noise, where
+    E‖ξ‖^p = (√2 std)^p Γ((d+p)/2)/Γ(d/2). Otherwise an upper bound: since p ≤ 2,
+    ‖ξ‖^p ≤ Σ_k |ξ_k|^p, so that σ ≤ (d · E|ξ_1|^p)^(1/p).
+
+    >>> import gossamer as gs
+    >>> sigma = estimate_sigma(gs.Gaussian(std=3.0), dim=4, p=2.0)
+    >>> round(sigma.value, 12), sigma.how
+    (6.0, 'exact for Gaussian(std=3.0)')
+    """
+    require_p(p)
+    moment = noise.moment(p)
+    below = f"an order with a finite moment, below {noise.tail_index:g}"
+    require(math.isfinite(moment), "p", p, below, f"try {admissible_p(noise):g}")
+    if isinstance(noise, Gaussian):
+        log_ratio = math.lgamma((dim + p) / 2) - math.lgamma(dim / 2)
+        value = math.sqrt(2) * noise.std * math.exp(log_ratio / p)
+        return Estimate(value, f"exact for {noise}")
+    exact = dim == 1 or p == 2
+    how = f"exact for {noise}" if exact else f"upper bound (d E|ξ₁|^p)^(1/p) for {noise}"
+    return Estimate((dim * moment) ** (1 / p), how)
+
+
+def estimate_sigma_from_samples(samples: Tensor, p: float) -> Estimate:
+    """σ = (mean ‖ξ‖^p)^(1/p) of noise vectors `(samples, dim)`, centred first.
+
+    Under heavy tails the largest sample makes most of the sum: expect it to grow with more.
+
+    >>> estimate_sigma_from_samples(torch.tensor([[3.0], [-1.0], [1.0], [-3.0]]), 2.0).value
+    2.23606...
+    """
+    require_p(p)
+    shape = f"shape {tuple(samples.shape)}"
+    require(samples.ndim == 2 and len(samples) > 1, "samples", shape, "shape (samples > 1, dim)")
+    bad = int((~samples.isfinite()).sum())
+    require(bad == 0, "samples", f"{bad} values not finite", "finite numbers", "drop those rows")
+    centred = samples.double() - samples.double().mean(0)
+    norms = torch.linalg.vector_norm(centred, dim=-1)
+    return Estimate(float((norms**p).mean() ** (1 / p)), f"from {len(samples)} samples")

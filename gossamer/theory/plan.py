@@ -1,0 +1,294 @@
+"""Planning a run: parameters, what the theorem promises, and what would improve it."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.networks import Network, complete, exponential, ring, torus
+from gossamer.noise import Noise
+from gossamer.problems import Problem
+from gossamer.theory.bound import Bound
+from gossamer.theory.checks import require_nonnegative, require_steps
+from gossamer.theory.constants import Constants
+from gossamer.theory.estimate import (
+    Estimate,
+    admissible_p,
+    estimate_gap,
+    estimate_sigma,
+    estimate_sigma_from_samples,
+    estimate_smoothness,
+)
+from gossamer.theory.rates import noise_to_drift, rate, steps_for, theorem_bound
+from gossamer.theory.rules import Parameters
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RULES = {"p known": True, "p unknown": False}
+"""How the two theorems are called in a plan: name → whether the nodes know p."""
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Option:
+    """Another network or another number of nodes, and what the bound makes of it."""
+
+    name: str
+    lam: float
+    bound: float
+    steps_to_match: float
+    """Steps with which this option reaches the planned bound."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `plan` found; print it, or read its parts."""
+
+    network: Network
+    steps: int
+    constants: Constants
+    how: Mapping[str, str]
+    """How each estimated constant is known."""
+
+    @property
+    def parameters(self) -> dict[str, Parameters]:
+        """Rule → step size and momentum: "p known" is Theorem 1, "p unknown" Theorem 2."""
+        return {
+            name: self.constants.parameters(self.steps, p_known=known)
+            for name, known in RULES.items()
+        }
+
+    @property
+    def bounds(self) -> dict[str, Bound]:
+        """Rule → the bound at its parameters, by term."""
+        return {
+            name: theorem_bound(self.constants, self.steps, p_known=known)
+            for name, known in RULES.items()
+        }
+
+    def networks(self) -> list[Option]:
+        """Other networks of as many nodes, by λ, under the rule that knows p."""
+        families = {network.name: network for network in _families(self.constants.num_nodes)}
+        networks = {**families, self.network.name: self.network}.values()
+        return [self._option(network) for network in sorted(networks, key=lambda w: -w.lam)]
+
+    def more_nodes(self) -> list[Option]:
+        """1, 2, 4 and 8 times the nodes on ring, exponential and complete networks.
+
+        L, Δ0 and the gradients per node are taken to stay as they are.
+        """
+        sizes = [factor * self.constants.num_nodes for factor in (1, 2, 4, 8)]
+        return [self._option(f(size)) for size in sizes for f in (ring, exponential, complete)]
+
+    def _option(self, network: Network) -> Option:
+        growth = math.sqrt(network.num_nodes / self.constants.num_nodes)
+        constants = dataclasses.replace(
+            self.constants,
+            num_nodes=network.num_nodes,
+            lam=network.lam,
+            stacked_grad_norm=growth * self.constants.stacked_grad_norm,
+        )
+        matched = steps_for(self.bounds["p known"].total, constants)
+        return Option(
+            network.name, network.lam, theorem_bound(constants, self.steps).total, matched
+        )
+
+    def tables(self) -> "dict[str, tuple[Row, list[Row]]]":
+        """Title → (columns, rows): inputs, parameters, bound by term, networks, nodes."""
+        return {
+            "What the theorems are told": (("constant", "value", "how"), self._input_rows()),
+            "Parameters of GT-NSGDm": (
+                ("rule", "step size α", "momentum β", "α is set by", "rate", "bound"),
+                self._parameter_rows(),
+            ),
+            "The bound by term": (("term", "formula", *RULES, "share"), self._term_rows()),
+            "Other networks": (OPTION_COLUMNS, _option_rows(self.networks())),
+            "More nodes": (OPTION_COLUMNS, _option_rows(self.more_nodes())),
+        }
+
+    def _input_rows(self) -> list[Row]:
+        c = self.constants
+        values = {"n": c.num_nodes, "λ": c.lam, "T": self.steps, "L": c.smoothness, "Δ0": c.gap}
+        values |= {"‖∇f(x⁰)‖": c.grad_norm, "‖∇F(1⊗x⁰)‖": c.stacked_grad_norm}
+        values |= {"σ": c.sigma, "p": c.p}
+        return [(name, f"{value:.4g}", self.how.get(name, "")) for name, value in values.items()]
+
+    def _parameter_rows(self) -> list[Row]:
+        bounds = self.bounds
+        return [
+            (
+                name,
+                f"{rule.lr:.3g}",
+                f"{rule.momentum:.5g}",
+                rule.binding,
+                f"T^-{rate(self.constants.p, p_known=RULES[name]):.3f}",
+                f"{bounds[name].total:.3g}",
+            )
+            for name, rule in self.parameters.items()
+        ]
+
+    def _term_rows(self) -> list[Row]:
+        known, unknown = self.bounds["p known"], self.bounds["p unknown"]
+        return [
+            (name, formula, f"{value:.3g}", f"{unknown[name]:.3g}", f"{share:.0%}")
+            for name, formula, value, share in known.table()
+        ]
+
+    def advice(self) -> list[str]:
+        """What dominates, what would help, and when the bound says anything at all."""
+        known, start = self.bounds["p known"], self.constants.grad_norm
+        perfect = theorem_bound(dataclasses.replace(self.constants, lam=0.0), self.steps).total
+        ratio = noise_to_drift(self.constants)
+        lead = "the noise leads, more nodes help" if ratio > 1 else "more nodes help little"
+        share = known.dominant.value / known.total
+        lines = [
+            f"The largest term is the {known.dominant.name}: {share:.0%} of the bound.",
+            f"Perfect averaging (λ = 0) would lower the bound by {1 - perfect / known.total:.0%}.",
+            f"σ / (n^(1−1/p) √(LΔ0/(1−λ))) = {ratio:.2g}: for large T {lead}.",
+        ]
+        if known.total > start > 0:
+            enough = steps_for(start, self.constants)
+            lines.append(
+                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {enough:.2g}: a worst case, "
+                "read its terms against each other rather than as a forecast."
+            )
+        return lines
+
+    def __str__(self) -> str:
+        parts = [f"GT-NSGDm on {self.network.name}, T = {self.steps:,}"]
+        for title, (columns, rows) in self.tables().items():
+            parts.append(f"{title}\n{_text_table(columns, rows)}")
+        return "\n\n".join([*parts, "\n".join(self.advice())])
+
+    def figure(self) -> "Figure":
+        """The bound of both rules, stacked by term."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+        ax = figure.subplots()
+        left = [0.0, 0.0]
+        for name, *_ in self.bounds["p known"].table():
+            widths = [bound[name] for bound in self.bounds.values()]
+            ax.barh(list(RULES), widths, left=left, label=name, height=0.55)
+            left = [a + b for a, b in zip(left, widths, strict=True)]
+        ax.invert_yaxis()
+        ax.set_xlabel("bound on the averaged gradient norm")
+        ax.set_title(f"{self.network.name}, T = {self.steps:,}, p = {self.constants.p:g}")
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        return figure
+
+
+def plan(
+    problem: Problem,
+    network: Network,
+    steps: int,
+    *,
+    noise: Noise | None = None,
+    samples: Tensor | None = None,
+    p: float | None = None,
+    sigma: float | None = None,
+) -> Plan:
+    """How to run GT-NSGDm for `steps` steps here, and what the theorems promise.
+
+    Args:
+        problem: n private objectives; L, Δ0 and the gradients at the start are taken from it.
+        network: how the n nodes mix, the same in every round.
+        steps: T.
+        noise: the law of the gradient noise of each coordinate, or
+        samples: noise vectors `(samples, dim)`, from which p and σ are estimated, or
+        p, sigma: the order of the noise's moment and its size. With `noise` or `samples`, either
+            overrides what they give; without all of these the gradients are exact (σ = 0, p = 2).
+
+    >>> import gossamer as gs
+    >>> noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
+    >>> planned = plan(gs.RobustRegression(num_nodes=20), gs.ring(20, hops=2), 10_000, noise=noise)
+    >>> planned.parameters["p known"].algorithm()
+    GTNSGDm(lr=5.69...e-05, momentum=0.99659...)
+    >>> planned.bounds["p unknown"].dominant.name
+    'tracking noise'
+    """
+    require_steps(steps)
+    nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
+    require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
+    static = "a network that mixes alike in every round: the theorems assume it"
+    require(network.period == 1, "network", network.name, static)
+    require(noise is None or samples is None, "samples", "noise as well", "only one of them")
+    order = _estimate_p(noise, samples, p)
+    level = _estimate_sigma(problem.dim, noise, samples, order.value, sigma)
+    L, gap = estimate_smoothness(problem), estimate_gap(problem)
+    grads = _gradients_at_start(problem)
+    constants = Constants(
+        network.num_nodes, network.lam, L.value, gap.value, *grads, level.value, order.value
+    )
+    how = {"L": L.how, "Δ0": gap.how, "σ": level.how, "p": order.how, "λ": network.name}
+    return Plan(network, steps, constants, how)
+
+
+def _estimate_p(noise: Noise | None, samples: Tensor | None, p: float | None) -> Estimate:
+    """The order of the moment: as given, else from the samples, else from the law."""
+    if p is not None:
+        return Estimate(p, "given")
+    if samples is not None:
+        from gossamer.tails import diagnose
+
+        return Estimate(diagnose(samples).suggested_p, f"from {len(samples)} samples")
+    if noise is not None:
+        return Estimate(admissible_p(noise), f"just below the tail index of {noise}")
+    return Estimate(2.0, "no noise given")
+
+
+def _estimate_sigma(
+    dim: int, noise: Noise | None, samples: Tensor | None, p: float, sigma: float | None
+) -> Estimate:
+    """The noise level: as given, else from the samples, else from the law, else none."""
+    if sigma is not None:
+        require_nonnegative("sigma", sigma)
+        return Estimate(sigma, "given")
+    if samples is not None:
+        return estimate_sigma_from_samples(samples, p)
+    if noise is not None:
+        return estimate_sigma(noise, dim, p)
+    return Estimate(0.0, "no noise given: pass noise, samples or sigma")
+
+
+@torch.no_grad()
+def _gradients_at_start(problem: Problem) -> tuple[float, float]:
+    """‖∇f(x⁰)‖ and ‖∇F(1⊗x⁰)‖."""
+    local = problem.local_grad(problem.start.expand(problem.num_nodes, 1, -1))[:, 0]
+    return float(local.mean(0).norm()), float(local.norm())
+
+
+def _families(n: int) -> list[Network]:
+    """Well-known networks of n nodes."""
+    networks: list[Network] = [ring(n), exponential(n), exponential(n, directed=False), complete(n)]
+    if n >= 5:
+        networks.append(ring(n, hops=2))
+    rows = max(r for r in range(1, math.isqrt(n) + 1) if n % r == 0)
+    if rows >= 3:
+        networks.append(torus(rows, n // rows))
+    return networks
+
+
+OPTION_COLUMNS = ("network", "λ", "bound", "steps to match")
+
+
+def _option_rows(options: Sequence[Option]) -> list[Row]:
+    return [(o.name, f"{o.lam:.4f}", f"{o.bound:.3g}", f"{o.steps_to_match:.3g}") for o in options]
+
+
+def _text_table(columns: Row, rows: Sequence[Row]) -> str:
+    """Columns padded to their widest cell."""
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+
+    def pad(row: Row) -> str:
+        return "  ".join(map(str.ljust, row, widths)).rstrip()
+
+    rule = "  ".join("─" * width for width in widths)
+    return "\n".join([pad(columns), rule, *map(pad, rows)])

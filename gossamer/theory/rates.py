@@ -1,0 +1,181 @@
+"""Rates: their exponents, the steps to an accuracy, when nodes and networks matter, slope fits."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.theory.bound import Bound, bound
+from gossamer.theory.checks import require_lam, require_p, require_positive
+from gossamer.theory.constants import Constants
+from gossamer.theory.rules import forgetting_exponent
+
+MOST_STEPS = 2.0**1000
+"""Beyond this the search for a sufficient T gives up."""
+
+
+def rate(p: float, *, p_known: bool = True) -> float:
+    """r in E‖∇f‖ = O(T^(−r)): (p−1)/(3p−2) when p is known, (p−1)/(2p) when not.
+
+    The first is optimal. With e the exponent of 1 − β = T^(−e), the noise left by averaging
+    decays as T^(−e(1−1/p)) and the lag of the momentum as T^(−(1−e)/2); the known p balances them.
+
+    >>> rate(2.0), rate(2.0, p_known=False)
+    (0.25, 0.25)
+    >>> round(rate(1.45), 3), round(rate(1.45, p_known=False), 3)
+    (0.191, 0.155)
+    """
+    require_p(p)
+    return (p - 1) / (3 * p - 2) if p_known else (p - 1) / (2 * p)
+
+
+def theorem_bound(constants: Constants, steps: float, *, p_known: bool = True) -> Bound:
+    """The bound at the parameters of Theorem 1, or of Theorem 2 when p is not known."""
+    rule = constants.parameters(steps, p_known=p_known)
+    return bound(constants, steps, rule.lr, rule.momentum)
+
+
+def steps_for(target: float, constants: Constants, *, p_known: bool = True) -> float:
+    """Steps T after which the bound, at the theorem's parameters, is at most `target`.
+
+    The first such power of two, then bisected; ∞ if none below 2^1000. Whole numbers up to 2^53.
+
+    >>> constants = Constants(
+    ...     num_nodes=4, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=2.0,
+    ...     sigma=3.0, p=2.0,
+    ... )
+    >>> steps = steps_for(1.0, constants)
+    >>> theorem_bound(constants, steps).total <= 1.0 < theorem_bound(constants, steps - 1).total
+    True
+    """
+    require_positive("target", target)
+
+    def reached(steps: float) -> bool:
+        return theorem_bound(constants, steps, p_known=p_known).total <= target
+
+    return _first_true(reached, 2.0)
+
+
+def _first_true(reached: Callable[[float], bool], start: float) -> float:
+    """The first power of two at which `reached`, then bisection down to the last step before."""
+    high = start
+    while not reached(high):
+        high *= 2
+        if high > MOST_STEPS:
+            return math.inf
+    low = high / 2
+    while high > start and high - low > max(1.0, high * 1e-15):
+        middle = math.floor((low + high) / 2)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def noise_to_drift(constants: Constants) -> float:
+    """σ / (n^(1−1/p) √(LΔ0/(1−λ))): the ratio of the two leading terms of Theorem 1.
+
+    Much above 1 the noise leads and n nodes are worth a factor n^(1−1/p); much below 1 they buy
+    nothing more. Under Theorem 2 and p < 2 the noise leads for every large T instead, whatever
+    the network.
+
+    >>> constants = Constants(
+    ...     num_nodes=16, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=4.0,
+    ...     sigma=40.0, p=2.0,
+    ... )
+    >>> noise_to_drift(constants), useful_nodes(constants)
+    (10.0, 1600.0)
+    """
+    drift = math.sqrt(constants.smoothness * constants.gap / (1 - constants.lam))
+    return constants.sigma / (constants.num_nodes ** (1 - 1 / constants.p) * drift)
+
+
+def useful_nodes(constants: Constants) -> float:
+    """The n at which `noise_to_drift` falls to 1, at this λ: more nodes hardly help Theorem 1.
+
+    n = (σ/√(LΔ0/(1−λ)))^(p/(p−1)).
+    """
+    exponent = constants.p / (constants.p - 1)
+    return constants.num_nodes * _power(noise_to_drift(constants), exponent)
+
+
+def lag_transient(num_nodes: int, lam: float, p: float | None = None) -> float:
+    """The T until which the trackers, not the momentum, set the step size: the network slows.
+
+    T = (√n/(2(1−λ)))^(1/e) with 1 − β = T^(−e). From then on α, and with it the terms without
+    noise, depend on the network only through √(1−λ).
+
+    >>> lag_transient(20, 0.967), lag_transient(20, 0.0)
+    (4591.36..., 5.0...)
+    """
+    require_lam(lam)
+    return _power(math.sqrt(num_nodes) / (2 * (1 - lam)), 1 / forgetting_exponent(p))
+
+
+def noise_transient(num_nodes: int, lam: float, p: float, *, p_known: bool = True) -> float:
+    """The T until which the trackers' noise exceeds the averaged noise in the bound.
+
+    2√2 σ √n (1−β)/(1−λ)^(1/p) = 4√2 σ ((1−β)/n)^(1−1/p) at T = (n^(3p/2−1)/(2^p (1−λ)))^(1/e).
+    From then on the speed-up n^(1−1/p) can be seen.
+
+    >>> noise_transient(4, 0.0, 2.0)
+    16.0
+    """
+    require_lam(lam)
+    require_p(p)
+    exponent = forgetting_exponent(p if p_known else None)
+    return _power(num_nodes ** (1.5 * p - 1) / (2**p * (1 - lam)), 1 / exponent)
+
+
+def _power(base: float, exponent: float) -> float:
+    """base^exponent, ∞ where that overflows."""
+    try:
+        return base**exponent
+    except OverflowError:
+        return math.inf
+
+
+class Slope(NamedTuple):
+    """A fitted power law: values ∝ x^slope."""
+
+    slope: float
+    error: float
+    """Standard error of the slope."""
+
+
+def fit_slope(x: Sequence[float], values: Sequence[float] | Tensor) -> Slope:
+    """The slope of log values against log x by least squares, with its standard error.
+
+    Args:
+        x: at least 3 positive numbers, such as horizons T.
+        values: one per x, then the error comes from the residuals; or `(x, seeds)` with the same
+            seeds at every x, then the seeds are averaged and the error comes from leaving each
+            out once (jackknife).
+
+    >>> slope, error = fit_slope([1, 2, 4, 8], [8.0, 4.1, 2.0, 1.0])
+    >>> round(slope, 3), round(error, 3)
+    (-1.004, 0.009)
+    """
+    log_x, table = np.log(np.asarray(x, float)), np.asarray(values, float)
+    require(len(log_x) >= 3, "x", list(x), "at least 3 points", "2 points have no residual")
+    require(len(table) == len(log_x), "values", f"{len(table)} rows", f"{len(log_x)}, one per x")
+    finite = bool((table > 0).all() and np.isfinite(table).all() and np.isfinite(log_x).all())
+    require(finite, "values", "some not finite and positive", "finite positive numbers")
+    weights = (log_x - log_x.mean()) / ((log_x - log_x.mean()) ** 2).sum()
+    if table.ndim == 2:
+        return _jackknife(weights, table)
+    slope = float(weights @ np.log(table))
+    residual = np.log(table) - np.log(table).mean() - slope * (log_x - log_x.mean())
+    spread = math.sqrt(float(residual @ residual) / (len(log_x) - 2))
+    return Slope(slope, spread * math.sqrt(float(weights @ weights)))
+
+
+def _jackknife(weights: np.ndarray, table: np.ndarray) -> Slope:
+    """Slope of the mean over seeds, and its error from leaving each seed out."""
+    seeds = table.shape[1]
+    require(seeds >= 2, "values", f"{seeds} seed", "at least 2 seeds", "or pass one value per x")
+    without = (table.sum(1, keepdims=True) - table) / (seeds - 1)  # (x, seeds)
+    slopes = weights @ np.log(without)
+    error = math.sqrt((seeds - 1) * float(slopes.var()))
+    return Slope(float(weights @ np.log(table.mean(1))), error)

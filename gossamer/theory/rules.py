@@ -1,0 +1,131 @@
+"""The step size and momentum of Theorems 1 and 2."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gossamer.algorithms import GTNSGDm
+from gossamer.errors import require
+from gossamer.theory.checks import require_lam, require_p, require_positive, require_steps
+
+
+def forgetting_exponent(p: float | None = None) -> float:
+    """e in 1 − β = T^(−e): p/(3p−2) when p is known (Theorem 1), 1/2 when not (Theorem 2).
+
+    Both agree at p = 2; a heavier tail asks for a longer memory, e → 1 as p → 1.
+
+    >>> forgetting_exponent(2.0), forgetting_exponent(), round(forgetting_exponent(1.45), 4)
+    (0.5, 0.5, 0.617)
+    """
+    if p is None:
+        return 0.5
+    require_p(p)
+    return p / (3 * p - 2)
+
+
+def momentum_rule(steps: float, p: float | None = None) -> float:
+    """β = 1 − T^(−e) with T = `steps` and e = `forgetting_exponent(p)`.
+
+    Since e ≥ 1/2 and T ≥ 2, β ≥ 1 − 1/√2 = 0.29: the theorems' assumption β ≥ 1/10 always holds.
+
+    >>> momentum_rule(10_000), round(momentum_rule(10_000, p=1.45), 4)
+    (0.99, 0.9966)
+    """
+    require_steps(steps)
+    return 1 - steps ** -forgetting_exponent(p)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a theorem tells GT-NSGDm to use."""
+
+    lr: float
+    """α, the smallest of `candidates`."""
+
+    momentum: float
+    """β."""
+
+    candidates: Mapping[str, float]
+    """The terms of the minimum that defines α, by name."""
+
+    @property
+    def binding(self) -> str:
+        """The name of the term that sets α: "cap", "momentum", "consensus" or "tracking"."""
+        return min(self.candidates, key=lambda name: self.candidates[name])
+
+    def algorithm(self) -> GTNSGDm:
+        """GT-NSGDm with these parameters."""
+        return GTNSGDm(lr=self.lr, momentum=self.momentum)
+
+
+def parameters(
+    steps: float,
+    *,
+    num_nodes: int,
+    lam: float,
+    smoothness: float,
+    gap: float,
+    p: float | None = None,
+) -> Parameters:
+    """The step size and momentum of Theorem 1 (p known) or Theorem 2 (`p=None`).
+
+    β = `momentum_rule(steps, p)` and
+
+        α = min( 1,                      cap
+                 √(Δ0 (1−β)(1−λ)/(4LT)), momentum
+                 √(Δ0 (1−λ)/(3.5LT)),    consensus: never the smallest, since (1−β)/4 < 1/3.5
+                 √(Δ0 (1−λ)²/(2√n LT)) ) tracking.
+
+    Neither rule needs the noise level σ. Where λ is unknown to the nodes, mix with
+    `weights="laplacian"` and pass `lam=laplacian_lam(num_nodes)`.
+
+    Args:
+        steps: T.
+        num_nodes: n.
+        lam: λ = ‖W − 11ᵀ/n‖₂, or an upper bound on it.
+        smoothness: L, such that every ∇f_i is L-Lipschitz, or an upper bound.
+        gap: Δ0 = f(x⁰) − inf f, or an upper bound.
+        p: the noise has a finite p-th moment; None when unknown.
+
+    >>> rule = parameters(10_000, num_nodes=20, lam=0.9, smoothness=2.0, gap=1.0, p=1.45)
+    >>> rule.algorithm()
+    GTNSGDm(lr=6.5...e-05, momentum=0.99659...)
+    >>> rule.binding
+    'momentum'
+    """
+    beta = momentum_rule(steps, p)
+    require_lam(lam)
+    require(num_nodes >= 1, "num_nodes", num_nodes, "an integer ≥ 1")
+    require_positive("smoothness", smoothness)
+    require_positive("gap", gap, "at gap 0 the start is a minimiser and nothing is to be done")
+    scale = gap * (1 - lam) / (smoothness * steps)
+    candidates = {
+        "cap": 1.0,
+        "momentum": math.sqrt(scale * (1 - beta) / 4),
+        "consensus": math.sqrt(scale / 3.5),
+        "tracking": math.sqrt(scale * (1 - lam) / (2 * math.sqrt(num_nodes))),
+    }
+    return Parameters(min(candidates.values()), beta, candidates)
+
+
+def laplacian_lam(num_nodes: int) -> float:
+    """A bound on λ that needs only n: every connected graph mixed with W = I − 𝓛/n has
+
+        λ ≤ 1 − (4/n) sin²(π/2n) ≤ 1 − 8/n³.
+
+    𝓛 = D − A is the Laplacian of the undirected graph (`weights="laplacian"`). Its eigenvalues lie
+    in [0, n], so λ = 1 − λ₂(𝓛)/n, and Fiedler's λ₂(𝓛) ≥ 2(1 − cos(π/n)) is attained by the path.
+    The paper cites λ ≤ 1 − c/n³ with an unspecified c: c = 8 is the best that holds for all n ≥ 2
+    (equality at n = 2), and c → π² for large n. Mohar's λ₂ ≥ 4/(n · diameter) would give c = 4.
+
+    >>> import gossamer as gs
+    >>> laplacian_lam(8), gs.path(8, weights="laplacian").lam, gs.ring(8, weights="laplacian").lam
+    (0.98096..., 0.98096..., 0.92677...)
+
+    Reference: M. Fiedler, "Algebraic connectivity of graphs", Czechoslovak Math. J. 23 (1973);
+    B. Mohar, "Eigenvalues, diameter, and mean distance in graphs", Graphs Combin. 7 (1991).
+    """
+    require(num_nodes >= 1, "num_nodes", num_nodes, "an integer ≥ 1")
+    if num_nodes == 1:
+        return 0.0
+    return 1 - 4 / num_nodes * math.sin(math.pi / (2 * num_nodes)) ** 2
