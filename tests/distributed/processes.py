@@ -1,0 +1,107 @@
+"""Real processes for tests: forked from a clean server, killed at a deadline."""
+
+import multiprocessing
+import os
+import pickle
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "gossamer.distributed"]
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(PRELOAD)
+
+
+class Dead:
+    """What a process leaves that ended without a result."""
+
+
+class Processes:
+    """`function(rank, *args)` on `size` ranks of one gloo group, each in its own process."""
+
+    def __init__(self, function: Callable[..., Any], *args: Any, size: int = 4, timeout: float = 30):
+        self.folder = tempfile.TemporaryDirectory(prefix="gossamer-ranks-")
+        self.pipes: list[Connection] = []
+        self.ranks = []
+        for rank in range(size):
+            mine, theirs = context.Pipe(duplex=False)
+            init = (f"file://{self.folder.name}/store", size, timeout)
+            arguments = (theirs, rank, init, function, args)
+            self.ranks.append(context.Process(target=_run, args=arguments, daemon=True))
+            self.ranks[-1].start()
+            theirs.close()
+            self.pipes.append(mine)
+
+    def results(self, deadline: float = 60.0) -> list[Any]:
+        """What each rank returned or raised, `Dead` if killed; all are killed at the deadline."""
+        end = time.monotonic() + deadline
+        answers: list[Any] = [None] * len(self.ranks)
+        open_pipes = dict(zip(self.pipes, range(len(self.ranks)), strict=True))
+        try:
+            while open_pipes:
+                ready = wait(list(open_pipes), timeout=max(0.0, end - time.monotonic()))
+                assert ready, f"ranks {sorted(open_pipes.values())} gave no answer in {deadline} s"
+                for pipe in ready:
+                    rank = open_pipes.pop(pipe)
+                    try:
+                        answers[rank] = pickle.loads(pipe.recv_bytes())
+                    except EOFError:
+                        answers[rank] = Dead()
+        finally:
+            self.kill_all()
+        return answers
+
+    def kill(self, rank: int) -> None:
+        """SIGKILL one rank."""
+        self.ranks[rank].kill()
+
+    def signal(self, rank: int, number: int) -> None:
+        """Send any signal to one rank."""
+        os.kill(self.ranks[rank].pid, number)
+
+    def kill_all(self) -> None:
+        """SIGKILL whoever still runs."""
+        for process in self.ranks:
+            process.kill()
+        for process in self.ranks:
+            process.join()
+        self.folder.cleanup()
+
+
+def on_ranks(function: Callable[..., Any], *args: Any, size: int = 4, deadline: float = 60.0) -> Any:
+    """The results of all ranks; the first exception of a rank is raised here."""
+    answers = Processes(function, *args, size=size).results(deadline)
+    for rank, answer in enumerate(answers):
+        if isinstance(answer, Failed):
+            raise AssertionError(f"rank {rank} raised\n{answer.text}") from answer.error
+        assert not isinstance(answer, Dead), f"rank {rank} died"
+    return answers
+
+
+class Failed:
+    """An exception of a rank."""
+
+    def __init__(self, error: BaseException):
+        self.error, self.text = error, "".join(traceback.format_exception(error))
+        self.at = time.time()
+
+
+def _run(pipe: Connection, rank: int, init: Any, function: Callable[..., Any], args: Any) -> None:
+    torch.set_num_threads(1)
+    address, size, timeout = init
+    try:
+        limit = timedelta(seconds=timeout)
+        dist.init_process_group("gloo", address, world_size=size, rank=rank, timeout=limit)
+        answer = function(rank, *args)
+    except BaseException as error:
+        answer = Failed(error)
+    pipe.send_bytes(pickle.dumps(answer))  # plain pickle: the tensors outlive this process
+    pipe.close()
+    os._exit(0)

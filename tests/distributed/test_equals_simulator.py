@@ -1,0 +1,117 @@
+"""The heart of the runtime: four processes take the very steps of the simulator."""
+
+from functools import partial
+
+import pytest
+import torch
+from processes import on_ranks
+from torch import Tensor, nn
+
+from gossamer.algorithms import ALGORITHMS
+from gossamer.distributed import DecentralizedOptimizer
+from gossamer.distributed.exchange import weighted_sum
+from gossamer.networks import complete, exponential, one_peer_exponential, ring
+
+STEPS, NODES, BATCH = 20, 4, 8
+HYPERPARAMETERS = {
+    "DSGD": {"lr": 0.1},
+    "DSGDGClip": {"lr": 0.1, "clip": 0.5},
+    "DSGDCClip": {"lr": 0.1, "clip": 0.05, "order": "combine-then-adapt"},
+    "DSGDClip": {"lr": 1.0, "clip": 0.5},
+    "GTDSGD": {"lr": 0.1},
+    "GTAdam": {"lr": 0.01},
+    "QGDSGDm": {"lr": 0.05},
+    "SClipEF": {"lr": 0.5, "momentum": 0.9, "scale": 1.0, "clip": 0.5},
+    "GTNSGDm": {"lr": 0.1, "momentum": 0.8},
+    "NormalizedDSGD": {"lr": 0.1},
+}
+NETWORKS = {
+    "ring": partial(ring, NODES),
+    "exponential": partial(exponential, NODES),
+    "complete": partial(complete, NODES),
+    "one_peer_exponential": partial(one_peer_exponential, NODES),
+}
+CASES = [(algorithm, network) for algorithm in ALGORITHMS for network in NETWORKS]
+
+
+def make_model() -> nn.Module:
+    torch.manual_seed(0)
+    layers = nn.Linear(5, 16), nn.Tanh(), nn.LayerNorm(16), nn.Linear(16, 3)
+    return nn.Sequential(*layers).double()
+
+
+def minibatch(node: int, t: int) -> tuple[Tensor, Tensor]:
+    """Batch t of node `node`, whose shard has its own mean: the nodes' objectives differ."""
+    generator = torch.Generator().manual_seed(node)
+    inputs = torch.randn(64, 5, generator=generator, dtype=torch.float64) + node
+    labels = torch.randint(3, (64,), generator=generator)
+    chosen = torch.randperm(64, generator=generator.manual_seed(1000 * node + t))[:BATCH]
+    return inputs[chosen], labels[chosen]
+
+
+def backward(model: nn.Module, node: int, t: int) -> None:
+    inputs, labels = minibatch(node, t)
+    model.zero_grad()
+    nn.functional.cross_entropy(model(inputs), labels).backward()
+
+
+def flat(tensors) -> Tensor:
+    return torch.cat([z.detach().flatten() for z in tensors])
+
+
+def real_steps(rank: int) -> dict[tuple[str, str], tuple[Tensor, ...]]:
+    """x and state of this rank after all steps, for every case."""
+    final = {}
+    for algorithm, network in CASES:
+        model = make_model()
+        method = ALGORITHMS[algorithm](**HYPERPARAMETERS[algorithm])
+        optimizer = DecentralizedOptimizer(model.parameters(), method, NETWORKS[network]())
+        for t in range(STEPS):
+            backward(model, rank, t)
+            optimizer.step()
+        assert torch.equal(flat(model.parameters()), optimizer.x)
+        final[algorithm, network] = (optimizer.x, *optimizer.algorithm_state)
+    return final
+
+
+def simulated_steps(algorithm: str, network: str, in_order: bool) -> tuple[Tensor, ...]:
+    """The same in one process on `(nodes, dim)`; `in_order` sums a row as a process does."""
+    models = [make_model() for _ in range(NODES)]
+    method = ALGORITHMS[algorithm](**HYPERPARAMETERS[algorithm])
+    x = torch.stack([flat(model.parameters()) for model in models])
+    state = method.init(x)
+    for t in range(STEPS):
+        for node, model in enumerate(models):
+            nn.utils.vector_to_parameters(x[node], model.parameters())
+            backward(model, node, t)
+        grad = torch.stack([flat(p.grad for p in model.parameters()) for model in models])
+        round_t = NETWORKS[network]().at(t)
+        mix = partial(mix_in_order, round_t) if in_order else round_t.mixer()
+        x, state = method.step(t, x, grad, state, mix)
+    return (x, *state)
+
+
+def mix_in_order(network, z: Tensor) -> Tensor:
+    rows = (network.neighbor_weights(i) for i in range(NODES))
+    return torch.stack([weighted_sum(list(w.values()), [z[r] for r in w]) for w in rows])
+
+
+@pytest.fixture(scope="module")
+def real() -> list[dict[tuple[str, str], tuple[Tensor, ...]]]:
+    return on_ranks(real_steps, deadline=120)
+
+
+@pytest.mark.parametrize(("algorithm", "network"), CASES)
+def test_processes_equal_simulator(real, algorithm, network):
+    simulated = simulated_steps(algorithm, network, in_order=False)
+    for node in range(NODES):
+        for ours, theirs in zip(real[node][algorithm, network], simulated, strict=True):
+            torch.testing.assert_close(ours, theirs[node], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("algorithm", "network"), CASES)
+def test_bit_for_bit_when_sums_run_in_the_same_order(real, algorithm, network):
+    simulated = simulated_steps(algorithm, network, in_order=True)
+    for node in range(NODES):
+        for ours, theirs in zip(real[node][algorithm, network], simulated, strict=True):
+            assert torch.equal(ours, theirs[node])
