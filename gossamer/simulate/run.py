@@ -14,6 +14,8 @@ from torch import Tensor
 from gossamer.errors import InvalidInput
 from gossamer.version import __version__
 
+TENSORS = ("steps", "diverged_at", "steps_taken", "x")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -32,8 +34,11 @@ class Run:
     diverged_at: Tensor
     """`(seeds,)`."""
 
+    steps_taken: Tensor
+    """`(seeds,)`: all of them, or where the run diverged or a search ended it."""
+
     x: Tensor
-    """Final parameters, `(nodes, seeds, dim)`; NaN where the run diverged."""
+    """Final parameters, `(nodes, seeds, dim)`; NaN where the run did not finish."""
 
     config: Mapping[str, Any]
     """Method, problem, network, noise, seeds, precision and versions: plain JSON."""
@@ -52,7 +57,7 @@ class Run:
         from safetensors.torch import save_file
 
         tensors = {f"metrics.{name}": value for name, value in self.metrics.items()}
-        tensors |= {"steps": self.steps, "diverged_at": self.diverged_at, "x": self.x}
+        tensors |= {name: getattr(self, name) for name in TENSORS}
         tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
         path = Path(path)
         partial = path.with_name(f".{path.name}.partial")

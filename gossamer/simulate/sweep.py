@@ -15,8 +15,9 @@ from gossamer.errors import require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.simulate import Setting, list_seeds, record
+from gossamer.simulate.setting import Setting, list_seeds
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,14 @@ class Sweep:
         return self.stacked.diverged_at.view(len(self.settings), -1)
 
     def scores(self, metric: str = "error") -> Tensor:
-        """Median over the seeds of the metric's last record, ∞ where that is not finite."""
-        final = self.metrics[metric][-1].median(dim=-1).values
-        return final.where(final.isfinite(), torch.inf)
+        """One number per setting: the median over the seeds of the metric's final level.
+
+        The final level is the mean over the last tenth of the records, which a single wild step
+        does not decide; ∞ where a run did not finish.
+        """
+        tail = max(1, len(self.stacked.steps) // 10)
+        level = self.metrics[metric][-tail:].mean(0).median(dim=-1).values
+        return level.where(level.isfinite(), torch.inf)
 
     def best(self, metric: str = "error") -> Run:
         """The runs of the setting with the lowest score."""
@@ -61,6 +67,7 @@ class Sweep:
             self.stacked,
             metrics={k: v[:, span] for k, v in self.stacked.metrics.items()},
             diverged_at=self.stacked.diverged_at[span],
+            steps_taken=self.stacked.steps_taken[span],
             x=self.stacked.x[:, span],
             config=self._shared_config | {"algorithm": algorithm, "seeds": self._seeds},
         )

@@ -1,0 +1,111 @@
+"""From step 0 to T: advance stacks that fit the machine, and record their metrics."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms import Algorithm
+from gossamer.progress import progress as progress_bar
+from gossamer.simulate.metrics import METRICS
+from gossamer.simulate.run import Run
+from gossamer.simulate.setting import Setting
+from gossamer.simulate.stack import Stack
+
+
+class Prune(Protocol):
+    """A rule that ends runs early."""
+
+    def rungs(self, steps: int) -> Sequence[int]:
+        """The steps at which runs may be ended, of a simulation of `steps` steps."""
+        ...
+
+    def survivors(self, history: Tensor, times: Tensor, steps: int) -> Tensor:
+        """Which runs go on, `(runs,)`, given the metric's records so far, `(records, runs)`."""
+        ...
+
+
+class Recorder:
+    """The records of all runs, filled stack by stack; ∞ and NaN where a run has ended."""
+
+    def __init__(self, setting: Setting, num_runs: int) -> None:
+        self._setting, self._times = setting, setting.record_steps
+        like: dict[str, Any] = {"dtype": setting.dtype, "device": setting.device}
+        nodes, dim, records = setting.problem.num_nodes, setting.problem.dim, len(self._times)
+        self.metrics = {
+            name: torch.full((records, num_runs), torch.inf, **like) for name in setting.metrics
+        }
+        self.x = torch.full((nodes, num_runs, dim), torch.nan, **like)
+        self.diverged_at = torch.full((num_runs,), -1, device=setting.device)
+        self.steps_taken = torch.zeros(num_runs, dtype=torch.int64, device=setting.device)
+
+    def follow(self, stack: Stack, ids: Tensor, end: int, advance: Callable[[int], None]) -> None:
+        """Advance the stack to step `end`, recording on the way; `ids` names its runs here."""
+        while True:
+            if stack.t in self._times:
+                row = self._times.index(stack.t)
+                for name, values in self.metrics.items():
+                    values[row, ids[stack.runs]] = METRICS[name](stack)
+            if stack.t == end:
+                break
+            target = min([end, *(t for t in self._times if t > stack.t)])
+            advance(len(stack.runs) * (target - stack.t))
+            stack.advance(target - stack.t)
+        self.diverged_at[ids] = stack.diverged_at
+        self.steps_taken[ids] = torch.maximum(self.steps_taken[ids], stack.diverged_at)
+        self.steps_taken[ids[stack.runs]] = end
+        self.x[:, ids[stack.runs]] = stack.x
+
+
+@torch.no_grad()
+def record(
+    setting: Setting,
+    algorithm: Algorithm[Any],
+    seeds: list[int],
+    config: dict[str, Any],
+    prune: Prune | None = None,
+) -> Run:
+    """Run `algorithm`, run r with `seeds[r]`, in stacks that fit; `prune` may end runs early."""
+    recorder = Recorder(setting, len(seeds))
+    rungs = [] if prune is None else list(prune.rungs(setting.steps))
+    stacks: Iterable[tuple[Tensor, Stack]] = _stacks(setting, algorithm, seeds)
+    if rungs:
+        stacks = list(stacks)  # all must reach a rung before any is judged
+    with progress_bar("simulating", len(seeds) * setting.steps, setting.progress) as advance:
+        for end in [*rungs, setting.steps]:
+            for ids, stack in stacks:
+                recorder.follow(stack, ids, end, advance)
+            if prune is not None and end < setting.steps:
+                _end_early(recorder, setting, prune, end, stacks)
+    return Run(
+        steps=torch.tensor(setting.record_steps),
+        metrics={name: values.cpu() for name, values in recorder.metrics.items()},
+        diverged_at=recorder.diverged_at.cpu(),
+        steps_taken=recorder.steps_taken.cpu(),
+        x=recorder.x.cpu(),
+        config={**config, **setting.describe(), "seeds": seeds},
+    )
+
+
+def _stacks(
+    setting: Setting, algorithm: Algorithm[Any], seeds: list[int]
+) -> Iterable[tuple[Tensor, Stack]]:
+    for ids in torch.arange(len(seeds), device=setting.device).split(setting.runs_at_once):
+        own_seeds = [seeds[i] for i in ids.tolist()]
+        yield ids, setting.stack(algorithm.select(ids), own_seeds)
+
+
+def _end_early(
+    recorder: Recorder,
+    setting: Setting,
+    prune: Prune,
+    end: int,
+    stacks: Iterable[tuple[Tensor, Stack]],
+) -> None:
+    """Keep the survivors of the rung at step `end` in every stack."""
+    times = torch.tensor([t for t in setting.record_steps if t <= end])
+    history = recorder.metrics[setting.metrics[0]][: len(times)]
+    survivors = prune.survivors(history, times, setting.steps)
+    for ids, stack in stacks:
+        stack.keep(survivors[ids[stack.runs]])
