@@ -26,7 +26,9 @@ class Dead:
 class Processes:
     """`function(rank, *args)` on `size` ranks of one gloo group, each in its own process."""
 
-    def __init__(self, function: Callable[..., Any], *args: Any, size: int = 4, timeout: float = 30):
+    def __init__(
+        self, function: Callable[..., Any], *args: Any, size: int = 4, timeout: float = 30
+    ):
         self.folder = tempfile.TemporaryDirectory(prefix="gossamer-ranks-")
         self.pipes: list[Connection] = []
         self.ranks = []
@@ -75,7 +77,9 @@ class Processes:
         self.folder.cleanup()
 
 
-def on_ranks(function: Callable[..., Any], *args: Any, size: int = 4, deadline: float = 60.0) -> Any:
+def on_ranks(
+    function: Callable[..., Any], *args: Any, size: int = 4, deadline: float = 60.0
+) -> Any:
     """The results of all ranks; the first exception of a rank is raised here."""
     answers = Processes(function, *args, size=size).results(deadline)
     for rank, answer in enumerate(answers):

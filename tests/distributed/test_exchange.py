@@ -1,0 +1,205 @@
+"""What passes between processes: neighbours only, counted, averages preserved."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from processes import on_ranks
+from torch import nn
+
+from gossamer.algorithms import DSGD, GTNSGDm
+from gossamer.distributed import DecentralizedOptimizer, NeighborExchange
+from gossamer.distributed.exchange import Message, check_schedules, schedule
+from gossamer.errors import InvalidInput
+from gossamer.networks import complete, exponential, from_matrix, one_peer_exponential, ring
+
+COMMUNICATION = [
+    *(
+        [
+            "all_gather",
+            "all_gather_object",
+            "all_reduce",
+            "all_to_all",
+            "all_to_all_single",
+            "barrier",
+        ]
+    ),
+    *(
+        [
+            "broadcast",
+            "broadcast_object_list",
+            "gather",
+            "gather_object",
+            "irecv",
+            "isend",
+            "recv",
+            "reduce",
+        ]
+    ),
+    *(
+        [
+            "reduce_scatter",
+            "scatter",
+            "send",
+            "send_object_list",
+            "recv_object_list",
+            "monitored_barrier",
+        ]
+    ),
+]
+NETWORKS = [ring(4), exponential(4), complete(4), one_peer_exponential(4)]
+
+
+def ranks(rank: int) -> dict:
+    return {
+        "peers": [peers_in_steps(network) for network in NETWORKS],
+        "mixed": {dtype: mixed(rank, dtype) for dtype in (None, torch.bfloat16)},
+        "skip": nonfinite_on_rank_1(rank),
+        "scaler": inf_under_grad_scaler(rank),
+        "evaluation": evaluation(rank),
+    }
+
+
+def peers_in_steps(network) -> tuple[list, int]:
+    """Every call of torch.distributed in three steps, with the peer it names; bytes sent."""
+    optimizer = DecentralizedOptimizer(
+        nn.Linear(3, 2).double().parameters(), GTNSGDm(lr=0.1, momentum=0.8), network
+    )
+    calls = []
+    originals = {name: getattr(dist, name) for name in COMMUNICATION}
+    batch = dist.batch_isend_irecv
+
+    def spy_batch(ops):
+        calls.extend((op.op.__name__, op.group_peer) for op in ops)
+        return batch(ops)
+
+    try:
+        dist.batch_isend_irecv = spy_batch
+        for name in set(COMMUNICATION) - {"isend", "irecv"}:
+            setattr(dist, name, lambda *_, name=name, **__: calls.append((name, None)))
+        for _ in range(3):
+            optimizer.step()
+    finally:
+        dist.batch_isend_irecv = batch
+        for name, original in originals.items():
+            setattr(dist, name, original)
+    return calls, optimizer.bytes_sent
+
+
+def mixed(rank: int, message_dtype) -> torch.Tensor:
+    z = torch.randn(1000, generator=torch.Generator().manual_seed(rank), dtype=torch.float64)
+    exchange = NeighborExchange(ring(4), rank, z, dist.group.WORLD, message_dtype)
+    return exchange.mixer(0)(z)
+
+
+def nonfinite_on_rank_1(rank: int) -> tuple[torch.Tensor, int]:
+    optimizer = DecentralizedOptimizer([nn.Parameter(torch.ones(3))], DSGD(lr=0.1), ring)
+    for t in range(4):
+        optimizer._flat.params[0].grad = torch.full((3,), torch.nan if rank == 1 and t < 3 else 1.0)
+        optimizer.step()
+    return optimizer.x, optimizer.nonfinite_grads
+
+
+def inf_under_grad_scaler(rank: int) -> tuple[torch.Tensor, float]:
+    parameter = nn.Parameter(torch.ones(3))
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.1), ring)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    for t in range(4):
+        optimizer.zero_grad()
+        scaler.scale((parameter * (torch.inf if rank == 2 and t == 1 else 1.0)).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    return optimizer.x, scaler.get_scale()
+
+
+def evaluation(rank: int) -> tuple:
+    parameter = nn.Parameter(torch.tensor([float(rank), 1.0]))
+    frozen = nn.Parameter(torch.tensor([float(rank)]), requires_grad=False)
+    optimizer = DecentralizedOptimizer([parameter, frozen], DSGD(lr=1.0), ring)
+    start = parameter.detach().clone()
+    with torch.no_grad():
+        parameter[0] = rank
+    error = optimizer.consensus_error()
+    with optimizer.averaged_parameters():
+        inside = parameter.detach().clone()
+    return start, frozen.item(), error, inside, parameter.detach().clone()
+
+
+@pytest.fixture(scope="module")
+def results() -> list[dict]:
+    return on_ranks(ranks, deadline=60)
+
+
+def test_steps_talk_to_neighbours_only(results):
+    for which, network in enumerate(NETWORKS):
+        for rank in range(4):
+            calls, bytes_sent = results[rank]["peers"][which]
+            rounds = [network.at(t) for t in range(3) for _ in range(2)]  # two mixes in a step
+            receives = [("irecv", r) for one in rounds for r in one.in_neighbors(rank)]
+            sends = [("isend", r) for one in rounds for r in one.out_neighbors(rank)]
+            assert sorted(calls) == sorted(receives + sends)
+            assert bytes_sent == len(sends) * 8 * 8  # 8 parameters of 8 bytes
+
+
+def test_lossy_messages_round_but_preserve_the_average(results):
+    exact = torch.stack([results[rank]["mixed"][None] for rank in range(4)])
+    lossy = torch.stack([results[rank]["mixed"][torch.bfloat16] for rank in range(4)])
+    assert 0 < (lossy - exact).abs().max() < 4 * 2**-8
+    torch.testing.assert_close(lossy.mean(0), exact.mean(0), rtol=0, atol=1e-14)
+
+
+def test_a_nonfinite_gradient_stays_at_home(results):
+    simulated = torch.ones(4, 3, dtype=torch.float64)
+    for t in range(4):
+        grads = torch.ones(4, 3, dtype=torch.float64)
+        grads[1] = 0 if t < 3 else 1
+        simulated = ring(4).weights @ (simulated - 0.1 * grads)
+    for rank in range(4):
+        x, count = results[rank]["skip"]
+        assert count == (3 if rank == 1 else 0)
+        torch.testing.assert_close(x.double(), simulated[rank], rtol=0, atol=1e-6)
+
+
+def test_inf_under_grad_scaler_neither_blocks_nor_spreads(results):
+    for rank in range(4):
+        x, scale = results[rank]["scaler"]
+        assert torch.isfinite(x).all()
+        assert scale == (512.0 if rank == 2 else 1024.0)
+    average = torch.stack([results[rank]["scaler"][0] for rank in range(4)]).mean(0)
+    torch.testing.assert_close(average, torch.full((3,), 1 - 0.1 * 15 / 4), rtol=0, atol=1e-6)
+
+
+def test_start_average_and_consensus_error(results):
+    for rank in range(4):
+        start, frozen, error, inside, after = results[rank]["evaluation"]
+        assert start.tolist() == [0.0, 1.0]  # rank 0's
+        assert frozen == 0.0
+        assert error == pytest.approx((1.5 + 0.5 + 0.5 + 1.5) / 4)
+        assert inside.tolist() == [1.5, 1.0]
+        assert after.tolist() == [float(rank), 1.0]
+
+
+@pytest.mark.parametrize("network", [*NETWORKS, ring(1), exponential(9)])
+def test_schedules_of_networks_match(network):
+    for one in network.rounds:
+        check_schedules([schedule(one, node) for node in range(network.num_nodes)])
+
+
+def test_a_schedule_with_an_unmatched_message_is_refused():
+    """Each end of an edge may lack its half, or post it twice; gloo would not notice."""
+    good = [schedule(ring(3), node) for node in range(3)]
+    for broken in ([good[0][1:], *good[1:]], [[*good[0], Message("send", 1)], *good[1:]]):
+        with pytest.raises(InvalidInput, match="edge"):
+            check_schedules(broken)
+    with pytest.raises(InvalidInput, match="edge 0 → 0"):
+        check_schedules([[Message("send", 0), Message("receive", 0)]])
+
+
+def test_a_node_may_give_itself_no_weight():
+    network = from_matrix([[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
+    values = on_ranks(mix_own_rank, network, size=3)
+    assert [value.item() for value in values] == [1.5, 1.0, 0.5]
+
+
+def mix_own_rank(rank: int, network) -> torch.Tensor:
+    z = torch.tensor([float(rank)])
+    return NeighborExchange(network, rank, z, dist.group.WORLD).mixer(0)(z)

@@ -1,0 +1,331 @@
+"""torch's conventions for optimizers, on a process of its own: a network of one node."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from torch import nn
+from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, OneCycleLR
+
+from gossamer.algorithms import DSGD, DSGDCClip, GTAdam, GTNSGDm, QGDSGDm
+from gossamer.distributed import DecentralizedOptimizer
+from gossamer.errors import InvalidInput
+from gossamer.networks import complete, ring
+
+METHOD = GTNSGDm(lr=0.1, momentum=0.8)
+
+
+def make(method=METHOD, seed=0, **options):
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    return model, DecentralizedOptimizer(model.parameters(), method, ring, **options)
+
+
+def backward(model, t=0):
+    inputs = torch.randn(6, 3, generator=torch.Generator().manual_seed(t), dtype=torch.float64)
+    loss = model(inputs).square().sum()
+    loss.backward()
+    return loss
+
+
+def train(model, optimizer, steps=3, start=0):
+    for t in range(start, start + steps):
+        optimizer.zero_grad()
+        backward(model, t)
+        optimizer.step()
+
+
+def same(a, b):
+    return all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
+
+
+def test_one_norm_over_all_parameters():
+    model, optimizer = make()
+    before = optimizer.x.clone()
+    train(model, optimizer, steps=1)
+    step = torch.linalg.vector_norm(optimizer.x - before)
+    torch.testing.assert_close(step, torch.tensor(0.1, dtype=torch.float64), rtol=1e-12, atol=0)
+
+
+def test_dsgd_alone_is_sgd():
+    model, optimizer = make(DSGD(lr=0.05))
+    twin = copy.deepcopy(model)
+    train(model, optimizer)
+    train(twin, torch.optim.SGD(twin.parameters(), lr=0.05))
+    for p, q in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=1e-14)
+
+
+def test_groups_have_their_own_hyperparameters():
+    model, _ = make()
+    twin = copy.deepcopy(model)
+    groups = [{"params": m[0].parameters(), "lr": 0.05} for m in (model, twin)]
+    rest = [{"params": m[2].parameters()} for m in (model, twin)]
+    train(model, DecentralizedOptimizer([groups[0], rest[0]], DSGD(lr=0.2), ring))
+    train(twin, torch.optim.SGD([groups[1], rest[1]], lr=0.2))
+    for p, q in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(p, q, rtol=0, atol=1e-14)
+
+
+def test_groups_cannot_differ_in_a_word():
+    model, _ = make()
+    groups = [
+        {"params": model[0].parameters()},
+        {"params": model[2].parameters(), "order": "combine-then-adapt"},
+    ]
+    optimizer = DecentralizedOptimizer(groups, DSGDCClip(lr=0.1, clip=1.0), ring)
+    with pytest.raises(InvalidInput, match=r"order: .* the same in all param groups"):
+        optimizer.step()
+
+
+def test_schedulers_drive_lr_and_momentum():
+    model, optimizer = make()
+    scheduler = OneCycleLR(
+        optimizer, max_lr=0.4, total_steps=10, base_momentum=0.5, max_momentum=0.9
+    )
+    for t in range(9):
+        before = optimizer.x.clone()
+        train(model, optimizer, steps=1, start=t)
+        moved = float(torch.linalg.vector_norm(optimizer.x - before))
+        assert moved == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+        scheduler.step()
+    assert optimizer.param_groups[0]["momentum"] > 0.8
+    assert optimizer._scheduled.at(optimizer.param_groups, [26], optimizer.x).momentum > 0.8
+
+
+@pytest.mark.parametrize("scheduler", [CosineAnnealingLR, LambdaLR])
+def test_scheduler_state_resumes(scheduler):
+    argument = 20 if scheduler is CosineAnnealingLR else (lambda t: 1 / (1 + t))
+    _, optimizer = make()
+    one = scheduler(optimizer, argument)
+    optimizer.step()
+    one.step()
+    _, fresh = make()
+    two = scheduler(fresh, argument)
+    two.load_state_dict(one.state_dict())
+    fresh.load_state_dict(optimizer.state_dict())
+    assert fresh.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"] != 0.1
+
+
+def test_closure_runs_once_and_its_loss_comes_back():
+    model, optimizer = make()
+    calls = []
+
+    def closure():
+        optimizer.zero_grad()
+        calls.append(backward(model))
+        return calls[-1]
+
+    assert optimizer.step(closure) is calls[0]
+    assert len(calls) == 1
+
+
+def test_hooks_run():
+    model, optimizer = make()
+    seen = []
+    optimizer.register_step_pre_hook(lambda *_: seen.append("before"))
+    optimizer.register_step_post_hook(lambda *_: seen.append("after"))
+    train(model, optimizer, steps=1)
+    assert seen == ["before", "after"]
+
+
+@pytest.mark.parametrize("method", [METHOD, DSGD(lr=0.1), GTAdam(lr=0.1), QGDSGDm(lr=0.1)])
+def test_state_dict_resumes_exactly(method):
+    model, optimizer = make(method)
+    train(model, optimizer, steps=3)
+    file = io.BytesIO()
+    torch.save([model.state_dict(), optimizer.state_dict()], file)
+    file.seek(0)
+    other, fresh = make(method, seed=1)
+    weights, state = torch.load(file, weights_only=True)
+    other.load_state_dict(weights)
+    fresh.load_state_dict(state)
+    assert fresh.steps == 3
+    train(model, optimizer, start=3)
+    train(other, fresh, start=3)
+    assert same(model, other)
+
+
+def test_state_dict_of_another_method_is_refused():
+    _, optimizer = make(DSGD(lr=0.1))
+    _, other = make()
+    with pytest.raises(InvalidInput, match="saved by another method than GTNSGDm"):
+        other.load_state_dict(optimizer.state_dict())
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
+def test_pickle_and_deepcopy_resume_exactly(clone):
+    model, optimizer = make()
+    train(model, optimizer)
+    other, twin = clone((model, optimizer))
+    train(model, optimizer, start=3)
+    train(other, twin, start=3)
+    assert same(model, other)
+    assert twin.steps == optimizer.steps == 6
+
+
+def test_state_is_there_before_the_first_step():
+    """Else torch.distributed.checkpoint makes it by a step, a spurious round of messages."""
+    for method in (METHOD, DSGD(lr=0.1)):
+        model, optimizer = make(method)
+        before = optimizer.x.clone()
+        get_optimizer_state_dict(model, optimizer)
+        assert optimizer.steps == 0
+        assert torch.equal(optimizer.x, before)
+
+
+def test_state_is_visible_per_parameter():
+    model, optimizer = make()
+    train(model, optimizer)
+    tracker = optimizer.state[model[0].weight]["y"]
+    assert tracker.shape == (4, 3)
+    assert torch.equal(tracker.flatten(), optimizer.algorithm_state.y[:12])
+
+
+def test_gradients_accumulate():
+    model, optimizer = make()
+    twin, other = make()
+    backward(model, 0)
+    backward(model, 1)
+    optimizer.step()
+    (backward_loss(twin, 0) + backward_loss(twin, 1)).backward()
+    other.step()
+    torch.testing.assert_close(optimizer.x, other.x, rtol=0, atol=1e-14)
+
+
+def backward_loss(model, t):
+    inputs = torch.randn(6, 3, generator=torch.Generator().manual_seed(t), dtype=torch.float64)
+    return model(inputs).square().sum()
+
+
+def test_moved_parameters_are_taken_over():
+    model, optimizer = make()
+    for p in model.parameters():
+        p.data = 2 * p.data
+    expected = torch.cat([p.detach().flatten() for p in model.parameters()])
+    optimizer.zero_grad()
+    optimizer.step()
+    assert torch.equal(optimizer.x, expected)
+    train(model, optimizer, steps=1)
+    assert torch.equal(model[0].weight.flatten(), optimizer.x[:12])
+
+
+def test_a_model_cast_after_the_fact_is_refused():
+    model, optimizer = make()
+    model.float()
+    with pytest.raises(
+        InvalidInput, match=r"torch\.float64 on cpu, as when the optimizer was made"
+    ):
+        optimizer.step()
+
+
+def test_frozen_parameters_stay_out():
+    model, _ = make()
+    model[0].weight.requires_grad_(False)
+    frozen = model[0].weight.clone()
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring)
+    train(model, optimizer)
+    assert torch.equal(model[0].weight, frozen)
+    assert optimizer.x.numel() == 4 + 8 + 2
+
+
+def test_tied_weights_count_once():
+    model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5, bias=False))
+    model[1].weight = model[0].weight
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring)
+    model(torch.tensor([1, 2])).square().sum().backward()
+    optimizer.step()
+    assert optimizer.x.numel() == 15
+    assert model[1].weight.data_ptr() == model[0].weight.data_ptr() == optimizer.x.data_ptr()
+
+
+def test_a_group_added_later_trains_and_keeps_the_state_of_the_others():
+    model, _ = make()
+    optimizer = DecentralizedOptimizer(model[0].parameters(), METHOD, ring)
+    train(model, optimizer)
+    tracker = optimizer.state[model[0].weight]["y"].clone()
+    optimizer.add_param_group({"params": model[2].parameters()})
+    assert torch.equal(optimizer.state[model[0].weight]["y"], tracker)
+    before = model[2].weight.clone()
+    train(model, optimizer, start=3)
+    assert optimizer.steps == 6
+    assert not torch.equal(model[2].weight, before)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_compiled_model_trains_alike():
+    model, optimizer = make()
+    twin, other = make()
+    train(torch.compile(model, backend="aot_eager"), optimizer)
+    train(twin, other)
+    torch.testing.assert_close(optimizer.x, other.x, rtol=0, atol=1e-12)
+
+
+def test_bfloat16_autocast_and_grad_scaler():
+    torch.manual_seed(0)
+    model = nn.Linear(3, 2)
+    optimizer = DecentralizedOptimizer(model.parameters(), DSGD(lr=0.1), ring)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model(torch.ones(4, 3)).float().square().mean()
+    before, grads = (
+        optimizer.x.clone(),
+        torch.autograd.grad(loss, model.parameters(), retain_graph=True),
+    )
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    expected = before - 0.1 * torch.cat([g.flatten() for g in grads])
+    torch.testing.assert_close(optimizer.x, expected, rtol=0, atol=1e-6)
+
+
+def test_gradient_clipping_after_unscale():
+    model, optimizer = make(DSGD(lr=1.0))
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    before = optimizer.x.clone()
+    scaler.scale(backward_loss(model, 0)).backward()
+    scaler.unscale_(optimizer)
+    nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+    scaler.step(optimizer)
+    scaler.update()
+    moved = float(torch.linalg.vector_norm(optimizer.x - before))
+    assert moved == pytest.approx(0.01, rel=1e-4)
+
+
+def test_nonfinite_gradient_is_a_zero_gradient():
+    model, optimizer = make()
+    twin, other = make()
+    train(model, optimizer, steps=2)
+    train(twin, other, steps=2)
+    for broken in (float("nan"), float("inf")):
+        model[0].weight.grad[0, 0] = broken
+        with pytest.warns(RuntimeWarning, match=r"not finite and was left out \(\d so far\)"):
+            optimizer.step()
+        other.zero_grad()
+        other.step()
+    assert same(model, twin)
+    assert optimizer.nonfinite_grads == 2
+
+
+def test_mixed_dtypes_and_wrong_sizes_are_refused():
+    model = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2).double()])
+    with pytest.raises(InvalidInput, match="one dtype on one device"):
+        DecentralizedOptimizer(model.parameters(), METHOD, ring)
+    with pytest.raises(InvalidInput, match=r"ring\(5\) with 5 nodes on 1 processes"):
+        DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, ring(5))
+    with pytest.raises(InvalidInput, match="on_peer_failure"):
+        DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, ring, on_peer_failure="ignore")
+
+
+def test_works_with_one_rank_on_any_network():
+    for network in (ring, complete):
+        model, optimizer = make()
+        train(model, optimizer)
+        assert network(1) == optimizer.network
+        assert optimizer.bytes_sent == 0
+        assert optimizer.consensus_error() == 0
+        with optimizer.averaged_parameters():
+            assert torch.equal(optimizer.x, optimizer.mean())
