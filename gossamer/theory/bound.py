@@ -77,11 +77,16 @@ def bound(constants: Constants, steps: float, lr: float, momentum: float) -> Bou
 
     Reference: the first display of the paper's final proof (before its step (i)).
     """
+    require(0 < momentum < 1, "momentum", momentum, "a number in (0, 1)", "the bound has 1/β")
+    return bound_at(constants, steps, lr, 1 - momentum)
+
+
+def bound_at(constants: Constants, steps: float, lr: float, forgetting: float) -> Bound:
+    """`bound`, given 1 − β = `forgetting`, which keeps its digits on astronomical horizons."""
     require_positive("steps", steps)
     require_positive("lr", lr)
-    require(0 < momentum < 1, "momentum", momentum, "a number in (0, 1)", "the bound has 1/β")
-    values = _start_terms(constants, steps, lr, momentum)
-    values |= _noise_terms(constants, momentum) | _lag_terms(constants, lr, momentum)
+    values = _start_terms(constants, steps, lr, forgetting)
+    values |= _noise_terms(constants, forgetting) | _lag_terms(constants, lr, forgetting)
     return Bound([Term(name, FORMULAS[name], values[name]) for name in FORMULAS])
 
 
@@ -99,30 +104,30 @@ FORMULAS = {
 """Name → formula of every term, in the order of the proof."""
 
 
-def _start_terms(c: Constants, steps: float, lr: float, momentum: float) -> dict[str, float]:
+def _start_terms(c: Constants, steps: float, lr: float, forgetting: float) -> dict[str, float]:
+    renewal = forgetting / (1 - forgetting)  # 1/β − 1
     return {
         "initial gap": c.gap / (lr * steps),
-        "initial gradient": 2 * c.grad_norm / ((1 - momentum) * steps),
-        "heterogeneity": c.stacked_grad_norm
-        * (1 / momentum - 1)
-        / ((1 - c.lam) * math.sqrt(c.num_nodes)),
+        "initial gradient": 2 * c.grad_norm / (forgetting * steps),
+        "heterogeneity": c.stacked_grad_norm * renewal / ((1 - c.lam) * math.sqrt(c.num_nodes)),
     }
 
 
-def _noise_terms(c: Constants, momentum: float) -> dict[str, float]:
+def _noise_terms(c: Constants, forgetting: float) -> dict[str, float]:
     exponent = 1 - 1 / c.p
-    tracked = 2 * math.sqrt(2 * c.num_nodes) * c.sigma * (1 / momentum - 1)
+    renewal = forgetting / (1 - forgetting)  # 1/β − 1
+    tracked = 2 * math.sqrt(2 * c.num_nodes) * c.sigma * renewal
     return {
-        "averaged noise": 4 * math.sqrt(2) * c.sigma * ((1 - momentum) / c.num_nodes) ** exponent,
+        "averaged noise": 4 * math.sqrt(2) * c.sigma * (forgetting / c.num_nodes) ** exponent,
         "tracking noise": tracked / (1 - c.lam) ** (1 / c.p),
-        "estimator noise": tracked * (1 - momentum) ** exponent / (1 - c.lam),
+        "estimator noise": tracked * forgetting**exponent / (1 - c.lam),
     }
 
 
-def _lag_terms(c: Constants, lr: float, momentum: float) -> dict[str, float]:
+def _lag_terms(c: Constants, lr: float, forgetting: float) -> dict[str, float]:
     step = c.smoothness * lr
     return {
-        "momentum lag": 4 * step / ((1 - c.lam) * (1 - momentum)),
+        "momentum lag": 4 * step / ((1 - c.lam) * forgetting),
         "consensus": (3 / (1 - c.lam) + 0.5) * step,
         "tracker lag": 2 * step * math.sqrt(c.num_nodes) / (1 - c.lam) ** 2,
     }

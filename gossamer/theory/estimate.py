@@ -92,7 +92,7 @@ def estimate_sigma(noise: Noise, dim: int, p: float) -> Estimate:
     >>> import gossamer as gs
     >>> sigma = estimate_sigma(gs.Gaussian(std=3.0), dim=4, p=2.0)
     >>> round(sigma.value, 12), sigma.how
-    (6.0, 'exact for Gaussian(std=3.0)')
+    (6.0, 'exact')
     """
     require_p(p)
     moment = noise.moment(p)
@@ -101,9 +101,9 @@ def estimate_sigma(noise: Noise, dim: int, p: float) -> Estimate:
     if isinstance(noise, Gaussian):
         log_ratio = math.lgamma((dim + p) / 2) - math.lgamma(dim / 2)
         value = math.sqrt(2) * noise.std * math.exp(log_ratio / p)
-        return Estimate(value, f"exact for {noise}")
+        return Estimate(value, "exact")
     exact = dim == 1 or p == 2
-    how = f"exact for {noise}" if exact else f"upper bound (d E|ξ₁|^p)^(1/p) for {noise}"
+    how = "exact" if exact else "upper bound (d E|ξ₁|^p)^(1/p)"
     return Estimate((dim * moment) ** (1 / p), how)
 
 

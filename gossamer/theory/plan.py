@@ -155,10 +155,10 @@ class Plan:
         ]
         if known.total > start > 0:
             enough = steps_for(start, self.constants)
-            lines.append(
-                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {enough:.2g}: a worst case, "
-                "read its terms against each other rather than as a forecast."
-            )
+            lines += [
+                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {enough:.2g}: it is a worst case,",
+                "to be read term against term rather than as a forecast.",
+            ]
         return lines
 
     def __str__(self) -> str:
@@ -240,7 +240,7 @@ def _estimate_p(noise: Noise | None, samples: Tensor | None, p: float | None) ->
 
         return Estimate(diagnose(samples).suggested_p, f"from {len(samples)} samples")
     if noise is not None:
-        return Estimate(admissible_p(noise), f"just below the tail index of {noise}")
+        return Estimate(admissible_p(noise), f"has a finite moment: {noise}")
     return Estimate(2.0, "no noise given")
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.theory.bound import Bound, bound
+from gossamer.theory.bound import Bound, bound_at
 from gossamer.theory.checks import require_lam, require_p, require_positive
 from gossamer.theory.constants import Constants
 from gossamer.theory.rules import forgetting_exponent
 
-MOST_STEPS = 2.0**1000
+MOST_STEPS = 2.0**500
 """Beyond this the search for a sufficient T gives up."""
 
 
@@ -35,13 +35,13 @@ def rate(p: float, *, p_known: bool = True) -> float:
 def theorem_bound(constants: Constants, steps: float, *, p_known: bool = True) -> Bound:
     """The bound at the parameters of Theorem 1, or of Theorem 2 when p is not known."""
     rule = constants.parameters(steps, p_known=p_known)
-    return bound(constants, steps, rule.lr, rule.momentum)
+    return bound_at(constants, steps, rule.lr, rule.forgetting)
 
 
 def steps_for(target: float, constants: Constants, *, p_known: bool = True) -> float:
     """Steps T after which the bound, at the theorem's parameters, is at most `target`.
 
-    The first such power of two, then bisected; ∞ if none below 2^1000. Whole numbers up to 2^53.
+    The first such power of two, then bisected; ∞ if none below 2^500. Whole numbers up to 2^53.
 
     >>> constants = Constants(
     ...     num_nodes=4, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=2.0,

@@ -31,22 +31,33 @@ def momentum_rule(steps: float, p: float | None = None) -> float:
     >>> momentum_rule(10_000), round(momentum_rule(10_000, p=1.45), 4)
     (0.99, 0.9966)
     """
+    return 1 - _forgetting(steps, p)
+
+
+def _forgetting(steps: float, p: float | None) -> float:
     require_steps(steps)
-    return 1 - steps ** -forgetting_exponent(p)
+    return float(steps) ** -forgetting_exponent(p)
 
 
 @dataclass(frozen=True)
 class Parameters:
     """What a theorem tells GT-NSGDm to use."""
 
-    lr: float
-    """α, the smallest of `candidates`."""
-
-    momentum: float
-    """β."""
+    forgetting: float
+    """1 − β, on its own because β rounds to 1 on astronomical horizons."""
 
     candidates: Mapping[str, float]
     """The terms of the minimum that defines α, by name."""
+
+    @property
+    def lr(self) -> float:
+        """α, the smallest of `candidates`."""
+        return min(self.candidates.values())
+
+    @property
+    def momentum(self) -> float:
+        """β."""
+        return 1 - self.forgetting
 
     @property
     def binding(self) -> str:
@@ -93,7 +104,7 @@ def parameters(
     >>> rule.binding
     'momentum'
     """
-    beta = momentum_rule(steps, p)
+    forgetting = _forgetting(steps, p)
     require_lam(lam)
     require(num_nodes >= 1, "num_nodes", num_nodes, "an integer ≥ 1")
     require_positive("smoothness", smoothness)
@@ -101,11 +112,11 @@ def parameters(
     scale = gap * (1 - lam) / (smoothness * steps)
     candidates = {
         "cap": 1.0,
-        "momentum": math.sqrt(scale * (1 - beta) / 4),
+        "momentum": math.sqrt(scale * forgetting / 4),
         "consensus": math.sqrt(scale / 3.5),
         "tracking": math.sqrt(scale * (1 - lam) / (2 * math.sqrt(num_nodes))),
     }
-    return Parameters(min(candidates.values()), beta, candidates)
+    return Parameters(forgetting, candidates)
 
 
 def laplacian_lam(num_nodes: int) -> float:

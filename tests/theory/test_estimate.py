@@ -1,0 +1,141 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+import gossamer as gs
+from gossamer.problems import Problem
+from gossamer.theory import (
+    admissible_p,
+    estimate_gap,
+    estimate_sigma,
+    estimate_sigma_from_samples,
+    estimate_smoothness,
+)
+
+
+def forget(problem: Problem) -> Problem:
+    """The same problem, its optimum and curvature unknown."""
+    problem.smoothness = problem.minimum = problem.optimum = None
+    return problem
+
+
+def test_what_the_problem_knows_is_used():
+    problem = gs.RobustRegression(num_nodes=4)
+    assert estimate_smoothness(problem).value == problem.smoothness
+    assert estimate_gap(problem).value == float(problem.loss(problem.start[None]))
+
+
+def test_curvature_of_a_quadratic_is_found():
+    problem = gs.Quadratic.random(5, 6, seed=3)
+    exact = problem.smoothness
+    found = estimate_smoothness(forget(problem))
+    assert found.value == pytest.approx(exact, rel=1e-3)
+    assert "may be larger" in found.how
+
+
+def test_curvature_of_the_regression_at_its_optimum():
+    """ℓ'' = 1 at residual 0, so that the Hessian at w* is X_iᵀX_i/m_i."""
+    problem = gs.RobustRegression(num_nodes=4)
+    exact, optimum = problem.smoothness, problem.optimum
+    assert optimum is not None
+    far = estimate_smoothness(forget(problem)).value
+    assert far < exact
+    assert estimate_smoothness(problem, optimum[None]).value == pytest.approx(exact, rel=1e-5)
+    both = torch.stack([problem.start, optimum])
+    assert estimate_smoothness(problem, both).value == pytest.approx(exact, rel=1e-5)
+
+
+def test_unknown_minimum_is_bounded_by_zero():
+    problem = forget(gs.Quadratic(torch.tensor([[0.0], [2.0]])))
+    found = estimate_gap(problem)
+    assert found.value == 1.0
+    assert "f ≥ 0 is assumed" in found.how
+
+
+class Linear(Problem):
+    """f_i(x) = x, which has no minimum."""
+
+    def __init__(self) -> None:
+        self.num_nodes, self.dim, self.start = 2, 1, torch.zeros(1).double()
+
+    def local_loss(self, x: Tensor) -> Tensor:
+        return x.sum(-1)
+
+    def local_grad(self, x: Tensor) -> Tensor:
+        return torch.ones_like(x)
+
+    def describe(self) -> dict[str, str]:
+        return {"name": "Linear"}
+
+
+def test_a_loss_that_is_not_positive_is_refused():
+    with pytest.raises(gs.InvalidInput, match="a known minimum or f > 0"):
+        estimate_gap(Linear())
+
+
+@pytest.mark.parametrize(
+    ("noise", "p"),
+    [
+        (gs.Gaussian(), 2.0),
+        (gs.StudentT(df=3.0), 2.0),
+        (gs.StudentT(df=2.0), 1.9),
+        (gs.StudentT(df=1.5), 1.45),
+        (gs.AlphaStable(tail_index=1.5), 1.45),
+        (gs.AlphaStable(tail_index=2.0), 2.0),
+        (gs.Pareto(tail_index=1.001), 1.0009),
+    ],
+)
+def test_admissible_p_has_a_finite_moment(noise: gs.Noise, p: float):
+    assert admissible_p(noise) == pytest.approx(p)
+    assert math.isfinite(noise.moment(admissible_p(noise)))
+
+
+@pytest.mark.parametrize("p", [1.1, 1.5, 2.0])
+@pytest.mark.parametrize("dim", [1, 3, 20])
+def test_gaussian_sigma_is_exact(p: float, dim: int):
+    draws = gs.Gaussian(2.0).sample((200_000, dim), generator=torch.Generator().manual_seed(0))
+    sigma = estimate_sigma(gs.Gaussian(2.0), dim, p)
+    assert sigma.how.startswith("exact")
+    assert float((draws.norm(dim=1) ** p).mean() ** (1 / p)) == pytest.approx(sigma.value, rel=0.01)
+
+
+def test_sigma_of_one_coordinate_and_of_p_two_is_exact():
+    law = gs.StudentT(df=3.0)
+    assert estimate_sigma(law, 1, 1.5).value == pytest.approx(law.moment(1.5) ** (1 / 1.5))
+    assert estimate_sigma(law, 4, 2.0).value == pytest.approx(2 * math.sqrt(3))
+    assert estimate_sigma(law, 4, 2.0).how.startswith("exact")
+
+
+def test_sigma_of_heavy_vectors_is_an_upper_bound():
+    law = gs.AlphaStable(tail_index=1.5)
+    draws = law.sample((200_000, 8), generator=torch.Generator().manual_seed(0))
+    sigma = estimate_sigma(law, 8, 1.2)
+    measured = float((draws.norm(dim=1) ** 1.2).mean() ** (1 / 1.2))
+    assert sigma.how.startswith("upper bound")
+    assert measured < sigma.value < 2 * measured
+
+
+def test_sigma_refuses_an_infinite_moment():
+    with pytest.raises(gs.InvalidInput, match=r"p: got 1\.5, need .* below 1\.5; try 1\.45"):
+        estimate_sigma(gs.StudentT(df=1.5), 3, 1.5)
+
+
+def test_sigma_from_samples_is_centred():
+    draws = gs.Gaussian(2.0).sample((50_000, 3), generator=torch.Generator().manual_seed(0))
+    found = estimate_sigma_from_samples(draws + 100, 2.0)
+    assert found.value == pytest.approx(2 * math.sqrt(3), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (torch.zeros(5), "shape"),
+        (torch.zeros(1, 3), "shape"),
+        (torch.tensor([[1.0], [math.nan]]), "1 values not finite"),
+    ],
+)
+def test_samples_refused(samples: Tensor, message: str):
+    with pytest.raises(gs.InvalidInput, match=message):
+        estimate_sigma_from_samples(samples, 2.0)

@@ -1,0 +1,120 @@
+import math
+
+import pytest
+import torch
+
+import gossamer as gs
+from gossamer.theory import Plan, bound, plan
+
+NOISE = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
+
+
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    return plan(gs.RobustRegression(num_nodes=20), gs.ring(20, hops=2), 10_000, noise=NOISE)
+
+
+def test_constants_come_from_the_problem_and_the_noise(planned: Plan):
+    problem, c = gs.RobustRegression(num_nodes=20), planned.constants
+    local = problem.local_grad(torch.zeros(20, 1, 20).double())
+    assert (c.num_nodes, c.lam, c.p) == (20, gs.ring(20, hops=2).lam, 1.45)
+    assert c.smoothness == problem.smoothness
+    assert c.gap == float(problem.loss(problem.start[None]))
+    assert c.grad_norm == pytest.approx(float(local.mean(0).norm()), rel=1e-12)
+    assert c.stacked_grad_norm == pytest.approx(float(local.norm()), rel=1e-12)
+    assert c.sigma == pytest.approx((20 * NOISE.moment(1.45)) ** (1 / 1.45), rel=1e-12)
+
+
+def test_parameters_and_bounds_of_both_theorems(planned: Plan):
+    for name, p in {"p known": 1.45, "p unknown": None}.items():
+        rule = planned.parameters[name]
+        exponent = 0.5 if p is None else p / (3 * p - 2)
+        assert rule.momentum == pytest.approx(1 - 10_000**-exponent, rel=1e-12)
+        expected = bound(planned.constants, 10_000, rule.lr, rule.momentum).total
+        assert planned.bounds[name].total == pytest.approx(expected, rel=1e-12)
+
+
+def test_better_networks_need_fewer_steps(planned: Plan):
+    options = planned.networks()
+    assert [o.lam for o in options] == sorted((o.lam for o in options), reverse=True)
+    assert [o.bound for o in options] == sorted((o.bound for o in options), reverse=True)
+    steps = {o.name: o.steps_to_match for o in options}
+    assert steps["ring(20, hops=2)"] == pytest.approx(10_000, rel=1e-3)
+    assert steps["complete(20)"] < steps["exponential(20)"] < 10_000 < steps["ring(20)"]
+
+
+def test_more_nodes_keep_the_gradients_per_node(planned: Plan):
+    options = {o.name: o for o in planned.more_nodes()}
+    assert len(options) == 12
+    assert (
+        options["complete(20)"].bound
+        == {o.name: o.bound for o in planned.networks()}["complete(20)"]
+    )
+    assert options["complete(40)"].bound < options["complete(20)"].bound
+    assert options["ring(40)"].bound > options["ring(20)"].bound  # λ → 1 costs more than n gives
+
+
+def test_no_noise_means_exact_gradients():
+    quiet = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100)
+    assert (quiet.constants.sigma, quiet.constants.p) == (0, 2)
+    assert "no noise given" in str(quiet)
+
+
+def test_given_p_and_sigma_override():
+    problem, network = gs.Quadratic.random(4, 2), gs.complete(4)
+    given = plan(problem, network, 100, p=1.3, sigma=2.0)
+    assert (given.constants.p, given.constants.sigma) == (1.3, 2.0)
+    lower = plan(problem, network, 100, noise=NOISE, p=1.2)
+    assert lower.constants.sigma == pytest.approx((2 * NOISE.moment(1.2)) ** (1 / 1.2))
+
+
+def test_samples_give_p_and_sigma():
+    samples = gs.Gaussian(3.0).sample((5000, 2), generator=torch.Generator().manual_seed(0))
+    found = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100, samples=samples)
+    assert found.constants.p == 2
+    assert found.constants.sigma == pytest.approx(3 * math.sqrt(2), rel=0.03)
+
+
+def test_reads_as_text(planned: Plan):
+    text = str(planned)
+    for part in ("ring(20, hops=2)", "upper bound", "tracking noise", "More nodes", "5.69e-05"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 120
+    assert "until T = " in planned.advice()[-2]
+
+
+def test_a_bound_that_says_something_needs_no_warning():
+    problem = gs.Quadratic(torch.tensor([[0.0], [2.0]]))
+    assert len(plan(problem, gs.complete(2), 10**6).advice()) == 3
+
+
+def test_tables_are_rectangular(planned: Plan):
+    for columns, rows in planned.tables().values():
+        assert rows
+        assert all(len(row) == len(columns) for row in rows)
+
+
+def test_figure_stacks_every_term(planned: Plan):
+    (ax,) = planned.figure().axes
+    widths = [sum(c.patches[i].get_width() for c in ax.containers) for i in (0, 1)]
+    totals = [planned.bounds[name].total for name in ("p known", "p unknown")]
+    assert widths == pytest.approx(totals, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9])
+def test_any_number_of_nodes(n: int):
+    assert len(plan(gs.Quadratic.random(n, 2), gs.complete(n), 100).networks()) >= 1
+
+
+def test_refusals():
+    problem = gs.Quadratic.random(4, 2)
+    with pytest.raises(gs.InvalidInput, match="network: got 5 nodes where the problem has 4"):
+        plan(problem, gs.ring(5), 100)
+    with pytest.raises(gs.InvalidInput, match="mixes alike in every round"):
+        plan(problem, gs.one_peer_exponential(4), 100)
+    with pytest.raises(gs.InvalidInput, match="steps: got 1"):
+        plan(problem, gs.ring(4), 1)
+    with pytest.raises(gs.InvalidInput, match="only one of them"):
+        plan(problem, gs.ring(4), 100, noise=NOISE, samples=torch.zeros(100, 2))
+    with pytest.raises(gs.InvalidInput, match="sigma: got -1"):
+        plan(problem, gs.ring(4), 100, sigma=-1)
