@@ -1,0 +1,45 @@
+"""How heavy is the gradient noise? Estimators, a diagnosis that weighs them, a probe for training.
+
+Start with `diagnose`. It never answers with one number, because every estimator alone is wrong
+somewhere:
+
+| estimator | assumes | wrong for |
+|---|---|---|
+| `hill` | a power tail | light tails (always answers); stable laws with α ≥ 1.8 (too high) |
+| `moments` | nothing | short samples (wide error); lognormal (finds a power tail) |
+| `log_moment` | a stable law, centred vectors | t(3), lognormal (below 2 at finite variance) |
+| `stable_fit` | a stable law | the same; it reads no sample beyond 5 % and 95 % |
+| `max_to_sum` | nothing | says whether a moment exists, not the index |
+"""
+
+from gossamer.tails.diagnose import Diagnosis, diagnose
+from gossamer.tails.estimate import TailEstimate, cutoffs
+from gossamer.tails.figure import plot
+from gossamer.tails.hill import HillCurve, hill, hill_curve, hill_cutoffs
+from gossamer.tails.log_moment import log_moment
+from gossamer.tails.max_to_sum import max_to_sum, max_to_sum_curve
+from gossamer.tails.moments import MomentEstimate, moments, moments_cutoffs
+from gossamer.tails.probe import NoiseProbe, NoiseRecord
+from gossamer.tails.stable_fit import StableFit, stable_fit
+
+__all__ = [
+    "Diagnosis",
+    "HillCurve",
+    "MomentEstimate",
+    "NoiseProbe",
+    "NoiseRecord",
+    "StableFit",
+    "TailEstimate",
+    "cutoffs",
+    "diagnose",
+    "hill",
+    "hill_curve",
+    "hill_cutoffs",
+    "log_moment",
+    "max_to_sum",
+    "max_to_sum_curve",
+    "moments",
+    "moments_cutoffs",
+    "plot",
+    "stable_fit",
+]

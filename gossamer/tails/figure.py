@@ -1,0 +1,124 @@
+"""One figure of a diagnosis: density, survival, Hill plot."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from gossamer.noise import AlphaStable
+from gossamer.tails.diagnose import Diagnosis, diagnose
+from gossamer.tails.hill import hill_curve
+from gossamer.tails.samples import Array, Samples
+from gossamer.tails.stable_fit import StableFit, stable_fit
+from gossamer.tails.verdict import DECISIVE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart with any colour vision.
+BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+STABLE = {"color": VERMILLION, "ls": "-", "lw": 1.5, "label": "α-stable, fitted"}
+GAUSSIAN = {"color": GREEN, "ls": "--", "lw": 1.5, "label": "Gaussian, fitted"}
+
+
+def plot(samples: Diagnosis | Samples) -> Figure:
+    """Draw a diagnosis, or samples that are diagnosed first: three panels, one matplotlib figure.
+
+    1. The density of the noise norm beside an α-stable law fitted to its quantiles and the
+       Gaussian with the same median and quartiles.
+    2. The survival function on log–log axes, where a power tail is a straight line: the norms,
+       both fitted laws, and the line of Hill's index.
+    3. The Hill plot, with its 95 % band, the three cut-offs, and the moment estimates: a power
+       tail shows as a plateau, and below the line at 2 the variance is infinite.
+
+    >>> import torch
+    >>> from gossamer.noise import AlphaStable
+    >>> x = AlphaStable(1.5).sample((1000, 3), generator=torch.Generator().manual_seed(0))
+    >>> figure = plot(x)
+    >>> [axes.get_title() for axes in figure.axes]
+    ['Density', 'Survival', 'Hill plot']
+    >>> figure.savefig("tails.pdf")  # doctest: +SKIP
+    """
+    from matplotlib.figure import Figure
+
+    diagnosis = samples if isinstance(samples, Diagnosis) else diagnose(samples)
+    figure = Figure(figsize=(10.5, 3.3), layout="constrained", dpi=150)
+    density, survival, hill = figure.subplots(1, 3)
+    fit = stable_fit(diagnosis.norms)
+    _draw_density(density, diagnosis.norms, fit)
+    _draw_survival(survival, diagnosis, fit)
+    _draw_hill(hill, diagnosis)
+    for axes in (density, survival, hill):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=True, framealpha=0.8, edgecolor="none", fontsize=8)
+    return figure
+
+
+def _draw_density(axes: Axes, norms: Array, fit: StableFit) -> None:
+    median, deviation = _gaussian_of_quartiles(norms)
+    x = np.linspace(norms.min(), np.quantile(norms, 0.99), 400)
+    bins = np.linspace(x[0], x[-1], 51)
+    counts, _ = np.histogram(norms, bins)
+    axes.stairs(
+        counts / norms.size / np.diff(bins), bins, fill=True, color=BLUE, alpha=0.35, label="norms"
+    )
+    axes.plot(x, fit.density(x), **STABLE)
+    z = (x - median) / deviation
+    axes.plot(x, np.exp(-(z**2) / 2) / deviation / math.sqrt(2 * math.pi), **GAUSSIAN)
+    axes.set(title="Density", xlabel="noise norm", ylabel="density", ylim=(0, None))
+
+
+def _draw_survival(axes: Axes, diagnosis: Diagnosis, fit: StableFit) -> None:
+    ordered = np.sort(diagnosis.norms)[::-1]
+    share = np.arange(1, ordered.size + 1) / ordered.size
+    axes.loglog(ordered, share, ".", ms=3, color=BLUE, label="norms")
+    x = np.geomspace(np.median(ordered), ordered[0], 200)
+    if fit.tail_index > 1:
+        axes.loglog(x, _stable_survival(x, fit), **STABLE)
+    median, deviation = _gaussian_of_quartiles(ordered)
+    z = (x - median) / deviation
+    axes.loglog(x, [math.erfc(value / math.sqrt(2)) / 2 for value in z], **GAUSSIAN)
+    index, k = diagnosis.hill[DECISIVE].tail_index, max(2, ordered.size // 20)
+    tail = x[x >= ordered[k]]
+    line = k / ordered.size * (tail / ordered[k]) ** -index
+    axes.loglog(tail, line, color=GREY, ls=":", label=f"Hill at {DECISIVE}: {index:.2f}")
+    axes.set(title="Survival", xlabel="noise norm x", ylabel="P(norm > x)")
+    axes.set(xlim=(np.quantile(ordered, 0.01), None), ylim=(0.5 / ordered.size, 1.2))
+
+
+def _draw_hill(axes: Axes, diagnosis: Diagnosis) -> None:
+    curve = hill_curve(diagnosis.norms)
+    shown = (curve.k >= 10) & (curve.k <= curve.k.size / 2)
+    k, index, error = curve.k[shown], curve.tail_index[shown], 1.96 * curve.standard_error[shown]
+    axes.fill_between(k, index - error, index + error, color=BLUE, alpha=0.2, lw=0)
+    axes.semilogx(k, index, color=BLUE, label="Hill, 95 % band")
+    axes.axhline(2, color=GREY, ls=":", label="finite variance above")
+    top = 1.3 * float(np.max(index))
+    n = diagnosis.norms.size
+    for (cut, estimate), count in zip(
+        diagnosis.moments.items(), (math.isqrt(n), n // 20, n // 10), strict=True
+    ):
+        axes.axvline(count, color=GREY, lw=0.5)
+        axes.text(count, 0.02 * top, f" {cut}", rotation=90, va="bottom", fontsize=7, color=GREY)
+        if estimate.tail_index < top:
+            label = None if cut != DECISIVE else "moments"
+            axes.plot(count, estimate.tail_index, "D", ms=5, color=VERMILLION, label=label)
+    axes.set(title="Hill plot", xlabel="largest k norms", ylabel="tail index", ylim=(0, top))
+
+
+def _gaussian_of_quartiles(norms: Array) -> tuple[float, float]:
+    """Mean and deviation of the Gaussian with the median and quartiles of the sample."""
+    low, median, high = np.quantile(norms, [0.25, 0.5, 0.75])
+    return float(median), float(high - low) / 1.34898
+
+
+def _stable_survival(x: Array, fit: StableFit) -> Array:
+    """P(X > x) of the fitted law, from a million synthetic draws."""
+    law = AlphaStable(fit.tail_index, fit.skewness, fit.scale)
+    draws = law.sample((2**20,), generator=torch.Generator().manual_seed(0)).numpy()
+    below = np.searchsorted(np.sort(draws + fit.location), x, side="right")
+    return 1 - below / draws.size
