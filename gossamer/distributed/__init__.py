@@ -1,8 +1,20 @@
 """The same methods on real processes: torch.distributed, one node per rank."""
 
+from gossamer.distributed.checkpoint import export, read_nodes
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.launch import join
 from gossamer.distributed.optimizer import DecentralizedOptimizer
+from gossamer.distributed.resume import Checkpoints
+from gossamer.distributed.sampler import MinibatchSampler
 
-__all__ = ["DecentralizedOptimizer", "NeighborExchange", "PeerFailure", "join"]
+__all__ = [
+    "Checkpoints",
+    "DecentralizedOptimizer",
+    "MinibatchSampler",
+    "NeighborExchange",
+    "PeerFailure",
+    "export",
+    "join",
+    "read_nodes",
+]

@@ -1,7 +1,7 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, overload
 
@@ -223,6 +223,23 @@ class DecentralizedOptimizer(Optimizer):
             require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
         super().load_state_dict(state_dict)
         self._link()
+
+    @torch.no_grad()
+    def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
+        """Continue from step, x and state fields; the ranks agree on the step before the next."""
+        self._hold(x, self._state._replace(**state))
+        self._step.fill_(step)
+        self._agreed = False
+
+    def parameter_shapes(self) -> list[tuple[str, list[int]]]:
+        """Name and shape of every mixed parameter, in the order in which `x` holds them."""
+        names = {
+            p: name
+            for group in self.param_groups
+            for p, name in zip(group["params"], group.get("param_names", ()), strict=False)
+        }
+        mixed = enumerate(self._flat.params)
+        return [(names.get(p, f"parameter_{i}"), list(p.shape)) for i, p in mixed]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters; the ranks agree on the shapes again before the next step."""

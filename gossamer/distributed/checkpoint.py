@@ -1,0 +1,132 @@
+"""Checkpoints: a folder per step, a file per node, readable by ranks and by the simulator.
+
+    folder/step-00000020/node-0.safetensors        x, state.v, state.y, …, each `(dim,)`
+                         node-1.safetensors        and the metadata of `NodeRecord`
+
+A file appears under its name only when it is whole; a step is complete when all its nodes are.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from gossamer.errors import InvalidInput, require
+
+FORMAT = "gossamer-checkpoint-1"
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """One node at one step."""
+
+    step: int
+    node: int
+    num_nodes: int
+    algorithm: str
+    network: str
+    parameters: list[tuple[str, list[int]]]
+    """Name and shape of every parameter tensor, in the order in which x holds them."""
+    tensors: dict[str, Tensor] = field(repr=False)
+    """Vectors "x", "state.<field>"; of real runs also "resume": RNG, param groups, extras."""
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return self.tensors["x"].numel()
+
+
+def step_folder(folder: Path, step: int) -> Path:
+    """Where the files of a step are."""
+    return folder / f"step-{step:08d}"
+
+
+def node_file(folder: Path, step: int, node: int) -> Path:
+    """Where one node of a step is."""
+    return step_folder(folder, step) / f"node-{node}.safetensors"
+
+
+def write_node(folder: Path, record: NodeRecord) -> None:
+    """Write one node's file, whole or not at all, and on the disk when this returns."""
+    path = node_file(folder, record.step, record.node)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    tensors = {name: value.detach().cpu().contiguous() for name, value in record.tensors.items()}
+    facts = {k: v for k, v in vars(record).items() if k != "tensors"} | {"format": FORMAT}
+    save_file(tensors, partial, metadata={"record": json.dumps(facts)})
+    with open(partial, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+def read_node(folder: Path, step: int, node: int) -> NodeRecord:
+    """Read one node's file; a truncated or foreign one raises `InvalidInput`."""
+    path = node_file(folder, step, node)
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads((file.metadata() or {}).get("record", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as reason:
+        raise InvalidInput(f"checkpoint: {path} cannot be read ({reason})") from reason
+    ours = facts.pop("format", None) == FORMAT and (facts["step"], facts["node"]) == (step, node)
+    require(ours, "checkpoint", path, "a file that Gossamer wrote for this step and node")
+    facts["parameters"] = [(name, shape) for name, shape in facts["parameters"]]
+    return NodeRecord(**facts, tensors=tensors)
+
+
+def steps_of_node(folder: Path, node: int) -> list[int]:
+    """The steps for which the node has a file, whole or not, in order."""
+    names = folder.glob(f"step-*/node-{node}.safetensors")
+    found = (re.fullmatch(r"step-(\d+)", path.parent.name) for path in names)
+    return sorted(int(match[1]) for match in found if match)
+
+
+def prune(folder: Path, node: int, keep: int) -> None:
+    """Delete the node's older files but `keep` of them, and step folders left empty."""
+    for step in steps_of_node(folder, node)[:-keep]:
+        node_file(folder, step, node).unlink(missing_ok=True)
+        if not any(step_folder(folder, step).iterdir()):
+            shutil.rmtree(step_folder(folder, step), ignore_errors=True)
+
+
+def read_nodes(folder: str | os.PathLike[str], step: int | None = None) -> list[NodeRecord]:
+    """All nodes of `step`, by default of the newest step that is complete and readable."""
+    folder = Path(folder)
+    problems = []
+    for candidate in [step] if step is not None else reversed(steps_of_node(folder, 0)):
+        try:
+            return list(_nodes_at(folder, candidate))
+        except InvalidInput as reason:
+            problems.append(str(reason))
+    raise InvalidInput(f"checkpoint: no complete step in {folder}; " + "; ".join(problems))
+
+
+def _nodes_at(folder: Path, step: int) -> Iterator[NodeRecord]:
+    first = read_node(folder, step, 0)
+    yield first
+    for node in range(1, first.num_nodes):
+        yield read_node(folder, step, node)
+
+
+def export(
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    node: int | None = None,
+    step: int | None = None,
+) -> None:
+    """Write one node's model, or the average of all (`node=None`), as a safetensors state dict."""
+    records = read_nodes(folder, step)
+    x = torch.stack([record.tensors["x"] for record in records])
+    chosen = x.mean(0) if node is None else x[node]
+    names, shapes = zip(*records[0].parameters, strict=True)
+    parts = chosen.split([torch.Size(shape).numel() for shape in shapes])
+    tensors = {n: p.view(s).clone() for n, p, s in zip(names, parts, shapes, strict=True)}
+    save_file(tensors, path, metadata={"format": "pt", "step": str(records[0].step)})

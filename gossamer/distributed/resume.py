@@ -1,0 +1,168 @@
+"""Save and resume a real run, at steps on which all ranks agree."""
+
+import io
+import os
+import random
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gossamer.distributed.agreement import gather
+from gossamer.distributed.checkpoint import (
+    NodeRecord,
+    prune,
+    read_node,
+    steps_of_node,
+    write_node,
+)
+from gossamer.distributed.optimizer import DecentralizedOptimizer
+from gossamer.errors import InvalidInput, require
+
+KEPT = 2
+"""Checkpoints kept: the newest, and the one to fall back on."""
+
+
+class Stateful(Protocol):
+    """A scheduler, a sampler, a GradScaler, a module: anything with a state dict."""
+
+    def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
+
+    def load_state_dict(self, state_dict: Any) -> Any: ...  # noqa: D102
+
+
+class Checkpoints:
+    """Checkpoints of a run in `folder`; the two newest are kept.
+
+    Holds each node's parameters, algorithm state, step, hyper-parameters, random number generators
+    and whatever `extras` say of themselves. A rank reads and writes the files of its own node only,
+    so the folder may be shared or local.
+
+    >>> # checkpoints = Checkpoints("runs/a", optimizer, scheduler=scheduler, sampler=sampler)
+    >>> # checkpoints.resume()
+    >>> # while optimizer.steps < 1000:
+    >>> #     ...; optimizer.step(); scheduler.step()
+    >>> #     if optimizer.steps % 100 == 0: checkpoints.save()
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        optimizer: DecentralizedOptimizer,
+        **extras: Stateful,
+    ) -> None:
+        self.folder, self.optimizer, self.extras = Path(folder), optimizer, extras
+
+    def save(self) -> None:
+        """Write this node's file; older ones go when all ranks have written. A collective."""
+        write_node(self.folder, self._record())
+        gather(None, self.optimizer.group)
+        prune(self.folder, self.optimizer.rank, KEPT)
+
+    def resume(self) -> int:
+        """Load the newest step that all ranks can read, and return it; 0 if there is none.
+
+        Unreadable files and those of another run are passed over with a warning. A collective.
+        """
+        mine = self._readable()
+        common = set.intersection(*map(set, gather(list(mine), self.optimizer.group)))
+        if not common:
+            return 0
+        self._load(mine[max(common)])
+        return max(common)
+
+    def _record(self) -> NodeRecord:
+        optimizer = self.optimizer
+        state = optimizer.algorithm_state._asdict()
+        return NodeRecord(
+            step=optimizer.steps,
+            node=optimizer.rank,
+            num_nodes=optimizer.network.num_nodes,
+            algorithm=type(optimizer.algorithm).__name__,
+            network=optimizer.network.name,
+            parameters=optimizer.parameter_shapes(),
+            tensors={
+                "x": optimizer.x,
+                **{f"state.{name}": z for name, z in state.items()},
+                "resume": _pack({"rng": rng_state(), **self._live()}),
+            },
+        )
+
+    def _live(self) -> dict[str, Any]:
+        options = [
+            {name: group[name] for name in group if name != "params"}
+            for group in self.optimizer.param_groups
+        ]
+        extras = {name: extra.state_dict() for name, extra in self.extras.items()}
+        return {"param_groups": options, "extras": extras}
+
+    def _readable(self) -> dict[int, NodeRecord]:
+        """Step → record of this node, for the files that belong to this run."""
+        records = {}
+        for step in steps_of_node(self.folder, self.optimizer.rank):
+            try:
+                record = read_node(self.folder, step, self.optimizer.rank)
+                self._require_same_run(record)
+                records[step] = record
+            except InvalidInput as reason:
+                warnings.warn(f"passed over: {reason}", RuntimeWarning, stacklevel=3)
+        return records
+
+    def _require_same_run(self, record: NodeRecord) -> None:
+        optimizer = self.optimizer
+        ours = type(optimizer.algorithm).__name__, optimizer.network.num_nodes, optimizer.x.numel()
+        theirs = record.algorithm, record.num_nodes, record.dim
+        facts = "(algorithm, nodes, parameters)"
+        require(
+            theirs == ours, "checkpoint", f"{theirs} at step {record.step}", f"{facts} = {ours}"
+        )
+
+    def _load(self, record: NodeRecord) -> None:
+        fields = self.optimizer.algorithm_state._fields
+        state = {name: record.tensors[f"state.{name}"] for name in fields}
+        self.optimizer.restore(record.step, record.tensors["x"], state)
+        if "resume" not in record.tensors:  # written by a simulation
+            return
+        saved = _unpack(record.tensors["resume"])
+        for group, options in zip(self.optimizer.param_groups, saved["param_groups"], strict=True):
+            group.update(options)
+        for name, extra in self.extras.items():
+            extra.load_state_dict(saved["extras"][name])
+        set_rng_state(saved["rng"])
+
+
+def rng_state() -> dict[str, Any]:
+    """The generators of torch (CPU and current GPU), NumPy and Python."""
+    numpy: Any = np.random.get_state(legacy=True)
+    state = {
+        "torch": torch.get_rng_state(),
+        "numpy": (numpy[0], torch.from_numpy(numpy[1].astype(np.int64)), *numpy[2:]),
+        "python": random.getstate(),
+    }
+    return state | ({"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {})
+
+
+def set_rng_state(state: Mapping[str, Any]) -> None:
+    """Continue the streams that `rng_state` recorded."""
+    torch.set_rng_state(state["torch"])
+    name, keys, *rest = state["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
+    version, numbers, gauss = state["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    if "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"])
+
+
+def _pack(value: Any) -> Tensor:
+    file = io.BytesIO()
+    torch.save(value, file)
+    return torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
+
+
+def _unpack(packed: Tensor) -> Any:
+    """Executes nothing from the file."""
+    return torch.load(io.BytesIO(packed.numpy().tobytes()), weights_only=True)

@@ -1,0 +1,41 @@
+"""One folder for both: a real run's checkpoint as a simulation's stack, and back."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from gossamer.distributed.checkpoint import NodeRecord, read_nodes, write_node
+from gossamer.errors import require
+from gossamer.simulate.stack import Stack
+
+
+def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = None) -> None:
+    """Put all nodes of a checkpoint into `stack`, a stack of one run of the same method."""
+    records = read_nodes(folder, step)
+    method, shape = type(stack.algorithm).__name__, (len(records), 1, records[0].dim)
+    saved = f"{records[0].algorithm} of shape {shape}"
+    same = records[0].algorithm == method and stack.x.shape == shape
+    require(same, "checkpoint", saved, f"{method} of shape {tuple(stack.x.shape)}")
+    stacked = {
+        name: torch.stack([record.tensors[name] for record in records])[:, None].to(stack.x)
+        for name in ("x", *(f"state.{field}" for field in stack.state._fields))
+    }
+    stack.t, stack.x = records[0].step, stacked.pop("x")
+    stack.state = type(stack.state)(*stacked.values())
+
+
+def save_stack(folder: str | os.PathLike[str], stack: Stack, run: int = 0) -> None:
+    """Write one run of `stack` as a checkpoint that ranks can resume from."""
+    fields = {f"state.{name}": z for name, z in stack.state._asdict().items()}
+    for node in range(len(stack.x)):
+        record = NodeRecord(
+            step=stack.t,
+            node=node,
+            num_nodes=len(stack.x),
+            algorithm=type(stack.algorithm).__name__,
+            network=stack.network.name,
+            parameters=[("x", [stack.x.shape[-1]])],
+            tensors={name: z[node, run] for name, z in {"x": stack.x, **fields}.items()},
+        )
+        write_node(Path(folder), record)
