@@ -1,0 +1,167 @@
+"""Each method as a plain loop over the nodes in numpy, written from the paper's equations.
+
+Every function yields x¹, x², …, of shape (nodes, dim). `grad(t, x)` gives the nodes' stochastic
+gradients of step t at x, `W(t)` the mixing matrix of step t; t counts from 0.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+Array = np.ndarray
+Grad = Callable[[int, Array], Array]
+Matrix = Callable[[int], Array]
+
+
+def gossip(W: Array, z: list[Array]) -> Array:
+    """Node i adds up what it receives: Σ_r w_ir z_r."""
+    nodes = range(len(z))
+    return np.array([sum(W[i, r] * z[r] for r in nodes if W[i, r] > 0) for i in nodes])
+
+
+def unit(y: Array) -> Array:
+    length = np.sqrt(np.sum(y**2))
+    return y / length if length > 0 else np.zeros_like(y)
+
+
+def clipped(g: Array, level: float) -> Array:
+    length = np.sqrt(np.sum(g**2))
+    return g * (level / length) if length > level else g
+
+
+def descent(x: Array, updates: list[Array], W: Array, order: str) -> Array:
+    if order == "combine-then-adapt":
+        return gossip(W, list(x)) - np.array(updates)
+    return gossip(W, [a - u for a, u in zip(x, updates, strict=True)])
+
+
+def dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    for t in range(steps):
+        g = grad(t, x)
+        x = gossip(W(t), [x[i] - lr * g[i] for i in range(len(x))])
+        yield x
+
+
+def normalized_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    for t in range(steps):
+        g = grad(t, x)
+        x = gossip(W(t), [x[i] - lr * unit(g[i]) for i in range(len(x))])
+        yield x
+
+
+def dsgd_gclip(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, order: str
+) -> Iterator[Array]:
+    for t in range(steps):
+        x = descent(x, [lr * clipped(g, clip) for g in grad(t, x)], W(t), order)
+        yield x
+
+
+def dsgd_cclip(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, order: str
+) -> Iterator[Array]:
+    for t in range(steps):
+        updates = [lr * np.array([max(-clip, min(clip, c)) for c in g]) for g in grad(t, x)]
+        x = descent(x, updates, W(t), order)
+        yield x
+
+
+def dsgd_clip(
+    grad: Grad,
+    W: Matrix,
+    x: Array,
+    steps: int,
+    lr: float,
+    clip: float,
+    clip_exponent: float,
+    order: str,
+) -> Iterator[Array]:
+    for t in range(steps):
+        alpha, tau = lr / (t + 1), clip * (t + 1) ** clip_exponent
+        x = descent(x, [alpha * clipped(g, tau) for g in grad(t, x)], W(t), order)
+        yield x
+
+
+def gt_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    nodes = range(len(x))
+    y = g_old = np.zeros_like(x)
+    for t in range(steps):
+        g = grad(t, x)
+        y = gossip(W(t), [y[i] + g[i] - g_old[i] for i in nodes])
+        x = gossip(W(t), [x[i] - lr * y[i] for i in nodes])
+        g_old = g
+        yield x
+
+
+def gt_nsgdm(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    y = v_old = np.zeros_like(x)
+    for t in range(steps):
+        g = grad(t, x)
+        v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
+        y = gossip(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
+        x = gossip(W(t), [x[i] - lr * unit(y[i]) for i in nodes])
+        v_old = v
+        yield x
+
+
+def gt_adam(
+    grad: Grad,
+    W: Matrix,
+    x: Array,
+    steps: int,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    cap: float,
+    eps: float,
+) -> Iterator[Array]:
+    """As published: s⁰ = g⁰ before the loop, and s⁺ = W s + g⁺ − g at the end of a step."""
+    m, v = np.zeros_like(x), np.zeros_like(x)
+    g = grad(0, x)
+    s = g
+    for t in range(steps):
+        m = beta1 * m + (1 - beta1) * s
+        v = np.minimum(beta2 * v + (1 - beta2) * s**2, cap)
+        x = gossip(W(t), list(x)) - lr * m / np.sqrt(v + eps)
+        yield x
+        g_old, g = g, grad(t + 1, x)
+        s = gossip(W(t + 1), list(s)) + g - g_old
+
+
+def qg_dsgdm(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float, quasi_momentum: float
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    m_hat = np.zeros_like(x)
+    for t in range(steps):
+        g = grad(t, x)
+        m = [momentum * m_hat[i] + g[i] for i in nodes]
+        x_old, x = x, gossip(W(t), [x[i] - lr * m[i] for i in nodes])
+        displacement = (x_old - x) / lr
+        m_hat = quasi_momentum * m_hat + (1 - quasi_momentum) * displacement
+        yield x
+
+
+def sclip_ef(
+    grad: Grad,
+    W: Matrix,
+    x: Array,
+    steps: int,
+    lr: float,
+    momentum: float,
+    scale: float,
+    clip: float,
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    m = np.zeros_like(x)
+    for t in range(steps):
+        g = grad(t, x)
+        beta = momentum / np.sqrt(t + 1)
+        z = g - m
+        psi = scale / np.sqrt(t + 1) * z / np.sqrt(z**2 + clip * (t + 1) ** (3 / 5))
+        m = beta * m + (1 - beta) * psi
+        x = gossip(W(t), [x[i] - lr * (t + 1) ** (-1 / 5) * m[i] for i in nodes])
+        yield x

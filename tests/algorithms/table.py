@@ -1,0 +1,150 @@
+"""The one table of methods that every shared test runs over: a new method is one more row."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from algorithms import reference
+from torch import Tensor
+
+import gossamer as gs
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method with hyper-parameters, and what is known of it.
+
+    `reference` is the method as a numpy loop over the nodes. `update(h, t, grad, old, new)` is
+    what every node subtracts: x̄ᵗ⁺¹ = x̄ᵗ − mean of it, from the hyper-parameters h, the gradient
+    and the states before and after the step. `feed` says which gradients the workers of the
+    centralized twin receive. `tracks` names what the tracker follows, "grad" or a state field.
+    `mixes_last` is False for a method that is W xᵗ − update in every setting.
+    """
+
+    algorithm: gs.Algorithm[Any]
+    reference: Callable[..., Iterator[np.ndarray]]
+    update: Callable[[Any, int, Tensor, Any, Any], Tensor]
+    feed: Callable[[Tensor], Tensor]
+    tracks: str | None = None
+    mixes_last: bool = True
+
+    @property
+    def name(self) -> str:
+        return type(self.algorithm).__name__
+
+    @property
+    def adapts_then_combines(self) -> bool:
+        """Whether xᵗ⁺¹ = W(xᵗ − update), so that the complete graph leaves all nodes equal."""
+        order = self.algorithm.hyperparameters.get("order", "adapt-then-combine")
+        return self.mixes_last and order == "adapt-then-combine"
+
+    def __str__(self) -> str:
+        words = [v for v in self.algorithm.hyperparameters.values() if isinstance(v, str)]
+        return "-".join([self.name, *words])
+
+
+# The centralized twin is a server with one x and a worker per node. On the complete graph a method
+# whose update is linear in the gradients acts on their average; one that bends each node's
+# gradient averages the bent ones; GT-Adam bends ḡᵗ⁻¹ + gᵢᵗ − gᵢᵗ⁻¹. All take (steps, nodes, dim).
+def average(grads: Tensor) -> Tensor:
+    return grads.mean(1, keepdim=True).expand_as(grads)
+
+
+def own(grads: Tensor) -> Tensor:
+    return grads
+
+
+def corrected(grads: Tensor) -> Tensor:
+    before = torch.cat([torch.zeros_like(grads[:1]), grads[:-1]])
+    return average(before) + grads - before
+
+
+def unit(y: Tensor) -> Tensor:
+    return torch.nn.functional.normalize(y, dim=-1)
+
+
+def clipped(g: Tensor, level: float) -> Tensor:
+    return unit(g) * g.norm(dim=-1, keepdim=True).clamp(max=level)
+
+
+BOTH_ORDERS = ("adapt-then-combine", "combine-then-adapt")
+
+TABLE = [
+    Row(
+        gs.DSGD(lr=0.1),
+        reference.dsgd,
+        update=lambda h, t, grad, old, new: h.lr * grad,
+        feed=average,
+    ),
+    Row(
+        gs.NormalizedDSGD(lr=0.1),
+        reference.normalized_dsgd,
+        update=lambda h, t, grad, old, new: h.lr * unit(grad),
+        feed=own,
+    ),
+    *(
+        Row(
+            gs.DSGDGClip(lr=0.1, clip=1.5, order=order),
+            reference.dsgd_gclip,
+            update=lambda h, t, grad, old, new: h.lr * clipped(grad, h.clip),
+            feed=own,
+        )
+        for order in BOTH_ORDERS
+    ),
+    *(
+        Row(
+            gs.DSGDCClip(lr=0.1, clip=0.7, order=order),
+            reference.dsgd_cclip,
+            update=lambda h, t, grad, old, new: h.lr * grad.clamp(-h.clip, h.clip),
+            feed=own,
+        )
+        for order in BOTH_ORDERS
+    ),
+    *(
+        Row(
+            gs.DSGDClip(lr=0.3, clip=clip, clip_exponent=exponent, order=order),
+            reference.dsgd_clip,
+            update=lambda h, t, grad, old, new: (
+                h.lr / (t + 1) * clipped(grad, h.clip * (t + 1) ** h.clip_exponent)
+            ),
+            feed=own,
+        )
+        for order, clip, exponent in zip(BOTH_ORDERS, (1.0, 4.0), (0.4, -0.4), strict=True)
+    ),
+    Row(
+        gs.GTDSGD(lr=0.1),
+        reference.gt_dsgd,
+        update=lambda h, t, grad, old, new: h.lr * new.y,
+        feed=average,
+        tracks="grad",
+    ),
+    Row(
+        gs.GTAdam(lr=0.1, beta1=0.8, beta2=0.9, cap=0.5, eps=1e-3),
+        reference.gt_adam,
+        update=lambda h, t, grad, old, new: h.lr * new.m / (new.v + h.eps).sqrt(),
+        feed=corrected,
+        tracks="grad",
+        mixes_last=False,
+    ),
+    Row(
+        gs.QGDSGDm(lr=0.1, momentum=0.9, quasi_momentum=0.8),
+        reference.qg_dsgdm,
+        update=lambda h, t, grad, old, new: h.lr * (h.momentum * old.m_hat + grad),
+        feed=average,
+    ),
+    Row(
+        gs.SClipEF(lr=0.1, momentum=0.7, scale=2.0, clip=3.0),
+        reference.sclip_ef,
+        update=lambda h, t, grad, old, new: h.lr * (t + 1) ** -0.2 * new.m,
+        feed=own,
+    ),
+    Row(
+        gs.GTNSGDm(lr=0.1, momentum=0.8),
+        reference.gt_nsgdm,
+        update=lambda h, t, grad, old, new: h.lr * unit(new.y),
+        feed=average,
+        tracks="v",
+    ),
+]

@@ -1,0 +1,119 @@
+"""Hyper-parameters: what is admissible, what is refused and in which words."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from algorithms.table import TABLE, Row
+
+import gossamer as gs
+from gossamer.algorithms import admissible_sets
+
+POSITIVE, FRACTION = "a number in (0, ∞)", "a number in [0, 1)"
+REAL = "a number in (-∞, ∞)"
+ORDER = "one of 'adapt-then-combine', 'combine-then-adapt'"
+
+ADMISSIBLE = {
+    "DSGD": {"lr": POSITIVE},
+    "NormalizedDSGD": {"lr": POSITIVE},
+    "DSGDGClip": {"lr": POSITIVE, "clip": POSITIVE, "order": ORDER},
+    "DSGDCClip": {"lr": POSITIVE, "clip": POSITIVE, "order": ORDER},
+    "DSGDClip": {"lr": POSITIVE, "clip": POSITIVE, "clip_exponent": REAL, "order": ORDER},
+    "GTDSGD": {"lr": POSITIVE},
+    "GTAdam": {
+        "lr": POSITIVE,
+        "beta1": FRACTION,
+        "beta2": FRACTION,
+        "cap": POSITIVE,
+        "eps": POSITIVE,
+    },
+    "QGDSGDm": {"lr": POSITIVE, "momentum": FRACTION, "quasi_momentum": FRACTION},
+    "SClipEF": {"lr": POSITIVE, "momentum": FRACTION, "scale": POSITIVE, "clip": POSITIVE},
+    "GTNSGDm": {"lr": POSITIVE, "momentum": FRACTION},
+}
+ALLOWED = {
+    POSITIVE: [1e-300, 1, 1e300, np.float64(0.1), np.float32(0.1), torch.tensor([[0.1], [2.0]])],
+    FRACTION: [0, 0.0, math.nextafter(1, 0), torch.tensor(0.5)],
+    REAL: [-0.4, 0, 3, -1e300],
+    ORDER: ["adapt-then-combine", "combine-then-adapt"],
+}
+REFUSED = {
+    POSITIVE: [0, -1.0, math.inf, math.nan, None, "0.1", [0.1], torch.tensor([[0.1], [0.0]])],
+    FRACTION: [-0.1, 1, 1.0, 1.5, math.nan, "0.9", torch.tensor([0.5, 1.0])],
+    REAL: [math.inf, -math.inf, math.nan, "0.4"],
+    ORDER: ["combine", "", None, 0.5],
+}
+
+
+def examples(values: dict[str, list[object]]):
+    """(row, hyper-parameter, value) for every hyper-parameter of every method."""
+    rows = {row.name: row for row in TABLE}
+    return [
+        pytest.param(rows[method], name, value, id=f"{method}-{name}-{value}")
+        for method, sets in ADMISSIBLE.items()
+        for name, admissible in sets.items()
+        for value in values[admissible]
+    ]
+
+
+def test_every_hyperparameter_has_its_admissible_set():
+    stated = {
+        name: {k: str(v) for k, v in admissible_sets(algorithm).items()}
+        for name, algorithm in gs.ALGORITHMS.items()
+    }
+    assert stated == ADMISSIBLE
+
+
+@pytest.mark.parametrize(("row", "name", "value"), examples(ALLOWED))
+def test_admissible_values_are_taken(row: Row, name: str, value: object):
+    assert dataclasses.replace(row.algorithm, **{name: value}).hyperparameters[name] is value
+
+
+@pytest.mark.parametrize(("row", "name", "value"), examples(REFUSED))
+def test_refusals_give_name_value_and_admissible_set(row: Row, name: str, value: object):
+    with pytest.raises(gs.InvalidInput) as refusal:
+        dataclasses.replace(row.algorithm, **{name: value})
+    assert str(refusal.value) == f"{name}: got {value}, need {ADMISSIBLE[row.name][name]}"
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_methods_are_frozen_and_equal_by_value(row: Row):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        row.algorithm.lr = 1.0
+    assert row.algorithm == type(row.algorithm)(**row.algorithm.hyperparameters)
+
+
+def test_select_takes_the_runs_of_stacked_hyperparameters():
+    lr = torch.tensor([[0.1], [0.2], [0.3]])
+    method = gs.GTNSGDm(lr=lr, momentum=torch.tensor(0.5))
+    chosen = method.select(torch.tensor([2, 0]))
+    assert torch.equal(chosen.lr, lr[[2, 0]])
+    assert chosen.momentum == 0.5
+    assert method.select(torch.tensor([], dtype=torch.long)).lr.shape == (0, 1)
+    assert gs.DSGD(lr=0.1).select(torch.tensor([0, 1])) == gs.DSGD(lr=0.1)
+
+
+def test_stacked_casts_and_refuses_tensors_that_do_not_fit_the_runs():
+    lr = torch.tensor([[0.1], [0.2], [0.3]], dtype=torch.float64)
+    method = gs.GTNSGDm(lr=lr, momentum=torch.tensor(0.5)).stacked(3, torch.float32, "cpu")
+    assert method.lr.dtype == method.momentum.dtype == torch.float32
+    for bad in (lr[:2], lr[:, 0], lr[None]):
+        with pytest.raises(
+            gs.InvalidInput, match=r"lr: got shape .*, need a number, or .* per run"
+        ):
+            gs.DSGD(lr=bad).stacked(3, torch.float64, "cpu")
+
+
+def test_defaults_are_the_readings_of_the_paper():
+    assert gs.GTAdam(lr=0.1).hyperparameters == {
+        "lr": 0.1,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "cap": 1.0,
+        "eps": 1e-8,
+    }
+    assert gs.QGDSGDm(lr=0.1) == gs.QGDSGDm(lr=0.1, momentum=0.9, quasi_momentum=0.9)
+    assert gs.DSGDClip(lr=0.1, clip=1.0).clip_exponent == 0.4
+    assert gs.DSGDGClip(lr=0.1, clip=1.0).order == "adapt-then-combine"
