@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Interval:
     closed_low: bool = False
 
     def __contains__(self, value: object) -> bool:
-        if not isinstance(value, int | float | Tensor):
+        if not isinstance(value, numbers.Real | Tensor):
             return False
         inside = (value >= self.low) if self.closed_low else (value > self.low)
         return bool(torch.as_tensor(inside & (value < self.high)).all())
@@ -68,7 +69,6 @@ class OneOf:
 
 
 Positive = Annotated[Scalar, Interval(0, math.inf)]
-NonNegative = Annotated[Scalar, Interval(0, math.inf, closed_low=True)]
 Fraction = Annotated[Scalar, Interval(0, 1, closed_low=True)]
 Real = Annotated[Scalar, Interval(-math.inf, math.inf)]
 
@@ -114,10 +114,20 @@ class Algorithm(ABC, Generic[StateT]):
         """Name → value of every hyper-parameter."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    def stacked(self, runs: int, dtype: torch.dtype, device: torch.device | str) -> Self:
+        """The same method for `runs` stacked runs: tensors checked to broadcast over them, cast."""
+        tensors = {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
+        for name, value in tensors.items():
+            shape, per_run = tuple(value.shape), f"a number, or shape ({runs}, 1): one per run"
+            require(shape in ((), (runs, 1)), name, f"shape {shape}", per_run)
+        cast = {name: value.to(device, dtype) for name, value in tensors.items()}
+        return dataclasses.replace(self, **cast)
+
     def select(self, runs: Tensor) -> Self:
         """The same method for a subset of its stacked runs, `runs` indexing the runs axis."""
-        stacked = {k: v[runs] for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
-        return dataclasses.replace(self, **stacked)
+        tensors = {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
+        chosen = {name: value[runs] for name, value in tensors.items() if value.ndim > 0}
+        return dataclasses.replace(self, **chosen)
 
 
 @cache

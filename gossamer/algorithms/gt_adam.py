@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, NonNegative, Positive
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
 from gossamer.algorithms.operators import ema
 
 
@@ -40,7 +40,7 @@ class GTAdam(Algorithm[GTAdamState]):
     beta1: Fraction = 0.9
     beta2: Fraction = 0.999
     cap: Positive = 1.0
-    eps: NonNegative = 1e-8
+    eps: Positive = 1e-8
 
     def init(self, x: Tensor) -> GTAdamState:
         """Zero tracker, gradient and moments: sᵗ at t = 0 is then g⁰."""
