@@ -46,8 +46,9 @@ class Interval:
     def __contains__(self, value: object) -> bool:
         if not isinstance(value, numbers.Real | Tensor):
             return False
-        inside = (value >= self.low) if self.closed_low else (value > self.low)
-        return bool(torch.as_tensor(inside & (value < self.high)).all())
+        number = value if isinstance(value, Tensor) else float(value)
+        inside = (number >= self.low) if self.closed_low else (number > self.low)
+        return bool(torch.as_tensor(inside & (number < self.high)).all())
 
     def __str__(self) -> str:
         high = "∞" if math.isinf(self.high) else f"{self.high:g}"
