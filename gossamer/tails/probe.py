@@ -36,9 +36,9 @@ class NoiseProbe:
     parameters, and its values at `coordinates` random ones.
 
     Call the probe once per training step. It measures every `every` steps, by default so that
-    its gradients are 5 % of all gradients: \((\text{reference} + \text{samples}) / 0.05\). A
-    training step costs a gradient and more, so the probe stays below 5 % of the time. `measure`
-    measures now, for steps you choose.
+    it computes one gradient for 25 of the training, \(25\,(\text{reference} + \text{samples})\).
+    A training step is a gradient and more, so the probe stays below 5 % of the time, its own
+    bookkeeping included. `measure` measures now, at steps you choose.
 
     The training run is left bit for bit as it was: `.grad`, buffers such as BatchNorm's, the
     train/eval mode, and the random state of torch, numpy and python are restored, and the
@@ -51,11 +51,11 @@ class NoiseProbe:
     ...     return nn.functional.mse_loss(model(batch[0]), batch[1])
     >>> probe = NoiseProbe(model, loss, batches, reference=None, samples=16)
     >>> probe.every
-    640
-    >>> for step in range(1280):
+    800
+    >>> for step in range(1600):
     ...     probe(step)     # beside your own forward, backward and optimizer.step()
     >>> [record.step for record in probe.records], probe.records[0].norms.shape
-    ([639, 1279], (16,))
+    ([799, 1599], (16,))
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class NoiseProbe:
         self.model, self.loss, self.loader = model, loss, loader
         self.reference, self.samples, self.seed = reference, samples, seed
         self.gradients = samples + (reference or len(cast(Sized, loader)))
-        self.every = every if every is not None else 20 * self.gradients
+        self.every = every if every is not None else self.gradients * 25
         self.records: list[NoiseRecord] = []
         self._batches = _endless(loader)
         self._parameters = [p for p in model.parameters() if p.requires_grad]
@@ -84,7 +84,7 @@ class NoiseProbe:
 
     @property
     def cost(self) -> float:
-        """Gradients of the probe for each gradient of the training: 0.05 by default."""
+        """Gradients of the probe for each gradient of the training: 0.04 by default."""
         return self.gradients / self.every
 
     def __call__(self, step: int) -> None:
@@ -100,8 +100,8 @@ class NoiseProbe:
             norms = np.empty(self.samples)
             vectors = np.empty((self.samples, self._chosen.numel()))
             for row in range(self.samples):
-                noise = self._gradient(next(self._batches)) - mean
-                norms[row] = torch.linalg.vector_norm(noise, dtype=torch.float64).item()
+                noise = self._gradient(next(self._batches)).sub_(mean)
+                norms[row] = torch.linalg.vector_norm(noise).item()
                 vectors[row] = noise[self._chosen].cpu().numpy()
         record = NoiseRecord(step, norms, vectors, time.perf_counter() - start)
         self.records.append(record)
@@ -129,12 +129,13 @@ class NoiseProbe:
     def _mean_gradient(self) -> Tensor:
         """∇f: the mean over the reference batches, each with the weight of its size."""
         batches = self.loader if self.reference is None else islice(self._batches, self.reference)
-        total, count = torch.zeros(()), 0
+        mean, count = torch.zeros(()), 0
         for batch in batches:
             size = _batch_size(batch)
-            total = total + size * self._gradient(batch)
             count += size
-        return total / count
+            grad = self._gradient(batch)
+            mean = grad if count == size else mean.lerp_(grad, size / count)
+        return mean
 
     def _gradient(self, batch: Any) -> Tensor:
         """The gradient of one batch as a flat vector, at least float32; `.grad` is not touched."""
