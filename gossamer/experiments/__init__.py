@@ -1,11 +1,18 @@
 """Every figure, table and claim as a resumable experiment; `EXPERIMENTS` lists them by name."""
 
 from gossamer.experiments.claim_1 import Claim1
-from gossamer.experiments.experiment import Experiment, Options, Table, Unit, Verdict
+from gossamer.experiments.connectivity import Connectivity
+from gossamer.experiments.experiment import Experiment, Options, Table, Unit, Verdict, judge
+from gossamer.experiments.nodes import Nodes
+from gossamer.experiments.noise_level import NoiseLevel
+from gossamer.experiments.ring_noise import RingNoise
 from gossamer.experiments.runner import run_experiment
 from gossamer.experiments.store import Store
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (Claim1(),)}
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (RingNoise(), Connectivity(), NoiseLevel(), Nodes(), Claim1())
+}
 
 __all__ = [
     "EXPERIMENTS",
@@ -15,5 +22,6 @@ __all__ = [
     "Table",
     "Unit",
     "Verdict",
+    "judge",
     "run_experiment",
 ]

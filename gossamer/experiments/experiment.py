@@ -15,6 +15,9 @@ Results = Mapping[str, Result]
 """Unit name → its stored result."""
 
 
+Holds = Literal["yes", "partly", "no"]
+
+
 @dataclass(frozen=True)
 class Options:
     """How an experiment is to be run."""
@@ -56,7 +59,7 @@ class Verdict:
     ours: str
     """What we measured, with its spread."""
 
-    holds: Literal["yes", "no", "partly"]
+    holds: Holds
 
     note: str = ""
     """Why, and under which reading it does hold."""
@@ -101,3 +104,12 @@ class Experiment(ABC):
     def tables(self, results: Results) -> list[Table]:
         """Further tables for the report; none by default."""
         return []
+
+
+def judge(*conditions: bool) -> Holds:
+    """All of them, some of them, none of them.
+
+    >>> judge(True, False)
+    'partly'
+    """
+    return "yes" if all(conditions) else "partly" if any(conditions) else "no"

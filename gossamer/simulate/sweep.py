@@ -5,7 +5,7 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -15,9 +15,12 @@ from gossamer.errors import require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.simulate.halving import Halving
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
 from gossamer.simulate.setting import Setting, list_seeds
+
+Strategy = Literal["grid", "halving"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def sweep(
     noise: Noise | None = None,
     steps: int,
     seeds: int | Iterable[int] = 0,
+    strategy: Strategy = "grid",
     record_every: int | None = None,
     metrics: Sequence[str] | None = None,
     dtype: torch.dtype = torch.float64,
@@ -115,14 +119,16 @@ def sweep(
     Args:
         algorithm: the class of the method.
         grid: hyper-parameter → values; words and constants have one value, `{"order": ["…"]}`.
+        strategy: "grid" runs everything to the end, "halving" ends hopeless settings early,
+            judged by the first metric (see `Halving`).
         metrics: by default the error, or the loss where the optimum is unknown.
 
     >>> import gossamer as gs
-    >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5, 0.9]}
+    >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}
     >>> problem = gs.Quadratic.random(8, 4)
-    >>> best = gs.sweep(gs.GTNSGDm, grid, problem, gs.ring(8), steps=400, seeds=range(2)).best()
-    >>> best.hyperparameters
-    {'lr': 0.01, 'momentum': 0.9}
+    >>> found = gs.sweep(gs.GTNSGDm, grid, problem, gs.ring(8), steps=400)
+    >>> found.best().hyperparameters
+    {'lr': 0.01, 'momentum': 0.5}
     """
     default = ["loss"] if problem.optimum is None else ["error"]
     setting = Setting(
@@ -138,9 +144,16 @@ def sweep(
     )
     settings = grid_settings(grid)
     listed = list_seeds(seeds)
-    config = {"algorithm": {"name": algorithm.__name__}, "settings": settings}
+    known = get_args(Strategy)
+    require(strategy in known, "strategy", strategy, f"one of {', '.join(map(repr, known))}")
+    prune = Halving(len(listed)) if strategy == "halving" else None
+    config = {
+        "algorithm": {"name": algorithm.__name__},
+        "settings": settings,
+        "strategy": strategy,
+    }
     stacked = stack_settings(algorithm, settings, len(listed), dtype, device)
-    return Sweep(record(setting, stacked, listed * len(settings), config), settings)
+    return Sweep(record(setting, stacked, listed * len(settings), config, prune), settings)
 
 
 def grid_settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:

@@ -1,0 +1,68 @@
+"""Successive halving that ranks settings by where they are heading, not by where they are."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Halving:
+    """End hopeless settings early.
+
+    A large step leads early and loses late, so ranking by the current error picks wrongly. At the
+    rungs t = T/16, T/8, T/4, T/2 each setting's error e is extrapolated with the exponential rate
+    it showed over the second half of its life,
+
+        forecast = e(t) · exp(−ρ (T − t)),   ρ = max(0, log(e(t/2)/e(t)) / (t/2)),
+
+    and the lowest 60, 40, 25 and 12 % of all settings go on. e is the median over the seeds and
+    the mean over the last eighth of the records. If nothing diverges this costs
+    1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of the full grid.
+    """
+
+    num_seeds: int
+    """Runs come setting by setting, `num_seeds` of each."""
+
+    schedule: Sequence[tuple[float, float]] = (
+        (1 / 16, 0.6),
+        (1 / 8, 0.4),
+        (1 / 4, 0.25),
+        (1 / 2, 0.12),
+    )
+    """(share of T, share of all settings that goes on)."""
+
+    def rungs(self, steps: int) -> list[int]:
+        """The steps at which settings are judged."""
+        return sorted({max(2, round(share * steps)) for share, _ in self.schedule})
+
+    def survivors(self, history: Tensor, times: Tensor, steps: int) -> Tensor:
+        """Which runs go on, `(runs,)`: all seeds of the settings with the lowest forecasts."""
+        if len(times) < 3:  # too early to tell where anything is heading
+            return torch.ones_like(history[0], dtype=torch.bool)
+        level = history.unflatten(1, (-1, self.num_seeds)).median(dim=-1).values
+        score = forecast(level, times, steps)
+        share = next(keep for at, keep in self.schedule if round(at * steps) >= int(times[-1]))
+        lowest = score.argsort()[: math.ceil(share * len(score))]
+        going_on = torch.zeros_like(score, dtype=torch.bool)
+        going_on[lowest] = score[lowest].isfinite()
+        return going_on.repeat_interleave(self.num_seeds)
+
+
+def forecast(history: Tensor, times: Tensor, steps: int) -> Tensor:
+    """The metric at the last step, extrapolated exponentially from `(records, settings)`.
+
+    >>> times = torch.arange(0, 101, 10)
+    >>> fast, flat = torch.exp(-0.01 * times), torch.full((11,), 0.3)
+    >>> forecast(torch.stack([fast, flat], dim=1), times, steps=400)
+    tensor([0.0183, 0.3000])
+    """
+    now = int(times[-1])
+    half = int((times <= now / 2).sum()) - 1
+    window = max(1, len(times) // 8)
+    late = history[-window:].mean(0)
+    early = history[max(0, half - window + 1) : half + 1].mean(0)
+    rate = torch.log(early / late).clamp(min=0) / (now / 2)
+    return late * torch.exp(-rate * (steps - now))
