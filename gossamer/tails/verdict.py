@@ -26,7 +26,7 @@ class Readings:
     stable_index: float | None
 
     @property
-    def range(self) -> tuple[float, float]:
+    def interval(self) -> tuple[float, float]:
         """The 95 % intervals of Hill and moments at the decisive cut-off, joined."""
         one, other = self.hill[DECISIVE].interval, self.moments[DECISIVE].interval
         return min(one[0], other[0]), max(one[1], other[1])
@@ -44,7 +44,7 @@ def classify(readings: Readings) -> Tail:
     "No power tail" needs moments to find none at two of the three cut-offs, and to exclude an
     index below 2, so a short sample is undecided rather than light.
     """
-    low, high = readings.range
+    low, high = readings.interval
     light = sum(not estimate.power_tail for estimate in readings.moments.values()) >= 2
     if low > 2:
         return "no power tail" if light else "finite variance"
@@ -53,7 +53,7 @@ def classify(readings: Readings) -> Tail:
 
 def describe(tail: Tail, readings: Readings) -> str:
     """The verdict in plain words."""
-    low, high = readings.range
+    low, high = readings.interval
     middle = np.median([e.tail_index for e in readings.hill.values()])
     between = f"between {low:.2f} and {high:.2f}" if math.isfinite(high) else f"above {low:.2f}"
     return {
@@ -134,7 +134,7 @@ def suggest_p(readings: Readings) -> tuple[float, str]:
     A smaller p is always safe (a noise with p moments has all lower ones) and only slows the
     guaranteed rate, so p is the lower end of the 95 % intervals, rounded down.
     """
-    low, _ = readings.range
+    low, _ = readings.interval
     p = min(2.0, max(1.05, math.floor(100 * low) / 100))
     if p == 2:
         return p, "Hill and moments both put the tail index above 2 with 95 % confidence."
