@@ -1,0 +1,112 @@
+"""Which samples a node sees when: shards, windows and batches, the same wherever it runs.
+
+Everything here is a pure function of (seed, node, step), so a node of the simulator and a real
+process of the same configuration see the same batches in the same order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.seeding import stream
+
+
+def token_shard(tokens: Tensor, node: int, num_nodes: int) -> Tensor:
+    """The contiguous part of a stream that `node` holds; parts differ by at most one token.
+
+    >>> [token_shard(torch.arange(7), node, 3).tolist() for node in range(3)]
+    [[0, 1, 2], [3, 4], [5, 6]]
+    """
+    require(0 <= node < num_nodes, "node", node, f"0, …, {num_nodes - 1}")
+    return tokens.tensor_split(num_nodes)[node]
+
+
+class TokenWindows:
+    """Windows of `context` tokens of a stream, `stride` apart, each with the next tokens as target.
+
+    Window k reads tokens k·stride, …, k·stride + context − 1 and predicts the same shifted by one.
+    An index may be a tensor; inputs and targets then have its shape with the context appended.
+
+    >>> windows = TokenWindows(torch.arange(10), context=4, stride=2)
+    >>> len(windows), *windows[1]
+    (3, tensor([2, 3, 4, 5]), tensor([3, 4, 5, 6]))
+    """
+
+    def __init__(self, tokens: Tensor, context: int, stride: int) -> None:
+        require(context >= 1, "context", context, "an integer ≥ 1")
+        require(stride >= 1, "stride", stride, "an integer ≥ 1")
+        length = f"{len(tokens)} tokens"
+        require(len(tokens) > context, "tokens", length, f"more than context = {context}")
+        self.tokens, self.context, self.stride = tokens, context, stride
+
+    def __len__(self) -> int:
+        return (len(self.tokens) - self.context - 1) // self.stride + 1
+
+    def __getitem__(self, index: int | Tensor) -> tuple[Tensor, Tensor]:
+        start = torch.as_tensor(index, device=self.tokens.device) * self.stride
+        offset = torch.arange(self.context + 1, device=self.tokens.device)
+        window = self.tokens[start[..., None] + offset]
+        return window[..., :-1], window[..., 1:]
+
+    def to(self, dtype: torch.dtype, device: torch.device | str) -> "TokenWindows":
+        """The same windows on another device; tokens are integers in every precision."""
+        return TokenWindows(self.tokens.to(device), self.context, self.stride)
+
+
+@dataclass(frozen=True)
+class BatchOrder:
+    """The batches of one node: every epoch a new permutation of its samples, cut into batches.
+
+    The last samples of an epoch that do not fill a batch are left out of it.
+
+    Args:
+        size: how many samples the node holds.
+        batch_size: samples per step.
+        seed: of the run.
+        node: which node.
+
+    >>> order = BatchOrder(size=7, batch_size=3, seed=0, node=1)
+    >>> order.steps_per_epoch, order.at(5).tolist(), order.at(5).tolist()
+    (2, [1, 6, 4], [1, 6, 4])
+
+    On a real process it drives a loader:
+    `DataLoader(dataset, batch_sampler=list(order.batches(0, steps)))`.
+    """
+
+    size: int
+    batch_size: int
+    seed: int
+    node: int
+
+    def __post_init__(self) -> None:
+        admissible = f"an integer in [1, {self.size}], the samples of node {self.node}"
+        inside = 1 <= self.batch_size <= self.size
+        require(inside, "batch_size", self.batch_size, admissible)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps in which every sample is seen at most once."""
+        return self.size // self.batch_size
+
+    def epoch(self, epoch: int) -> Tensor:
+        """Sample indices of one epoch, `(steps_per_epoch, batch_size)`."""
+        order = torch.randperm(self.size, generator=stream("order", self.seed, self.node, epoch))
+        used = self.steps_per_epoch * self.batch_size
+        return order[:used].view(self.steps_per_epoch, self.batch_size)
+
+    def at(self, t: int) -> Tensor:
+        """Sample indices of step `t` = 0, 1, …, `(batch_size,)`."""
+        epoch, step = divmod(t, self.steps_per_epoch)
+        return self.epoch(epoch)[step]
+
+    def batches(self, start: int, stop: int) -> Iterator[Tensor]:
+        """Sample indices of steps `start`, …, `stop` − 1."""
+        rows = self.epoch(start // self.steps_per_epoch)
+        for t in range(start, stop):
+            epoch, step = divmod(t, self.steps_per_epoch)
+            if step == 0:
+                rows = self.epoch(epoch)
+            yield rows[step]

@@ -1,0 +1,126 @@
+"""The paper's language-modelling task: a GPT on a stream of tokens, split over the nodes."""
+
+from typing import Any, Literal, Self, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from gossamer.data.order import TokenWindows, token_shard
+from gossamer.data.tokens import Corpus
+from gossamer.errors import require
+from gossamer.models.gpt import GPT
+from gossamer.models.stacked_gpt import StackedGPT
+from gossamer.problems.module_problem import ModuleProblem
+from gossamer.seeding import stream
+
+Protocol = Literal["causal", "paper"]
+
+
+class LanguageProblem(ModuleProblem):
+    """n nodes train the paper's GPT to predict the next token, each on its part of a corpus.
+
+    Node i holds a contiguous shard of the training stream, cut into windows of `context` tokens
+    that begin `stride` apart; f_i is the mean cross-entropy over its windows. The gradients of all
+    nodes come from one hand-stacked evaluation, `StackedGPT`, unless `vectorize` is off.
+
+    Two protocols:
+
+    - `"causal"`: tokens in order, attention to the past: language modelling.
+    - `"paper"`: training tokens shuffled once, attention in both directions. Position i then sees
+      the token that it is to predict, and what is learnt is to copy it; this, and nothing causal,
+      reproduces the losses of 0.25 nats per token of the paper's table.
+
+    Args:
+        corpus: the streams and their vocabulary.
+        num_nodes: n.
+        protocol: `"causal"` or `"paper"`.
+        stride: tokens from the start of a window to the start of the next.
+        batch_size: windows per node and step.
+        context, width, heads, layers, dropout: of the `GPT`; by default the paper's.
+        seed: of the initial weights and of the shuffling.
+        vectorize: evaluate all nodes at once.
+        autocast: `torch.bfloat16` for matrix products in that precision.
+        compile: fuse elementwise work on CUDA, see `StackedGPT`.
+
+    >>> from gossamer.data import zipf_corpus
+    >>> corpus = zipf_corpus(5_000, num_types=48)
+    >>> problem = LanguageProblem(corpus, 4, stride=8, batch_size=4, context=8, width=16, heads=2)
+    >>> problem.dim, problem.steps_per_epoch
+    (8352, 38)
+    >>> [round(float(v), 2) for v in problem.validation_loss(problem.start[None])]   # log 51 = 3.93
+    [3.93]
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        num_nodes: int = 8,
+        *,
+        protocol: Protocol = "causal",
+        stride: int,
+        batch_size: int = 64,
+        context: int = 64,
+        width: int = 128,
+        heads: int = 4,
+        layers: int = 2,
+        dropout: float = 0.0,
+        seed: int = 0,
+        vectorize: bool = True,
+        autocast: torch.dtype | None = None,
+        compile: bool = False,
+    ) -> None:
+        words = get_args(Protocol)
+        require(protocol in words, "protocol", protocol, f"one of {', '.join(words)}")
+        self.corpus, self.protocol, self.stride, self.seed = corpus, protocol, stride, seed
+        self.context, self.dropout = context, dropout
+        tokens = corpus.train if protocol == "causal" else shuffled(corpus.train, seed)
+        shards = [token_shard(tokens, node, num_nodes) for node in range(num_nodes)]
+        sizes = (len(corpus.vocabulary), context, width, heads, layers)
+        model = GPT(*sizes, causal=protocol == "causal", dropout=dropout, seed=seed)
+        super().__init__(
+            model,
+            token_loss,
+            [TokenWindows(shard, context, stride) for shard in shards],
+            batch_size=batch_size,
+            validation=TokenWindows(corpus.validation, context, context),
+            vectorize=vectorize,
+            autocast=autocast,
+        )
+        self._stacked = StackedGPT(model, autocast, compile=compile)
+        self._tokens = tokens
+        self._offsets = torch.tensor([0, *(len(shard) for shard in shards)]).cumsum(0)[:-1]
+
+    def _stacked_grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        return self._stacked.grad(x, inputs, targets)
+
+    def _batch(self, t: int, seeds: Any) -> tuple[Tensor, Tensor]:
+        """The windows of all nodes with one read of the stream."""
+        index = torch.stack([self._indices(t, seeds, i) for i in range(self.num_nodes)])
+        start = index * self.stride + self._offsets[:, None, None]
+        context = torch.arange(self.context + 1, device=start.device)
+        window = self._tokens[start[..., None] + context]
+        return window[..., :-1], window[..., 1:]
+
+    def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
+        """The same problem in another precision or on another device."""
+        moved = super().to(dtype, device)
+        moved._tokens, moved._offsets = self._tokens.to(device), self._offsets.to(device)
+        return moved
+
+    def describe(self) -> dict[str, Any]:
+        """What the problem was built from."""
+        corpus = {"corpus": self.corpus.name, "digest": self.corpus.digest()}
+        own = {"protocol": self.protocol, "stride": self.stride, "seed": self.seed}
+        model = {"context": self.context, "dropout": self.dropout}
+        return {**super().describe(), **corpus, **own, **model}
+
+
+def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Mean cross-entropy in nats per token."""
+    return functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
+
+
+def shuffled(tokens: Tensor, seed: int) -> Tensor:
+    """The tokens in random order: the same words, no sentences."""
+    return tokens[torch.randperm(len(tokens), generator=stream("shuffle", seed))]
