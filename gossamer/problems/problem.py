@@ -3,12 +3,12 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.networks.checks import whole
 
 
 class Problem(ABC):
@@ -62,15 +62,15 @@ class Problem(ABC):
         return self.local_grad(points.expand(self.num_nodes, *points.shape)).mean(0)
 
     def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
-        """The same problem with its tensors in another precision or on another device."""
+        """The same problem on another device, its floating-point tensors in another precision."""
         moved = copy.copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, Tensor) and value.is_floating_point():
-                setattr(moved, name, value.to(dtype=dtype, device=device))
+            if isinstance(value, Tensor):
+                precision = dtype if value.is_floating_point() else value.dtype
+                setattr(moved, name, value.to(device, precision))
         return moved
 
 
-def require_nodes(num_nodes: int) -> None:
-    """Refuse anything but a positive number of nodes."""
-    is_count = isinstance(num_nodes, int) and num_nodes >= 1
-    require(is_count, "num_nodes", num_nodes, "an integer ≥ 1", "one node is the central method")
+def require_nodes(num_nodes: SupportsIndex) -> int:
+    """A positive number of nodes, as an int; one node is the central method."""
+    return whole("num_nodes", num_nodes, 1)

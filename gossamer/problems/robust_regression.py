@@ -1,6 +1,6 @@
 """The paper's synthetic task: robust linear regression on tokens of unequal frequency."""
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import torch
 from torch import Tensor
@@ -32,9 +32,14 @@ class RobustRegression(Problem):
     """
 
     def __init__(
-        self, num_nodes: int = 20, seed: int = 0, *, num_samples: int = 1000, dim: int = 20
+        self,
+        num_nodes: SupportsIndex = 20,
+        seed: int = 0,
+        *,
+        num_samples: int = 1000,
+        dim: int = 20,
     ) -> None:
-        require_nodes(num_nodes)
+        num_nodes = require_nodes(num_nodes)
         enough = "an integer ≥ num_nodes, so that no shard is empty"
         require(num_samples >= num_nodes, "num_samples", num_samples, enough)
         require(dim >= 4, "dim", dim, "an integer ≥ 4: two features at 0.9 and two at 0.5")
@@ -51,15 +56,17 @@ class RobustRegression(Problem):
         shards = _padded(features.tensor_split(self.num_nodes))
         gram = shards.mT @ shards / count
         self.smoothness = float(torch.linalg.eigvalsh(gram).max())
-        self._features = shards.mT / TUKEY  # (n, d, m): r/c = −labels + w · features
-        self._labels = _padded(labels[:, None].tensor_split(self.num_nodes)).mT / TUKEY  # (n, 1, m)
+        self._features = shards.mT / TUKEY  # (n, d, m): r/c = offset + w · features
+        targets = _padded(labels[:, None].tensor_split(self.num_nodes))
+        self._offset = -targets.mT / TUKEY  # (n, 1, m)
+        self._one = torch.ones((), dtype=torch.float64)
         self._readout = shards * (TUKEY / count)  # (n, m, d): back from residuals to gradients
         self._loss_weight = (TUKEY**2 / 6) / count[..., 0]  # (n, 1)
 
     def _residuals(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """r/c and [1 − (r/c)²]₊ for every node, point and sample: `(nodes, points, samples)`."""
-        r = torch.baddbmm(-self._labels, x, self._features)
-        return r, torch.addcmul(r.new_ones(()), r, r, value=-1).clamp(min=0)
+        r = torch.baddbmm(self._offset, x, self._features)
+        return r, torch.addcmul(self._one, r, r, value=-1).clamp_(min=0)
 
     def local_loss(self, x: Tensor) -> Tensor:
         """(1/m_i) Σ_k (c²/6) (1 − [1 − (r/c)²]₊³)."""
@@ -88,7 +95,8 @@ def _tokens(num_samples: int, dim: int, seed: int) -> tuple[Tensor, Tensor]:
     frequency[:2], frequency[2:4] = 0.9, 0.5
     generator = stream("robust-regression", seed)
     uniform = torch.rand(num_samples, dim, generator=generator, dtype=torch.float64)
-    return (uniform < frequency).double(), torch.randn(dim, generator=generator).double()
+    weights = torch.randn(dim, generator=generator, dtype=torch.float64)
+    return (uniform < frequency).double(), weights
 
 
 def _padded(parts: tuple[Tensor, ...]) -> Tensor:
