@@ -1,0 +1,129 @@
+"""What every problem keeps: gradients are derivatives, shapes, L, the optimum, a description."""
+
+import json
+
+import pytest
+import torch
+from torch import Tensor
+
+import gossamer as gs
+
+PROBLEMS = {
+    **{f"robust-{n}": gs.RobustRegression(num_nodes=n, seed=n) for n in (1, 3, 7, 20, 40)},
+    "robust-small": gs.RobustRegression(num_nodes=4, num_samples=5, dim=4),
+    "robust-empty-free": gs.RobustRegression(num_nodes=6, num_samples=6, dim=5),
+    "quadratic": gs.Quadratic.random(5, 3, seed=1),
+    "quadratic-one-node": gs.Quadratic.random(1, 4),
+    "quadratic-wide": gs.Quadratic.random(3, 50, condition=1e3, spread=5.0),
+}
+every_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+
+
+def points(problem: gs.Problem, count: int = 6, scale: float = 2.0, seed: int = 0) -> Tensor:
+    """Some points of every node, `(nodes, points, dim)`."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (problem.num_nodes, count, problem.dim)
+    return scale * torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-12) -> None:
+    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+@every_problem
+def test_local_grad_is_the_derivative_of_local_loss(problem: gs.Problem):
+    for scale in (0.1, 2.0, 30.0):  # inside the biweight's core, across its edge, beyond it
+        x = points(problem, scale=scale).requires_grad_()
+        (derivative,) = torch.autograd.grad(problem.local_loss(x).sum(), x)
+        close(problem.local_grad(x.detach()), derivative)
+
+
+@every_problem
+def test_shapes(problem: gs.Problem):
+    x = points(problem)
+    assert problem.local_loss(x).shape == x.shape[:2]
+    assert problem.local_grad(x).shape == x.shape
+    assert problem.loss(x[0]).shape == (6,)
+    assert problem.grad(x[0]).shape == (6, problem.dim)
+    assert problem.loss(x[0, :0]).shape == (0,)
+    assert problem.start.shape == (problem.dim,)
+
+
+@every_problem
+def test_the_global_objective_is_the_mean_of_the_nodes(problem: gs.Problem):
+    x = points(problem)[0]
+    everywhere = x.expand(problem.num_nodes, *x.shape)
+    close(problem.loss(x), problem.local_loss(everywhere).mean(0))
+    close(problem.grad(x), problem.local_grad(everywhere).mean(0))
+
+
+@every_problem
+def test_nodes_and_points_are_independent(problem: gs.Problem):
+    x = points(problem)
+    changed = x.clone()
+    changed[0, 0] += 1.0
+    same = torch.ones(x.shape[:2], dtype=torch.bool)
+    same[0, 0] = False
+    close(problem.local_grad(changed)[same], problem.local_grad(x)[same])
+    assert torch.equal(problem.local_grad(x), problem.local_grad(x.clone()))
+
+
+@every_problem
+def test_evaluation_leaves_the_points_alone(problem: gs.Problem):
+    x = points(problem)
+    before = x.clone()
+    problem.local_grad(x), problem.local_loss(x), problem.sample_grad(x, 3, range(6))
+    assert torch.equal(x, before)
+
+
+@every_problem
+def test_without_randomness_the_sampled_gradient_is_exact(problem: gs.Problem):
+    x = points(problem)
+    assert torch.equal(problem.sample_grad(x, 5, range(6)), problem.local_grad(x))
+
+
+@every_problem
+@pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
+def test_smoothness_bounds_every_pair(problem: gs.Problem, scale: float):
+    x, y = points(problem, 200, scale, seed=1), points(problem, 200, scale, seed=2)
+    rise = (problem.local_grad(x) - problem.local_grad(y)).norm(dim=-1)
+    assert (rise <= problem.smoothness * (x - y).norm(dim=-1) * (1 + 1e-12)).all()
+
+
+@every_problem
+def test_the_optimum_is_stationary_with_the_stated_minimum(problem: gs.Problem):
+    optimum = problem.optimum[None]
+    assert problem.grad(optimum).abs().max() < 1e-12
+    assert float(problem.loss(optimum)) == pytest.approx(problem.minimum, abs=1e-12)
+    near = optimum + points(problem, scale=0.1)[0]
+    assert (problem.loss(near) > problem.minimum).all()
+
+
+@every_problem
+def test_description_is_plain_json_and_tells_problems_apart(problem: gs.Problem):
+    described = problem.describe()
+    assert json.loads(json.dumps(described, allow_nan=False)) == described
+    assert described["num_nodes"] == problem.num_nodes
+    assert described["name"] == type(problem).__name__
+    others = [other.describe() for other in PROBLEMS.values() if other is not problem]
+    assert described not in others
+
+
+@every_problem
+def test_precision_changes_everything_and_only_a_copy(problem: gs.Problem):
+    single = problem.to(torch.float32, "cpu")
+    x = points(problem)
+    assert single.local_grad(x.float()).dtype == torch.float32
+    assert single.loss(x[0].float()).dtype == torch.float32
+    assert single.start.dtype == single.optimum.dtype == torch.float32
+    torch.testing.assert_close(
+        single.local_grad(x.float()).double(), problem.local_grad(x), rtol=1e-4, atol=1e-4
+    )
+    assert problem.local_grad(x).dtype == problem.start.dtype == torch.float64
+
+
+def test_integer_tensors_move_without_a_cast():
+    problem = gs.Quadratic.random(2, 2)
+    problem.tokens = torch.arange(3)
+    moved = problem.to(torch.float32, "meta")
+    assert (moved.tokens.device.type, moved.tokens.dtype) == ("meta", torch.int64)
