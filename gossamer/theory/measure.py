@@ -1,35 +1,82 @@
 """The quantity the theorems bound, measured."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import torch
 from torch import Tensor
 
+from gossamer.algorithms import GTNSGDm
 from gossamer.errors import require
+from gossamer.networks import Network
+from gossamer.noise import Noise
+from gossamer.problems import Problem
 from gossamer.simulate import METRICS, Stack
+from gossamer.theory.estimate import estimate_gap, estimate_smoothness
+from gossamer.theory.rules import parameters
 
 
 @torch.no_grad()
 def average_grad_norm(stack: Stack, horizons: Tensor, every: int = 1) -> Tensor:
-    """(1/nT) Σ_{t<T} Σ_i ‖∇f(x_iᵗ)‖ of every run of the stack, `(runs,)`, each up to its own T.
+    """The average of (1/n) Σ_i ‖∇f(x_iᵗ)‖ over each half of every run, `(2, runs)`.
 
-    Runs leave the stack when they have reached their horizon, so that many horizons cost little
-    more than the longest.
+    The theorems bound the mean of the two, (1/nT) Σ_{t<T} Σ_i ‖∇f(x_iᵗ)‖; the second half alone
+    shows the level that noise sustains after the way from the start. Runs leave the stack at
+    their horizon, so that many horizons cost little more than the longest.
 
     Args:
         stack: runs at step 0.
         horizons: T of each run, `(runs,)`.
-        every: evaluate the gradients at steps 0, every, 2·every, …; must divide the horizons.
+        every: evaluate the gradients at steps 0, every, 2·every, …; 2·every must divide every T.
 
     >>> import gossamer as gs
     >>> problem = gs.Quadratic(torch.tensor([[2.0]]))       # ∇f = x − 2, from 0 by steps of 1
     >>> stack = Stack(gs.GTNSGDm(1.0, 0.0), problem, gs.complete(1), None, seeds=[0, 1])
-    >>> average_grad_norm(stack, torch.tensor([1, 3]))       # 2, and (2 + 1 + 0)/3
-    tensor([2., 1.], dtype=torch.float64)
+    >>> average_grad_norm(stack, torch.tensor([2, 4]))
+    tensor([[2.0000, 1.5000],
+            [1.0000, 0.0000]], dtype=torch.float64)
     """
-    require(bool((horizons % every == 0).all()), "every", every, "a divisor of every horizon")
-    total = stack.x.new_zeros(len(horizons))
+    divides = bool((horizons % (2 * every) == 0).all())
+    require(divides, "every", every, "half of a divisor of every horizon")
+    total = stack.x.new_zeros(2, len(horizons))
     for end in horizons.unique().tolist():
         while stack.t < end:
-            total[stack.runs] += METRICS["grad_norm"](stack)
+            half = (2 * stack.t >= horizons[stack.runs]).long()
+            total[half, stack.runs] += METRICS["grad_norm"](stack)
             stack.advance(every)
         stack.keep(horizons[stack.runs] > end)
-    return total * every / horizons
+    return total * 2 * every / horizons
+
+
+def measure_rule(
+    problem: Problem,
+    network: Network,
+    noise: Noise,
+    horizons: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    p: float | None = None,
+    every: int = 16,
+) -> Tensor:
+    """`average_grad_norm` of GT-NSGDm with a theorem's parameters, `(2, horizons, seeds)`.
+
+    Theorem 1 with the given `p`, Theorem 2 without; every horizon has its own parameters and all
+    are one stack.
+
+    >>> import gossamer as gs
+    >>> problem, noise = gs.Quadratic.random(4, 2), gs.Gaussian()
+    >>> measure_rule(problem, gs.ring(4), noise, [32, 64, 128], range(5)).shape
+    torch.Size([2, 3, 5])
+    """
+    L, gap = estimate_smoothness(problem).value, estimate_gap(problem).value
+    n, lam = network.num_nodes, network.lam
+    rules = [parameters(T, num_nodes=n, lam=lam, smoothness=L, gap=gap, p=p) for T in horizons]
+    column = partial(_column, copies=len(seeds))
+    algorithm = GTNSGDm(column([r.lr for r in rules]), column([r.momentum for r in rules]))
+    stack = Stack(algorithm, problem, network, noise, [*seeds] * len(horizons))
+    ends = torch.tensor(horizons).repeat_interleave(len(seeds))
+    return average_grad_norm(stack, ends, every).view(2, len(horizons), len(seeds))
+
+
+def _column(values: list[float], copies: int) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64).repeat_interleave(copies)[:, None]

@@ -156,7 +156,7 @@ class Plan:
         if known.total > start > 0:
             enough = steps_for(start, self.constants)
             lines += [
-                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {enough:.2g}: it is a worst case,",
+                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {enough:.2g}: a worst case,",
                 "to be read term against term rather than as a forecast.",
             ]
         return lines
@@ -210,7 +210,7 @@ def plan(
     >>> noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
     >>> planned = plan(gs.RobustRegression(num_nodes=20), gs.ring(20, hops=2), 10_000, noise=noise)
     >>> planned.parameters["p known"].algorithm()
-    GTNSGDm(lr=5.69...e-05, momentum=0.99659...)
+    GTNSGDm(lr=6.43...e-05, momentum=0.99659...)
     >>> planned.bounds["p unknown"].dominant.name
     'tracking noise'
     """

@@ -77,7 +77,7 @@ def test_samples_give_p_and_sigma():
 
 def test_reads_as_text(planned: Plan):
     text = str(planned)
-    for part in ("ring(20, hops=2)", "upper bound", "tracking noise", "More nodes", "5.69e-05"):
+    for part in ("ring(20, hops=2)", "upper bound", "tracking noise", "More nodes", "0.9966"):
         assert part in text
     assert max(map(len, text.splitlines())) <= 120
     assert "until T = " in planned.advice()[-2]
