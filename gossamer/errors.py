@@ -1,4 +1,9 @@
-"""One exception for bad input, whose message is the way out."""
+"""One exception for bad input, whose message is the way out, and the checks that raise it."""
+
+import operator
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import SupportsIndex
 
 
 class InvalidInput(ValueError):
@@ -18,3 +23,36 @@ def require(ok: bool, name: str, value: object, admissible: str, way_out: str = 
         raise InvalidInput(
             f"{name}: got {value}, need {admissible}" + (f"; {way_out}" if way_out else "")
         )
+
+
+def whole(name: str, value: SupportsIndex, least: int) -> int:
+    """`value` as an int, at least `least`.
+
+    >>> whole("n", 2.5, 1)
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: n: got 2.5, need an integer of at least 1
+    """
+    admissible = f"an integer of at least {least}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name}: got {value}, need {admissible}") from None
+    require(number >= least, name, number, admissible)
+    return number
+
+
+def choice(name: str, value: str, options: Iterable[str]) -> str:
+    """`value`, one of `options`; a misspelling is answered with the nearest.
+
+    >>> choice("weights", "metroplis", ["laplacian", "metropolis"])
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: weights: got 'metroplis', need one of laplacian, metropolis;
+    did you mean 'metropolis'?
+    """
+    known = list(options)
+    near = get_close_matches(str(value), known, n=1, cutoff=0)[0]
+    admissible = "one of " + ", ".join(known)
+    require(value in known, name, repr(value), admissible, f"did you mean {near!r}?")
+    return value

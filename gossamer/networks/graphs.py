@@ -7,8 +7,7 @@ from typing import SupportsIndex
 import networkx as nx
 import torch
 
-from gossamer.errors import InvalidInput, require
-from gossamer.networks.checks import choice, whole
+from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks.matrices import from_matrix
 from gossamer.networks.network import StaticNetwork
 from gossamer.networks.weights import Graph, Scheme, scheme

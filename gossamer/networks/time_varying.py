@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from gossamer.errors import require
-from gossamer.networks.checks import whole
+from gossamer.errors import require, whole
 from gossamer.networks.graphs import circulant
 from gossamer.networks.matrices import Matrix, doubly_stochastic
 from gossamer.networks.network import Network, StaticNetwork, require_contraction

@@ -13,8 +13,7 @@ import networkx as nx
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
-from gossamer.networks.checks import choice
+from gossamer.errors import choice, require
 from gossamer.networks.sparse import ROUNDING
 
 Graph = nx.Graph

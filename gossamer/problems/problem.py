@@ -8,7 +8,7 @@ from typing import Any, Self, SupportsIndex
 import torch
 from torch import Tensor
 
-from gossamer.networks.checks import whole
+from gossamer.errors import whole
 
 
 class Problem(ABC):

@@ -1,0 +1,94 @@
+"""Objects from what a user types: `ring(20, hops=2)`, `StudentT(df=1.5)`, `GTNSGDm`."""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from gossamer import networks
+from gossamer.algorithms import ALGORITHMS
+from gossamer.errors import InvalidInput, choice
+from gossamer.networks import Network
+from gossamer.noise import NOISES
+from gossamer.problems import Problem, Quadratic, RobustRegression
+
+T = TypeVar("T")
+
+NETWORKS: dict[str, Callable[..., Network]] = {
+    constructor.__name__: constructor
+    for constructor in (
+        networks.ring,
+        networks.exponential,
+        networks.complete,
+        networks.star,
+        networks.path,
+        networks.torus,
+        networks.hypercube,
+        networks.erdos_renyi,
+        networks.random_regular,
+        networks.one_peer_exponential,
+    )
+}
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "RobustRegression": RobustRegression,
+    "Quadratic": Quadratic.random,
+}
+
+
+def parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Name, positional and named arguments of a call; only literals, nothing is executed.
+
+    >>> parse("ring(20, hops=2)")
+    ('ring', [20], {'hops': 2})
+    >>> parse("GTNSGDm")
+    ('GTNSGDm', [], {})
+    """
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        if isinstance(call, ast.Name):
+            return call.id, [], {}
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            raise ValueError
+        named = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+        return call.func.id, [ast.literal_eval(value) for value in call.args], named
+    except (SyntaxError, ValueError) as reason:
+        raise InvalidInput(
+            f"cannot read {text!r}, need NAME or NAME(value, name=value), as 'ring(20, hops=2)'"
+        ) from reason
+
+
+def build(kind: str, text: str, known: Mapping[str, Callable[..., T]]) -> T:
+    """The object of the given kind that `text` describes.
+
+    >>> build("network", "ring(8)", NETWORKS).num_nodes
+    8
+    >>> build("network", "rnig(8)", NETWORKS)
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: network: got 'rnig', need one of ring, ...; did you mean 'ring'?
+    """
+    name, positional, named = parse(text)
+    maker = known[choice(kind, name, known)]
+    try:
+        inspect.signature(maker).bind(*positional, **named)
+    except TypeError as reason:
+        raise InvalidInput(
+            f"{kind}: {text}: {reason}; its arguments are {usage(maker)}"
+        ) from reason
+    return maker(*positional, **named)
+
+
+def usage(maker: Callable[..., Any]) -> str:
+    """The arguments of a constructor, for error messages and help.
+
+    >>> usage(NETWORKS["ring"])
+    '(n, hops=1, weights=metropolis)'
+    """
+    parameters = inspect.signature(maker).parameters.values()
+    empty = inspect.Parameter.empty
+    shown = [p.name if p.default is empty else f"{p.name}={p.default}" for p in parameters]
+    return f"({', '.join(shown)})"
+
+
+__all__ = ["ALGORITHMS", "NETWORKS", "NOISES", "PROBLEMS", "build", "parse", "usage"]
