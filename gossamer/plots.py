@@ -28,7 +28,8 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "lines.linewidth": 1.6,
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "gossamer",
     "pdf.fonttype": 42,
 }
 

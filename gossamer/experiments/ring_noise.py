@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEAVY = ("Student-t", "α-stable")
-ROBUST = 0.25
-"""A method is robust where its median final error is below this share of the initial error."""
+DASHED = {"DSGD-Clip (−2/5)": 1, "GT-DSGD": 3}
+"""Line styles of curves that would hide another or are a second reading."""
+
+ROBUST = 0.5
+"""A method is robust where no seed ends above this share of the initial error."""
 
 
 class RingNoise(Experiment):
@@ -78,10 +81,10 @@ class RingNoise(Experiment):
             for ax, noise in zip(axes, NOISES, strict=True):
                 for i, method in enumerate(SYNTHETIC):
                     chosen = results[f"{noise} {method}"]["grid"]
-                    line = LINE_STYLES[1] if method.endswith(")") else LINE_STYLES[0]
+                    line = LINE_STYLES[DASHED.get(method, 0)]
                     curve(ax, chosen["steps"], chosen["error"], method, OKABE_ITO[i], line)
                 ax.set(title=f"{noise} noise", xlabel="step t", yscale="log", ylim=(0.05, 20))
-            axes[0].set_ylabel("average estimation error  (1/n) Σ ‖wᵢ − w*‖")
+            axes[0].set_ylabel("average estimation error")
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=len(SYNTHETIC))
         return {"ring-noise": figure}
@@ -133,16 +136,15 @@ def _halving(result: Result) -> list[str]:
     return [_final(result, "grid"), _final(result, "halving"), f"{ratio:.2f}", f"{share:.0%}"]
 
 
-def _share_left(results: Results, noise: str, method: str) -> float:
-    """Median final error as a share of the initial one."""
+def _robust_on(results: Results, noise: str, method: str) -> bool:
     curve = results[f"{noise} {method}"]["grid"]
-    return median_error(curve) / curve["error"][0][0]
+    return max(final_errors(curve)) < ROBUST * curve["error"][0][0]
 
 
 def _compare(results: Results, noises: tuple[str, ...], methods: tuple[str, ...]) -> str:
+    """Median and range of every method under every noise."""
     return "; ".join(
-        f"{noise}: "
-        + ", ".join(f"{m} {median_error(results[f'{noise} {m}']['grid']):.3f}" for m in methods)
+        f"{noise}: " + ", ".join(f"{m} {_final(results[f'{noise} {m}'], 'grid')}" for m in methods)
         for noise in noises
     )
 
@@ -156,29 +158,30 @@ def _lambda() -> Verdict:
 
 def _gaussian(results: Results) -> Verdict:
     methods = ("DSGD", "GT-DSGD")
-    holds = all(_share_left(results, "Gaussian", m) < ROBUST for m in methods)
+    holds = [_robust_on(results, "Gaussian", method) for method in methods]
     statement = "DSGD and GT-DSGD converge under Gaussian noise"
-    return Verdict(statement, _compare(results, ("Gaussian",), methods), judge(holds))
+    return Verdict(statement, _compare(results, ("Gaussian",), methods), judge(*holds))
 
 
 def _unstable(results: Results) -> Verdict:
     methods = ("DSGD", "GT-DSGD")
-    holds = [_share_left(results, noise, m) for noise in HEAVY for m in methods]
+    unstable = [not _robust_on(results, noise, m) for noise in HEAVY for m in methods]
     return Verdict(
         "DSGD and GT-DSGD become unstable under heavy-tailed noise",
         _compare(results, HEAVY, methods),
-        judge(*(share > ROBUST for share in holds)),
-        "Even the best step size of the grid leaves these medians; larger ones diverge or jump.",
+        judge(*unstable),
+        "With the step size that is best on the tuning seeds, some fresh seed is thrown off or "
+        "does not get below half of its initial error.",
     )
 
 
 def _clip(results: Results) -> Verdict:
     printed, shrinking = "DSGD-Clip", "DSGD-Clip (−2/5)"
-    fails = {m: [_share_left(results, n, m) > ROBUST for n in HEAVY] for m in (printed, shrinking)}
+    fails = {m: [not _robust_on(results, n, m) for n in HEAVY] for m in (printed, shrinking)}
     return Verdict(
         "DSGD-Clip remains stable but fails to reach the optimum",
         _compare(results, tuple(NOISES), (printed, shrinking)),
-        "yes" if all(fails[printed]) else "partly" if any(fails[shrinking]) else "no",
+        "yes" if all(fails[printed]) else judge(*fails[shrinking], False),
         "With the printed clipping level τ(t+1)^{+2/5} DSGD-Clip does reach the optimum; only "
         "the exponent −2/5 shows what the figure describes.",
     )
@@ -186,9 +189,9 @@ def _clip(results: Results) -> Verdict:
 
 def _robust(results: Results) -> Verdict:
     methods = ("GT-NSGDm", "SClip-EF")
-    shares = [_share_left(results, noise, m) < ROBUST for noise in NOISES for m in methods]
+    robust = [_robust_on(results, noise, m) for noise in NOISES for m in methods]
     statement = "GT-NSGDm and SClip-EF converge robustly and near-optimally in all scenarios"
-    return Verdict(statement, _compare(results, tuple(NOISES), methods), judge(*shares))
+    return Verdict(statement, _compare(results, tuple(NOISES), methods), judge(*robust))
 
 
 def _best(results: Results) -> Verdict:

@@ -1,0 +1,50 @@
+"""The command line `gossamer`: every command is a file here."""
+
+import sys
+
+import click
+
+from gossamer.cli.compare import compare
+from gossamer.cli.experiments import list_, report, run
+from gossamer.cli.network import network
+from gossamer.errors import InvalidInput
+from gossamer.version import __version__
+
+EPILOG = """\b
+A first tour:
+  gossamer network ring 20 hops=2         what a network is worth: λ, degrees, mixing time
+  gossamer run claim-1                    an experiment in seconds
+  gossamer run all && gossamer report     the synthetic study and its page, in minutes
+  gossamer compare -a GTNSGDm -a DSGD     tune and compare methods on your own choice
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gossamer")
+def app() -> None:
+    """Decentralized optimization under heavy-tailed gradient noise.
+
+    Nodes hold private objectives, talk only to their neighbours, and minimise the average
+    from gradients whose noise may have no variance.
+    """
+
+
+for command in (list_, run, report, network, compare):
+    app.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one line on stderr and exit code 2."""
+    try:
+        app.main(standalone_mode=False)
+    except InvalidInput as error:
+        _fail(str(error), 2)
+    except click.ClickException as error:
+        _fail(error.format_message().replace("\n", " "), 2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted; the same command goes on where it stopped", 130)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"gossamer: {message}", err=True)
+    sys.exit(code)

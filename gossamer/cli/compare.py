@@ -1,0 +1,151 @@
+"""`gossamer compare`: any methods × network × noise × problem, one figure and one table."""
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gossamer.algorithms import ALGORITHMS, Algorithm
+from gossamer.errors import choice, require
+from gossamer.experiments.grids import search_set
+from gossamer.experiments.synthetic import show_hyperparameters, spread
+from gossamer.networks import Network
+from gossamer.noise import NOISES, Noise
+from gossamer.problems import Problem
+from gossamer.simulate import Run, simulate, sweep
+from gossamer.spec import NETWORKS, PROBLEMS, build, parse
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method with its hyper-parameters and its runs."""
+
+    method: str
+    tuned: bool
+    run: Run
+
+
+@click.command()
+@click.option(
+    "--algorithm",
+    "-a",
+    "algorithms",
+    multiple=True,
+    required=True,
+    help="A method, repeatable: 'DSGD(lr=0.01)' as given, 'DSGD' alone is tuned.",
+)
+@click.option("--network", "-n", default="ring(20, hops=2)", show_default=True)
+@click.option(
+    "--noise",
+    default="AlphaStable(1.5, skewness=0.5, scale=0.1)",
+    show_default=True,
+    help="A noise, or 'none'.",
+)
+@click.option(
+    "--problem",
+    "-p",
+    default=None,
+    help="A problem; by default RobustRegression on the network's nodes.",
+)
+@click.option("--steps", default=2000, show_default=True)
+@click.option("--seeds", default=5, show_default=True, help="How many seeds to report.")
+@click.option("--metric", default=None, help="What to plot; by default the error, or the loss.")
+@click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
+def compare(
+    algorithms: Sequence[str],
+    network: str,
+    noise: str,
+    problem: str | None,
+    steps: int,
+    seeds: int,
+    metric: str | None,
+    out: str,
+) -> None:
+    """Compare methods on one network, noise and problem.
+
+    A method without parameters is tuned by halving, on seeds that are not reported.
+
+    \\b
+    gossamer compare -a GTNSGDm -a DSGD -a SClipEF
+    gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
+    gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none
+    """  # fmt: skip
+    require(seeds >= 1, "seeds", seeds, "an integer ≥ 1")
+    net = build("network", network, NETWORKS)
+    task = build("problem", problem or f"RobustRegression({net.num_nodes})", PROBLEMS)
+    law = None if noise == "none" else build("noise", noise, NOISES)
+    metric = metric or ("loss" if task.optimum is None else "error")
+    path = Path(out)
+    click.echo(f"{task.describe()['name']} on {net.name}, {noise} noise, {steps:,} steps.")
+    click.echo(f"Writes {path}.png, .svg, .pdf and .csv.")
+    rows = [_row(text, task, net, law, steps, seeds, metric) for text in algorithms]
+    _draw(rows, metric, path)
+    _write(rows, metric, path.with_suffix(".csv"))
+    _print(rows, metric)
+
+
+def _row(
+    text: str, task: Problem, net: Network, noise: Noise | None, steps: int, seeds: int, metric: str
+) -> Row:
+    name, positional, named = parse(text)
+    tuned = not positional and not named
+    arguments: dict[str, Any] = {"noise": noise, "steps": steps, "metrics": [metric]}
+    if tuned:
+        cls = ALGORITHMS[choice("algorithm", name, ALGORITHMS)]
+        click.echo(f"  tuning {name} …")
+        grid, tuning = search_set(cls), range(seeds, seeds + 2)
+        found = sweep(cls, grid, task, net, seeds=tuning, strategy="halving", **arguments)
+        algorithm: Algorithm[Any] = cls(**found.best(metric).hyperparameters)
+    else:
+        algorithm = build("algorithm", text, ALGORITHMS)
+    run = simulate(algorithm, task, net, seeds=range(seeds), **arguments)
+    return Row(name, tuned, run)
+
+
+def _draw(rows: Sequence[Row], metric: str, path: Path) -> None:
+    from gossamer.plots import colours, curve, panels, style
+    from gossamer.report.figures import save_figure
+
+    with style():
+        figure, (ax,) = panels(1, width=5.5, height=3.8)
+        for colour, row in zip(colours(), rows, strict=False):
+            values = row.run.metrics[metric].tolist()
+            curve(ax, row.run.steps.tolist(), values, row.method, colour)
+        ax.set(xlabel="step t", ylabel=metric.replace("_", " "), yscale="log")
+        ax.legend()
+        save_figure(figure, path)
+
+
+def _write(rows: Sequence[Row], metric: str, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["method", "hyperparameters", "seed", "step", metric])
+        for row in rows:
+            shown = show_hyperparameters(_numbers(row.run))
+            for step, values in zip(row.run.steps.tolist(), row.run.metrics[metric], strict=True):
+                for seed, value in zip(row.run.config["seeds"], values.tolist(), strict=True):
+                    writer.writerow([row.method, shown, seed, step, value])
+
+
+def _print(rows: Sequence[Row], metric: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("method", "hyper-parameters", f"final {metric}, median [range]", box=None)
+    for row in sorted(rows, key=lambda row: _median(row.run, metric)):
+        shown = show_hyperparameters(_numbers(row.run)) + (" (tuned)" if row.tuned else "")
+        table.add_row(row.method, shown, spread(row.run.final(metric).tolist()))
+    Console().print(table)
+
+
+def _median(run: Run, metric: str) -> float:
+    value = float(run.final(metric).median())
+    return value if math.isfinite(value) else math.inf
+
+
+def _numbers(run: Run) -> dict[str, Any]:
+    return {k: v for k, v in run.hyperparameters.items() if not isinstance(v, str)}

@@ -1,0 +1,108 @@
+"""`gossamer list`, `run` and `report`: the experiments, from stored results where there are any."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gossamer.errors import choice
+from gossamer.experiments import EXPERIMENTS, Experiment, Options, Store, run_experiment
+
+DEFAULT_OUT = "runs"
+
+
+def study_options(command: Any) -> Any:
+    """The options that name a study: its size, seed and folder."""
+    for option in (
+        click.option(
+            "--seed", default=0, show_default=True, help="Shifts every seed of the study."
+        ),
+        click.option(
+            "--out", default=DEFAULT_OUT, show_default=True, help="Folder of the results."
+        ),
+        click.option("--full", is_flag=True, help="The paper-sized study (half an hour)."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("list")
+@study_options
+def list_(full: bool, out: str, seed: int) -> None:
+    """List the experiments and what is stored of them."""
+    from rich.console import Console
+    from rich.table import Table
+
+    options = Options(full, seed)
+    store = Store(Path(out) / options.profile)
+    table = Table("name", "what it shows", "stored", box=None, pad_edge=False)
+    for experiment in EXPERIMENTS.values():
+        units = experiment.units(options)
+        stored = sum(store.path(experiment, unit).exists() for unit in units)
+        table.add_row(experiment.name, experiment.title, f"{stored} of {len(units)}")
+    Console().print(table)
+    click.echo("\nRun one with `gossamer run NAME`, all with `gossamer run all`.")
+
+
+@click.command()
+@click.argument("name")
+@study_options
+@click.option("--device", default="cpu", show_default=True, help="Where to simulate: cpu or cuda.")
+@click.option("--force", is_flag=True, help="Forget what is stored and start over.")
+def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) -> None:
+    """Run the experiment NAME, or all of them.
+
+    Results are stored unit by unit: interrupt at any time, and the same command goes on where it
+    stopped. What is stored already costs nothing.
+    """
+    known = [*EXPERIMENTS, "all"]
+    chosen = list(EXPERIMENTS) if choice("name", name, known) == "all" else [name]
+    options = Options(full, seed, check_device(device))
+    store = Store.open(out, options)
+    click.echo(f"Results go to {store.root}, one file per unit of work.")
+    for key in chosen:
+        _run(EXPERIMENTS[key], options, store, force)
+    click.echo(
+        f"\nDone. `gossamer report{_flags(full, out, seed)}` draws the figures and the page."
+    )
+
+
+def _run(experiment: Experiment, options: Options, store: Store, force: bool) -> None:
+    click.echo(f"\n{experiment.name}: {experiment.title}")
+    start = time.perf_counter()
+
+    def notify(unit: str, done: int, total: int) -> None:
+        click.echo(f"  [{done + 1}/{total}] {unit}")
+
+    computed = run_experiment(experiment, options, store, force=force, notify=notify)
+    elapsed = time.perf_counter() - start
+    click.echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
+
+
+@click.command()
+@study_options
+def report(full: bool, out: str, seed: int) -> None:
+    """Write the figures and the page from stored results."""
+    from gossamer.report import write_report
+
+    options = Options(full, seed)
+    path = write_report(EXPERIMENTS, Store.open(out, options), options)
+    click.echo(f"Figures: {path.parent / 'figures'}\nReport:  {path.resolve()}")
+
+
+def check_device(device: str) -> str:
+    """A device torch can use here, or a clear error."""
+    import torch
+
+    available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    return choice("device", device, available)
+
+
+def _flags(full: bool, out: str, seed: int) -> str:
+    flags = (
+        [" --full"] * full
+        + [f" --out {out}"] * (out != DEFAULT_OUT)
+        + [f" --seed {seed}"] * (seed != 0)
+    )
+    return "".join(flags)

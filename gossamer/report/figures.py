@@ -1,0 +1,24 @@
+"""Figures as files, in the formats people ask for."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+
+
+def save_figure(figure: "Figure", stem: Path) -> dict[str, Path]:
+    """Write `stem`.png, .svg and .pdf, each whole or not at all; returns format → path."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = {fmt: stem.with_name(f"{stem.name}.{fmt}") for fmt in FORMATS}
+    for fmt, path in paths.items():
+        partial = path.with_name(f".{path.name}.partial")
+        with style():
+            figure.savefig(partial, format=fmt)
+        os.replace(partial, path)
+    return paths

@@ -1,0 +1,94 @@
+"""One HTML page with everything in it: figures, tables, and what holds of the paper."""
+
+import base64
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from gossamer.experiments import Experiment, Options, Store, Table, Verdict
+from gossamer.report.figures import FORMATS, save_figure
+from gossamer.simulate.run import versions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure in the page, and the files beside it."""
+
+    stem: str
+    data: str
+    """The SVG as a data URI, so that the page needs no other file."""
+
+    files: Mapping[str, str]
+    """Format → path relative to the page."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """An experiment in the page."""
+
+    experiment: Experiment
+    seconds: float
+    pictures: list[Picture]
+    verdicts: list[Verdict]
+    tables: list[Table]
+
+
+def write_report(experiments: Mapping[str, Experiment], store: Store, options: Options) -> Path:
+    """Draw and judge every experiment that is complete in `store`; returns the page's path."""
+    sections = [
+        section
+        for experiment in experiments.values()
+        if (section := _section(experiment, store, options)) is not None
+    ]
+    done = {section.experiment.name for section in sections}
+    page = _template().render(
+        sections=sections,
+        missing=[name for name in experiments if name not in done],
+        counts=Counter(verdict.holds for section in sections for verdict in section.verdicts),
+        options=options,
+        versions=versions(),
+        minutes=sum(section.seconds for section in sections) / 60,
+    )
+    path = store.root / "report.html"
+    partial = path.with_name(".report.html.partial")
+    partial.write_text(page, encoding="utf-8")
+    os.replace(partial, path)
+    return path
+
+
+def _section(experiment: Experiment, store: Store, options: Options) -> Section | None:
+    results = store.results(experiment, options)
+    if results is None:
+        return None
+    figures = experiment.figures(results)
+    return Section(
+        experiment,
+        store.seconds(experiment, options),
+        [_picture(stem, figure, store.root) for stem, figure in figures.items()],
+        experiment.verdicts(results),
+        experiment.tables(results),
+    )
+
+
+def _picture(stem: str, figure: "Figure", root: Path) -> Picture:
+    paths = save_figure(figure, root / "figures" / stem)
+    data = base64.b64encode(paths["svg"].read_bytes()).decode()
+    beside = {fmt: str(paths[fmt].relative_to(root)) for fmt in FORMATS}
+    return Picture(stem, f"data:image/svg+xml;base64,{data}", beside)
+
+
+@cache
+def _template() -> jinja2.Template:
+    source = files("gossamer.report").joinpath("template.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(source)
