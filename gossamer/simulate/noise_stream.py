@@ -31,7 +31,7 @@ class NoiseStream:
         self._noise, self._dtype = noise, dtype
         self._shape = (block_steps(num_nodes, dim), num_nodes, dim)
         self._generators = [stream("noise", seed, device=device) for seed in seeds]
-        self._block = torch.empty(0, device=device)
+        self._block: Sequence[Tensor] = ()
         self._drawn = 0
 
     def at(self, t: int) -> Tensor:
@@ -42,7 +42,7 @@ class NoiseStream:
                 self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
                 for generator in self._generators
             ]
-            self._block = torch.stack(sample, dim=2)  # (steps, nodes, seeds, dim)
+            self._block = torch.stack(sample, dim=2).unbind()  # steps × (nodes, seeds, dim)
             self._drawn += length
         return self._block[t % length]
 

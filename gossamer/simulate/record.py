@@ -30,7 +30,8 @@ class Recorder:
     """The records of all runs, filled stack by stack; ∞ and NaN where a run has ended."""
 
     def __init__(self, setting: Setting, num_runs: int) -> None:
-        self._setting, self._times = setting, setting.record_steps
+        self._times = setting.record_steps
+        self._rows = {t: row for row, t in enumerate(self._times)}
         like: dict[str, Any] = {"dtype": setting.dtype, "device": setting.device}
         nodes, dim, records = setting.problem.num_nodes, setting.problem.dim, len(self._times)
         self.metrics = {
@@ -42,16 +43,12 @@ class Recorder:
 
     def follow(self, stack: Stack, ids: Tensor, end: int, advance: Callable[[int], None]) -> None:
         """Advance the stack to step `end`, recording on the way; `ids` names its runs here."""
-        while True:
-            if stack.t in self._times:
-                row = self._times.index(stack.t)
-                for name, values in self.metrics.items():
-                    values[row, ids[stack.runs]] = METRICS[name](stack)
-            if stack.t == end:
-                break
-            target = min([end, *(t for t in self._times if t > stack.t)])
-            advance(len(stack.runs) * (target - stack.t))
+        for target in [*(t for t in self._times if stack.t <= t < end), end]:
+            advance(len(ids) * (target - stack.t))
             stack.advance(target - stack.t)
+            if target in self._rows:
+                for name, values in self.metrics.items():
+                    values[self._rows[target], ids[stack.runs]] = METRICS[name](stack)
         self.diverged_at[ids] = stack.diverged_at
         self.steps_taken[ids] = torch.maximum(self.steps_taken[ids], stack.diverged_at)
         self.steps_taken[ids[stack.runs]] = end
@@ -67,6 +64,8 @@ def record(
     prune: Prune | None = None,
 ) -> Run:
     """Run `algorithm`, run r with `seeds[r]`, in stacks that fit; `prune` may end runs early."""
+    algorithm = algorithm.stacked(len(seeds), setting.dtype, setting.device)
+    setting.require_metrics_of(algorithm)
     recorder = Recorder(setting, len(seeds))
     rungs = [] if prune is None else list(prune.rungs(setting.steps))
     stacks: Iterable[tuple[Tensor, Stack]] = _stacks(setting, algorithm, seeds)

@@ -48,9 +48,14 @@ class Run:
         """The method's hyper-parameters, ready for its constructor."""
         return dict(self.config["algorithm"]["hyperparameters"])
 
-    def final(self, metric: str = "error") -> Tensor:
-        """The metric at the last record, `(seeds,)`."""
-        return self.metrics[metric][-1]
+    @property
+    def main_metric(self) -> str:
+        """The first of the metrics asked for: the error, or the loss where that is unknown."""
+        return str(self.config["metrics"][0])
+
+    def final(self, metric: str | None = None) -> Tensor:
+        """The metric, by default the main one, at the last record, `(seeds,)`."""
+        return self.metrics[metric or self.main_metric][-1]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all."""
@@ -61,7 +66,9 @@ class Run:
         tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
         path = Path(path)
         partial = path.with_name(f".{path.name}.partial")
-        save_file(tensors, partial, metadata={"config": json.dumps(dict(self.config))})
+        save_file(
+            tensors, partial, metadata={"config": json.dumps(dict(self.config), allow_nan=False)}
+        )
         os.replace(partial, path)
 
     @classmethod
@@ -71,14 +78,14 @@ class Run:
 
         try:
             with safe_open(path, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 config = json.loads(file.metadata()["config"])
+                fields = {name: file.get_tensor(name) for name in TENSORS}
+                metrics = {k: file.get_tensor(f"metrics.{k}") for k in config["metrics"]}
         except (SafetensorError, KeyError, TypeError, ValueError) as reason:
             raise InvalidInput(
                 f"path: {path} is not a run saved by Gossamer ({reason})"
             ) from reason
-        metrics = {k.removeprefix("metrics."): tensors.pop(k) for k in sorted(tensors) if "." in k}
-        return cls(metrics=metrics, config=config, **tensors)
+        return cls(metrics=metrics, config=config, **fields)
 
 
 def versions() -> dict[str, str]:

@@ -1,21 +1,22 @@
 """Everything of a simulation but the method: where it runs, for how long, what is recorded."""
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import torch
 
 from gossamer.algorithms import Algorithm
-from gossamer.errors import require
+from gossamer.errors import InvalidInput, require, whole
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulate.metrics import METRICS
+from gossamer.simulate.metrics import available_metrics
 from gossamer.simulate.run import versions
 from gossamer.simulate.stack import Stack
 
-STACK_BYTES = {"cpu": 3 * 2**19, "cuda": 2**26}
+STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**26}
 """Size of a tensor of the largest stack: what stays in a CPU's cache, or fills a GPU."""
 
 
@@ -34,10 +35,15 @@ class Setting:
     progress: bool | None
 
     def __post_init__(self) -> None:
-        require(self.steps >= 1, "steps", self.steps, "an integer ≥ 1")
-        require(self.record_every >= 1, "record_every", self.record_every, "an integer ≥ 1")
+        whole("steps", self.steps, 1)
+        whole("record_every", self.record_every, 1)
+
+    def require_metrics_of(self, algorithm: Algorithm[Any]) -> None:
+        """Refuse metrics that do not exist for this problem and method."""
+        existing = available_metrics(self.problem, algorithm)
+        among = f"names among {', '.join(existing)} on this problem with this method"
         for name in self.metrics:
-            require(name in METRICS, "metrics", name, f"names among {', '.join(METRICS)}")
+            require(name in existing, "metrics", repr(name), among)
 
     @property
     def record_steps(self) -> list[int]:
@@ -49,7 +55,8 @@ class Setting:
         """How many runs a stack may hold."""
         itemsize = torch.empty(0, dtype=self.dtype).element_size()
         run_bytes = self.problem.num_nodes * self.problem.dim * itemsize
-        return max(1, STACK_BYTES[torch.device(self.device).type] // run_bytes)
+        kind = "cpu" if torch.device(self.device).type == "cpu" else "accelerator"
+        return max(1, STACK_BYTES[kind] // run_bytes)
 
     def stack(self, algorithm: Algorithm[Any], seeds: Sequence[int]) -> Stack:
         """Runs of `algorithm` at step 0, run r with `seeds[r]`."""
@@ -59,21 +66,43 @@ class Setting:
 
     def describe(self) -> dict[str, Any]:
         """The setting as plain JSON."""
-        noise = self.noise and {"name": type(self.noise).__name__, **vars(self.noise)}
         return {
             "problem": self.problem.describe(),
             "network": self.network.name,
-            "noise": noise,
-            "steps": self.steps,
-            "record_every": self.record_every,
+            "noise": None if self.noise is None else _describe(self.noise),
+            "steps": int(self.steps),
+            "record_every": int(self.record_every),
+            "metrics": list(self.metrics),
             "dtype": str(self.dtype).removeprefix("torch."),
             "device": str(self.device),
             "versions": versions(),
         }
 
 
-def list_seeds(seeds: int | Iterable[int]) -> list[int]:
-    """One seed or many, as a list; none is refused."""
-    listed = [seeds] if isinstance(seeds, int) else list(seeds)
+def record_interval(steps: int, record_every: int | None) -> int:
+    """k of the records at 0, k, 2k, …; by default there are 100 of them.
+
+    >>> record_interval(5000, None), record_interval(20, None), record_interval(20, 6)
+    (50, 1, 6)
+    """
+    return max(1, whole("steps", steps, 1) // 100) if record_every is None else record_every
+
+
+def _describe(noise: Noise) -> dict[str, Any]:
+    """Name and arguments of a law, ready for its constructor."""
+    arguments = [field.name for field in dataclasses.fields(noise) if field.init]  # type: ignore[arg-type]
+    return {"name": type(noise).__name__, **{name: getattr(noise, name) for name in arguments}}
+
+
+def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
+    """One seed or many, as a list of ints; none is refused.
+
+    >>> list_seeds(3), list_seeds(range(3))
+    ([3], [0, 1, 2])
+    """
+    listed = list(seeds) if isinstance(seeds, Iterable) else [seeds]
     require(len(listed) > 0, "seeds", listed, "at least one integer")
-    return listed
+    try:
+        return [operator.index(seed) for seed in listed]
+    except TypeError:
+        raise InvalidInput(f"seeds: got {listed}, need integers") from None

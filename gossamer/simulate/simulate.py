@@ -13,7 +13,7 @@ from gossamer.problems import Problem
 from gossamer.simulate.metrics import available_metrics
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.setting import Setting, list_seeds
+from gossamer.simulate.setting import Setting, list_seeds, record_interval
 
 
 def simulate(
@@ -62,7 +62,7 @@ def simulate(
         network,
         noise,
         steps,
-        record_every or max(1, steps // 100),
+        record_interval(steps, record_every),
         available_metrics(problem, algorithm) if metrics is None else metrics,
         dtype,
         device,

@@ -37,10 +37,11 @@ class Stack:
         self.problem, self.network = problem.to(dtype, device), network
         self.t = 0
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
-        self._all_seeds, self._all_algorithms = list(seeds), algorithm
+        self._all_seeds = list(seeds)
+        self._all_algorithms = algorithm.stacked(len(seeds), dtype, device)
         self._mixers = [network.at(t).mixer(dtype, device) for t in range(network.period)]
         self._block = block_steps(problem.num_nodes, problem.dim)
-        self._unique_seeds = sorted(set(seeds))
+        self._unique_seeds = list(dict.fromkeys(seeds))
         self._noise: NoiseStream | None = None
         if noise is not None:
             sizes = problem.num_nodes, problem.dim
@@ -69,22 +70,32 @@ class Stack:
         self.runs, self.x, self.state = runs, x, state
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
-        seed_index = torch.tensor([self._unique_seeds.index(s) for s in self.seeds])
-        nodes = torch.arange(self.problem.num_nodes)[:, None] * len(self._unique_seeds)
-        self._noise_index = (nodes + seed_index).flatten().to(runs.device)
+        place = {seed: index for index, seed in enumerate(self._unique_seeds)}
+        self._seed_index = torch.tensor([place[seed] for seed in self.seeds], device=runs.device)
+        in_turn = torch.arange(len(runs), device=runs.device) % len(place)
+        whole_turns = len(runs) % len(place) == 0
+        self._seeds_in_turn = whole_turns and torch.equal(self._seed_index, in_turn)
 
     def _step_to(self, end: int) -> None:
         while self.t < end:
             grad = self.problem.sample_grad(self.x, self.t, self.seeds)
             if self._noise is not None:
-                noise = self._noise.at(self.t).view(-1, self.problem.dim)  # (nodes × seeds, dim)
-                grad = grad + noise.index_select(0, self._noise_index).view(grad.shape)
+                grad = self._add_noise(grad, self._noise.at(self.t))
             mix = self._mixers[self.t % len(self._mixers)]
             self.x, self.state = self.algorithm.step(self.t, self.x, grad, self.state, mix)
             self.t += 1
 
+    def _add_noise(self, grad: Tensor, noise: Tensor) -> Tensor:
+        """Each run gets the noise of its seed, of `(nodes, seeds, dim)`."""
+        if not self._seeds_in_turn:
+            return grad + noise.index_select(1, self._seed_index)
+        if grad.shape == noise.shape:
+            return grad + noise
+        nodes, seeds, dim = noise.shape
+        return (grad.view(nodes, -1, seeds, dim) + noise[:, None]).view(grad.shape)
+
     def _finite(self) -> Tensor:
-        return torch.isfinite(self.x.sum(dim=(0, 2)))
+        return self.x.isfinite().all(dim=2).all(dim=0)
 
     def _remove_diverged(self, before: tuple[int, Tensor, Any], finite: Tensor) -> None:
         """Replay the last block for the runs that broke in it, to learn the step of each."""
@@ -93,9 +104,13 @@ class Stack:
         self._hold(runs[~finite], before[1][:, ~finite], _select_runs(before[2], ~finite))
         while self.t < t:
             self._step_to(self.t + 1)
-            broken = self.runs[~self._finite() & (self.diverged_at[self.runs] < 0)]
-            self.diverged_at[broken] = self.t
+            self._mark_diverged(~self._finite())
+        self._mark_diverged(torch.ones_like(self.runs, dtype=torch.bool))  # rounding may differ
         self._hold(runs[finite], x[:, finite], _select_runs(state, finite))
+
+    def _mark_diverged(self, broken: Tensor) -> None:
+        first_time = self.runs[broken & (self.diverged_at[self.runs] < 0)]
+        self.diverged_at[first_time] = self.t
 
 
 def _select_runs(state: Any, mask: Tensor) -> Any:

@@ -10,15 +10,15 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
-from gossamer.errors import require
+from gossamer.algorithms import Algorithm, admissible_sets
+from gossamer.errors import choice, require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulate.halving import Halving
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.setting import Setting, list_seeds
+from gossamer.simulate.setting import Setting, list_seeds, record_interval
 
 Strategy = Literal["grid", "halving"]
 
@@ -44,22 +44,25 @@ class Sweep:
         """`(settings, seeds)`, −1 where a run stayed finite."""
         return self.stacked.diverged_at.view(len(self.settings), -1)
 
-    def scores(self, metric: str = "error") -> Tensor:
+    def scores(self, metric: str | None = None) -> Tensor:
         """One number per setting: the median over the seeds of the metric's final level.
 
         The final level is the mean over the last tenth of the records, which a single wild step
-        does not decide; ∞ where a run did not finish.
+        does not decide; ∞ where a run did not finish. The median of an even number of seeds is
+        the mean of the middle two, so half of them diverging is enough to be refused.
         """
         tail = max(1, len(self.stacked.steps) // 10)
-        level = self.metrics[metric][-tail:].mean(0).median(dim=-1).values
-        return level.where(level.isfinite(), torch.inf)
+        level = self.metrics[metric or self.stacked.main_metric][-tail:].mean(0)
+        median = level.quantile(0.5, dim=-1)
+        return median.where(median.isfinite(), torch.inf)
 
-    def best(self, metric: str = "error") -> Run:
+    def best(self, metric: str | None = None) -> Run:
         """The runs of the setting with the lowest score."""
         return self.runs(int(self.scores(metric).argmin()))
 
     def runs(self, setting: int) -> Run:
         """The runs of one setting, as `simulate` would have returned them."""
+        setting = range(len(self.settings))[setting]
         count = len(self.stacked.diverged_at) // len(self.settings)
         span = slice(setting * count, (setting + 1) * count)
         algorithm = {
@@ -98,7 +101,7 @@ class Sweep:
 
 def sweep(
     algorithm: type[Algorithm[Any]],
-    grid: Mapping[str, Sequence[float]],
+    grid: Mapping[str, Iterable[Any]],
     problem: Problem,
     network: Network,
     *,
@@ -118,7 +121,7 @@ def sweep(
 
     Args:
         algorithm: the class of the method.
-        grid: hyper-parameter → values; words and constants have one value, `{"order": ["…"]}`.
+        grid: hyper-parameter → values; a word has one value, as in `{"order": ["…"]}`.
         strategy: "grid" runs everything to the end, "halving" ends hopeless settings early,
             judged by the first metric (see `Halving`).
         metrics: by default the error, or the loss where the optimum is unknown.
@@ -136,13 +139,15 @@ def sweep(
         network,
         noise,
         steps,
-        record_every or max(1, steps // 100),
+        record_interval(steps, record_every),
         default if metrics is None else metrics,
         dtype,
         device,
         progress,
     )
-    settings = grid_settings(grid)
+    for name in grid:
+        choice("grid", name, admissible_sets(algorithm))
+    settings = [algorithm(**chosen).hyperparameters for chosen in grid_settings(grid)]
     listed = list_seeds(seeds)
     known = get_args(Strategy)
     require(strategy in known, "strategy", strategy, f"one of {', '.join(map(repr, known))}")
@@ -152,36 +157,45 @@ def sweep(
         "settings": settings,
         "strategy": strategy,
     }
-    stacked = stack_settings(algorithm, settings, len(listed), dtype, device)
+    stacked = stack_settings(algorithm, settings, len(listed))
     return Sweep(record(setting, stacked, listed * len(settings), config, prune), settings)
 
 
-def grid_settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+def grid_settings(grid: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
     """Every combination of the grid's values, the last name varying fastest.
 
     >>> grid_settings({"lr": [1, 2], "clip": [5]})
     [{'lr': 1, 'clip': 5}, {'lr': 2, 'clip': 5}]
     """
-    for name, values in grid.items():
-        require(len(values) > 0, name, list(values), "at least one value to try")
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    values = [_values(name, given) for name, given in grid.items()]
+    return [dict(zip(grid, chosen, strict=True)) for chosen in itertools.product(*values)]
+
+
+def _values(name: str, given: Iterable[Any]) -> list[Any]:
+    """The values to try for one hyper-parameter, as plain numbers or words."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    require(several, name, repr(given), "a list of values to try", f"write [{given!r}]")
+    listed = [value.item() if hasattr(value, "item") else value for value in given]
+    require(len(listed) > 0, name, listed, "at least one value to try")
+    return listed
 
 
 def stack_settings(
     algorithm: type[Algorithm[Any]],
     settings: Sequence[Mapping[str, Any]],
     copies: int,
-    dtype: torch.dtype,
-    device: torch.device | str,
 ) -> Algorithm[Any]:
-    """One method whose hyper-parameters are `(settings × copies, 1)`, each setting repeated."""
-    for setting in settings:
-        algorithm(**setting)  # a bad value is refused by name before anything runs
+    """One method whose hyper-parameters are `(settings × copies, 1)`, each setting repeated.
+
+    Those that all settings share stay numbers or words.
+    """
     columns: dict[str, Any] = {}
-    for name in settings[0]:
+    for name, first in settings[0].items():
         values = [setting[name] for setting in settings]
-        columns[name] = values[0]
-        if not isinstance(values[0], str):
-            column = torch.tensor(values, dtype=dtype, device=device)
-            columns[name] = column.repeat_interleave(copies)[:, None]
+        columns[name] = first
+        if any(value != first for value in values):
+            a_word = isinstance(first, str)
+            require(not a_word, name, sorted(set(values)), "one word", "sweep once for each")
+            column = torch.tensor(values, dtype=torch.float64).repeat_interleave(copies)
+            columns[name] = column[:, None]
     return algorithm(**columns)
