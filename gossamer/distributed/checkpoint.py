@@ -9,8 +9,8 @@ A file appears under its name only when it is whole; a step is complete when all
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,8 +93,8 @@ def prune(folder: Path, node: int, keep: int) -> None:
     """Delete the node's older files but `keep` of them, and step folders left empty."""
     for step in steps_of_node(folder, node)[:-keep]:
         node_file(folder, step, node).unlink(missing_ok=True)
-        if not any(step_folder(folder, step).iterdir()):
-            shutil.rmtree(step_folder(folder, step), ignore_errors=True)
+        with suppress(OSError):  # other nodes still have files there, or have just removed it
+            step_folder(folder, step).rmdir()
 
 
 def read_nodes(folder: str | os.PathLike[str], step: int | None = None) -> list[NodeRecord]:

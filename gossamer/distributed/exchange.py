@@ -104,7 +104,7 @@ class NeighborExchange:
         for one in network.rounds:
             check_schedules([schedule(one, i) for i in range(network.num_nodes)])
         self.network, self.node, self.group, self.timeout = network, node, group, timeout
-        self.bytes_sent = 0
+        self._bytes_sent = 0
         self._fused = group is not None and like.is_cuda and "nccl" in _backends(group)
         self._dtype = message_dtype or like.dtype
         self._device = like.device if self._fused else torch.device("cpu")
@@ -112,6 +112,11 @@ class NeighborExchange:
         self._received = [
             torch.empty(like.shape, dtype=self._dtype, device=self._device) for _ in range(most)
         ]
+
+    def take_bytes_sent(self) -> int:
+        """Bytes of all messages sent since the last call."""
+        taken, self._bytes_sent = self._bytes_sent, 0
+        return taken
 
     def mixer(self, t: int) -> Mix:
         """z ↦ (W_t z)_i, the `mix` of step `t`; every node of the network must call it."""
@@ -141,7 +146,7 @@ class NeighborExchange:
             with self._naming_edges(batch, t):
                 for work in works:
                     work.wait() if self._fused else work.wait(timedelta(seconds=self.timeout))
-        self.bytes_sent += sent.nbytes * (len(posts) - len(senders))
+        self._bytes_sent += sent.nbytes * (len(posts) - len(senders))
         return received
 
     def _batches(self, posts: Sequence[Message]) -> Iterator[Sequence[Message]]:

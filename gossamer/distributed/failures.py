@@ -1,6 +1,10 @@
 """What is known when an exchange fails."""
 
+import gc
+import traceback
 from collections.abc import Sequence
+
+import torch.distributed as dist
 
 
 class PeerFailure(RuntimeError):
@@ -13,3 +17,16 @@ class PeerFailure(RuntimeError):
 
     def __reduce__(self) -> tuple[type["PeerFailure"], tuple[object, ...]]:
         return type(self), (self.rank, self.edges, self.step, self.reason)
+
+
+def disconnect(group: dist.ProcessGroup | None, failure: PeerFailure) -> None:
+    """Close this rank's connections, so that all who wait for it fail now, not at their timeout.
+
+    gloo closes them when nobody refers to the group any more, and the frames of a failed exchange
+    still do.
+    """
+    for error in (failure, failure.__context__):
+        traceback.clear_frames(error.__traceback__ if error else None)
+    dist.destroy_process_group(group)
+    del group
+    gc.collect()

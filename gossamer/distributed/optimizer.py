@@ -14,7 +14,7 @@ from torch.optim.optimizer import ParamsT, StateDict
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.agreement import require_agreement
 from gossamer.distributed.exchange import NeighborExchange
-from gossamer.distributed.failures import PeerFailure
+from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import ScheduledAlgorithm
 from gossamer.distributed.launch import join
@@ -23,6 +23,9 @@ from gossamer.errors import require
 from gossamer.networks import Network
 
 OnPeerFailure = Literal["raise", "drop"]
+
+PICKLED = ("algorithm", "network", "message_dtype", "timeout", "nonfinite_grads", "bytes_sent")
+"""What goes into a pickle besides torch's own; the rest is made anew."""
 
 
 class DecentralizedOptimizer(Optimizer):
@@ -175,13 +178,12 @@ class DecentralizedOptimizer(Optimizer):
         mix = self._exchange.mixer(self.steps)
         x, state = algorithm.step(self.steps, self.x, grad, self._state, mix)
         self._hold(x, state)
+        self.bytes_sent += self._exchange.take_bytes_sent()
 
     def _hold(self, x: Tensor, state: Any) -> None:
         self.x.copy_(x)
         for held, new in zip(self._state, state, strict=True):
             held.copy_(new)
-        self.bytes_sent += self._exchange.bytes_sent
-        self._exchange.bytes_sent = 0
 
     def _finite_grad(self) -> Tensor:
         """This node's gradient, unscaled; 0 if some component is not finite."""
@@ -205,8 +207,10 @@ class DecentralizedOptimizer(Optimizer):
 
     def _recover(self, failure: PeerFailure) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
+        group, self._group = self._group, None
+        del self._exchange
+        disconnect(group, failure)
         if self._survivors is None:
-            dist.destroy_process_group(self._group)
             raise failure
         self.network, self._resume_at = self._survivors.regroup(failure, self.network, self.steps)
         if self.algorithm.tracker is not None:
@@ -248,13 +252,12 @@ class DecentralizedOptimizer(Optimizer):
             self._link()
 
     def __getstate__(self) -> dict[str, Any]:
-        made_anew = ("_flat", "_state", "_step", "_scheduled", "_exchange", "_group", "_survivors")
-        own = {k: v for k, v in self.__dict__.items() if k not in made_anew}
-        return {**own, **super().__getstate__()}
+        return {**super().__getstate__(), **{name: getattr(self, name) for name in PICKLED}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._group = self._survivors = None
+        self._resume_at = 0
         self._link()
 
     @torch.no_grad()

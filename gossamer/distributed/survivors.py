@@ -19,7 +19,7 @@ class Survivors:
     """The ranks that are left, and how they agree on that.
 
     A rank whose exchange fails closes its connections, so that the failure reaches every rank, and
-    posts its step in the rendezvous store. A rank that has not posted within `timeout` seconds is
+    posts its step in the rendezvous store. A rank that has not posted within twice the timeout is
     dead; the first proposal to enter the store decides for all. The survivors then form a new
     default process group, ranks renumbered in order, on the network `network.without(dead)`.
 
@@ -42,8 +42,6 @@ class Survivors:
 
     def regroup(self, failure: PeerFailure, network: Network, step: int) -> tuple[Network, int]:
         """Form the new default group; returns the survivors' network and the step to go on at."""
-        if dist.is_initialized():
-            dist.destroy_process_group()
         self._regroupings += 1
         store = PrefixStore(f"survivors_{self._regroupings}", self._store)
         try:
@@ -65,7 +63,7 @@ class Survivors:
     def _decide(self, store: Store, step: int) -> dict[int, int]:
         """Rank → step of every survivor, the same answer on all."""
         store.set(f"step_of_{self._rank}", str(step))
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + 2 * self._timeout
         ranks = range(self._size)
         while time.monotonic() < deadline and not store.check(["decision"]):
             if all(store.check([f"step_of_{rank}"]) for rank in ranks):

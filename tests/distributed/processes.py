@@ -41,11 +41,14 @@ class Processes:
             theirs.close()
             self.pipes.append(mine)
 
-    def results(self, deadline: float = 60.0) -> list[Any]:
-        """What each rank returned or raised, `Dead` if killed; all are killed at the deadline."""
+    def results(self, deadline: float = 60.0, without: int | None = None) -> list[Any]:
+        """What each rank returned or raised, `Dead` if killed; all are killed at the deadline.
+
+        Rank `without` is not waited for.
+        """
         end = time.monotonic() + deadline
         answers: list[Any] = [None] * len(self.ranks)
-        open_pipes = dict(zip(self.pipes, range(len(self.ranks)), strict=True))
+        open_pipes = {pipe: rank for rank, pipe in enumerate(self.pipes) if rank != without}
         try:
             while open_pipes:
                 ready = wait(list(open_pipes), timeout=max(0.0, end - time.monotonic()))

@@ -12,19 +12,7 @@ from gossamer.distributed.exchange import Message, check_schedules, schedule
 from gossamer.errors import InvalidInput
 from gossamer.networks import complete, exponential, from_matrix, one_peer_exponential, ring
 
-TALK = (
-    "all_",
-    "barrier",
-    "broad",
-    "gath",
-    "reduce",
-    "scatter",
-    "send",
-    "recv",
-    "monit",
-    "is",
-    "ir",
-)
+TALK = ("all_", "barrier", "broad", "gather", "reduce", "scatter", "send", "recv", "monitored")
 COMMUNICATION = [name for name in dist.distributed_c10d.__all__ if name.startswith(TALK)]
 NETWORKS = [ring(4), exponential(4), complete(4), one_peer_exponential(4)]
 

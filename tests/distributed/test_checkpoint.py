@@ -1,0 +1,184 @@
+"""Checkpoints resume a run bit for bit, survive damage, and travel to the simulator and back."""
+
+import random
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from processes import on_ranks
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import OneCycleLR
+
+from gossamer.algorithms import DSGD, GTNSGDm
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, MinibatchSampler, export
+from gossamer.distributed.checkpoint import node_file, read_node, steps_of_node, write_node
+from gossamer.distributed.stacked import load_stack, save_stack
+from gossamer.errors import InvalidInput
+from gossamer.networks import ring
+from gossamer.problems import Quadratic
+from gossamer.simulate.stack import Stack
+
+METHOD = GTNSGDm(lr=0.1, momentum=0.8)
+DATA = torch.randn(64, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+class Trainer:
+    """A run whose every source of change is to be resumed: data order, three RNGs, a schedule."""
+
+    def __init__(self, rank: int, folder: Path, method=METHOD):
+        torch.manual_seed(rank), np.random.seed(rank), random.seed(rank)
+        self.model = nn.Sequential(nn.Linear(5, 3), nn.Tanh(), nn.Linear(3, 1)).double()
+        named = self.model.named_parameters()
+        self.optimizer = DecentralizedOptimizer(named, method, ring)
+        self.scheduler = OneCycleLR(self.optimizer, 0.2, total_steps=40, cycle_momentum=False)
+        self.sampler = MinibatchSampler(64, 4, num_nodes=4, node=rank)
+        extras = {"scheduler": self.scheduler, "sampler": self.sampler}
+        self.checkpoints = Checkpoints(folder, self.optimizer, **extras)
+
+    def run_to(self, end: int) -> Tensor:
+        while self.optimizer.steps < end:
+            noise = torch.rand(()) + np.random.rand() + random.random()
+            self.optimizer.zero_grad()
+            (self.model(DATA[next(self.sampler)]) - noise).square().mean().backward()
+            self.optimizer.step()
+            self.scheduler.step()
+            if self.optimizer.steps % 5 == 0:
+                self.checkpoints.save()
+        return self.optimizer.x.clone()
+
+    def resume(self) -> tuple[int, list[str]]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            return self.checkpoints.resume(), [str(w.message) for w in caught]
+
+
+def damage(rank: int, folder: Path) -> None:
+    """Rank 1's newest file is cut, rank 2's is not ours, rank 3 is a step ahead of the others."""
+    newest = node_file(folder, 20, rank)
+    if rank == 1:
+        newest.write_bytes(newest.read_bytes()[:-100])
+    if rank == 2:
+        save_file({"x": torch.zeros(3)}, newest)
+    if rank == 3:
+        record = read_node(folder, 20, rank)
+        write_node(folder, type(record)(**{**vars(record), "step": 25}))
+
+
+def train_and_resume(rank: int, folder: Path) -> dict:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        final = {"whole": Trainer(rank, folder / "whole").run_to(25)}
+        Trainer(rank, folder / "cut").run_to(20)
+    kept = steps_of_node(folder / "cut", rank)
+    other = Trainer(rank, folder / "cut", DSGD(lr=0.1)).resume()
+    fresh = Trainer(rank, folder / "cut")
+    newest = fresh.resume()
+    final["resumed at 20"] = fresh.run_to(25)
+    shutil.rmtree(folder / "cut" / "step-00000025", ignore_errors=True)
+    Trainer(rank, folder / "damaged").run_to(20)
+    damage(rank, folder / "damaged")
+    fresh = Trainer(rank, folder / "damaged")
+    older = fresh.resume()
+    final["resumed at 15"] = fresh.run_to(25)
+    empty = Trainer(rank, folder / "nothing here").resume()
+    return locals() | {"fresh": None}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("checkpoints")
+
+
+@pytest.fixture(scope="module")
+def results(folder) -> list[dict]:
+    return on_ranks(train_and_resume, folder)
+
+
+def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(results):
+    for rank in range(4):
+        final = results[rank]["final"]
+        assert torch.equal(final["resumed at 20"], final["whole"])
+        assert torch.equal(final["resumed at 15"], final["whole"])
+
+
+def test_two_are_kept_and_the_newest_is_taken(results):
+    for rank in range(4):
+        assert results[rank]["kept"] == [15, 20]
+        assert results[rank]["newest"] == (20, [])
+        assert results[rank]["empty"] == (0, [])
+
+
+def test_a_damaged_newest_step_falls_back_to_the_older_on_all_ranks(results):
+    assert [results[rank]["older"][0] for rank in range(4)] == [15] * 4
+    assert "cannot be read" in results[1]["older"][1][0]
+    assert "a file that Gossamer wrote" in results[2]["older"][1][0]
+    assert results[3]["older"][1] == []
+
+
+def test_the_checkpoint_of_another_method_is_refused(results):
+    for rank in range(4):
+        step, warned = results[rank]["other"]
+        assert step == 0
+        assert "'GTNSGDm', 4, 22" in warned[0]
+        assert "'DSGD', 4, 22" in warned[0]
+
+
+def test_export_of_a_node_and_of_the_average(results, folder, tmp_path):
+    model = nn.Sequential(nn.Linear(5, 3), nn.Tanh(), nn.Linear(3, 1)).double()
+    xs = torch.stack([results[rank]["final"]["whole"] for rank in range(4)])
+    for node, expected in ((2, xs[2]), (None, xs.mean(0))):
+        export(folder / "whole", tmp_path / "model.safetensors", node=node)
+        model.load_state_dict(load_file(tmp_path / "model.safetensors"))
+        assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), expected)
+
+
+def test_an_export_without_a_complete_step_says_why(tmp_path):
+    with pytest.raises(InvalidInput, match="no complete step"):
+        export(tmp_path, tmp_path / "model.safetensors")
+
+
+PROBLEM = Quadratic.random(num_nodes=4, dim=6, seed=0)
+
+
+def stack() -> Stack:
+    return Stack(METHOD, PROBLEM, ring(4), noise=None, seeds=[0])
+
+
+def continue_on_ranks(rank: int, folder: Path) -> Tensor:
+    parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
+    optimizer = DecentralizedOptimizer([parameter], METHOD, ring)
+    checkpoints = Checkpoints(folder, optimizer)
+    assert checkpoints.resume() == 10
+    while optimizer.steps < 15:
+        everywhere = parameter.detach().expand(4, 1, 6)
+        parameter.grad = PROBLEM.local_grad(everywhere)[rank, 0]
+        optimizer.step()
+    checkpoints.save()
+    return optimizer.x
+
+
+def test_simulator_to_ranks_and_back(tmp_path):
+    simulated, loaded = stack(), stack()
+    simulated.advance(10)
+    save_stack(tmp_path, simulated)
+    simulated.advance(5)
+    on_ranks(continue_on_ranks, tmp_path)
+    load_stack(tmp_path, loaded)
+    assert loaded.t == 15
+    torch.testing.assert_close(loaded.x, simulated.x, rtol=0, atol=1e-12)
+    for ours, theirs in zip(loaded.state, simulated.state, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    simulated.advance(5)
+    loaded.advance(5)
+    torch.testing.assert_close(loaded.x, simulated.x, rtol=0, atol=1e-12)
+
+
+def test_a_stack_of_another_method_is_refused(tmp_path):
+    save_stack(tmp_path, stack())
+    other = Stack(DSGD(lr=0.1), PROBLEM, ring(4), noise=None, seeds=[0])
+    with pytest.raises(InvalidInput, match=r"GTNSGDm of shape \(4, 1, 6\), need DSGD"):
+        load_stack(tmp_path, other)

@@ -1,0 +1,154 @@
+"""A rank dies or hangs: every other rank says so, or goes on without it."""
+
+import os
+import signal
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from processes import Dead, Failed, Processes
+from torch import Tensor, nn
+
+from gossamer.algorithms import DSGD, GTDSGD, GTNSGDm
+from gossamer.distributed import DecentralizedOptimizer, PeerFailure
+from gossamer.errors import InvalidInput
+from gossamer.networks import exponential, path, ring
+from gossamer.problems import Quadratic
+
+PROBLEM = Quadratic.random(num_nodes=4, dim=6, seed=0)
+TIMEOUT = 3.0
+
+
+def quadratic_steps(rank, method, network, steps, dies_at=None, log=None, drop=False, pause=0.0):
+    """Exact gradients of node `rank`'s quadratic; `dies_at` names a step before which to exit."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
+    on_peer_failure = "drop" if drop else "raise"
+    options = {"timeout": TIMEOUT, "on_peer_failure": on_peer_failure}
+    optimizer = DecentralizedOptimizer([parameter], method, network, **options)
+    for t in range(steps):
+        if log is not None:
+            Path(f"{log}-{rank}").write_text(str(t))
+        if (rank, t) == dies_at:
+            os._exit(1)
+        time.sleep(pause)
+        parameter.grad = PROBLEM.local_grad(parameter.detach().expand(4, 1, 6))[rank, 0]
+        optimizer.step()
+    return optimizer.x, optimizer.network.name, optimizer.steps
+
+
+def survivors_optimum(dead: int) -> Tensor:
+    kept = [node for node in range(4) if node != dead]
+    pull = (PROBLEM._curvatures * PROBLEM._centers)[kept].sum(0)
+    return pull / PROBLEM._curvatures[kept].sum(0)
+
+
+def wait_for_step(log: Path, rank: int, step: int) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        file = Path(f"{log}-{rank}")
+        if file.exists() and int(file.read_text() or 0) >= step:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"rank {rank} did not reach step {step}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_dead_or_hung_rank_is_reported_by_all_others_in_time(tmp_path, number):
+    log = tmp_path / "step"
+    arguments = (GTNSGDm(lr=0.01, momentum=0.8), ring(4), 10**6, None, log, False, 0.002)
+    processes = Processes(quadratic_steps, *arguments)
+    wait_for_step(log, 2, 5)
+    start = time.time()
+    processes.signal(2, number)
+    answers = processes.results(deadline=TIMEOUT + 15, without=2)
+    others = [answers[rank] for rank in (0, 1, 3)]
+    for rank, answer in zip((0, 1, 3), others, strict=True):
+        assert isinstance(answer, Failed)
+        assert isinstance(answer.error, PeerFailure)
+        sender, receiver = answer.error.edges[0]
+        assert rank in (sender, receiver)
+        assert f"edge {sender} → {receiver}" in str(answer.error)
+        assert answer.error.step >= 5
+        limit = TIMEOUT + 2 if number == signal.SIGSTOP else 2
+        assert answer.at - start < limit
+    assert any(2 in answer.error.edges[0] for answer in others)
+
+
+def test_the_survivors_of_a_drop_take_the_steps_of_the_simulation():
+    """Rank 2 is gone before step 10, so all others fail in that step and none is ahead."""
+    method, network = GTNSGDm(lr=0.05, momentum=0.8), ring(4)
+    processes = Processes(quadratic_steps, method, network, 30, (2, 10), None, True)
+    answers = processes.results(deadline=40)
+    assert isinstance(answers.pop(2), Dead)
+    simulated = simulate_drop(method, network, steps=30, dead=2, at=10)
+    for answer, expected in zip(answers, simulated, strict=True):
+        x, name, steps = answer
+        assert (name, steps) == ("ring(4).without(2)", 30)
+        torch.testing.assert_close(x, expected, rtol=0, atol=1e-12)
+
+
+def simulate_drop(method, network, steps, dead, at) -> Tensor:
+    nodes = list(range(4))
+    x = torch.zeros(4, 1, 6, dtype=torch.float64)
+    state = method.init(x)
+    for t in range(steps):
+        if t == at:
+            nodes.remove(dead)
+            x, network = x[nodes], network.without(dead)
+            state = method.init(x)
+        grad = torch.stack(
+            [PROBLEM.local_grad(one.expand(4, 1, 6))[i] for i, one in zip(nodes, x, strict=True)]
+        )
+        x, state = method.step(t, x, grad, state, network.mixer())
+    return x[:, 0]
+
+
+@pytest.mark.parametrize("dead", [0, 3])
+def test_after_a_kill_the_survivors_reach_their_own_optimum(tmp_path, dead):
+    """At any moment, with exact gradients and tracking: without the reset a bias would stay."""
+    log = tmp_path / "step"
+    arguments = (GTDSGD(lr=0.3), ring(4), 600, None, log, True, 0.002)
+    processes = Processes(quadratic_steps, *arguments)
+    wait_for_step(log, dead, 20)
+    processes.kill(dead)
+    answers = processes.results(deadline=60)
+    assert isinstance(answers.pop(dead), Dead)
+    for x, name, steps in answers:
+        assert (name, steps) == (f"ring(4).without({dead})", 600)
+        torch.testing.assert_close(x, survivors_optimum(dead), rtol=0, atol=1e-6)
+
+
+def test_a_hung_rank_is_dropped_and_told_so_when_it_wakes(tmp_path):
+    log = tmp_path / "step"
+    processes = Processes(quadratic_steps, GTDSGD(lr=0.3), ring(4), 600, None, log, True, 0.002)
+    wait_for_step(log, 1, 20)
+    processes.signal(1, signal.SIGSTOP)
+    wait_for_step(log, 0, 300)
+    processes.signal(1, signal.SIGCONT)
+    answers = processes.results(deadline=60)
+    hung = answers.pop(1)
+    assert "the others go on without it" in str(hung.error)
+    for x, _, _ in answers:
+        torch.testing.assert_close(x, survivors_optimum(1), rtol=0, atol=1e-6)
+
+
+def test_a_drop_that_cuts_the_network_is_refused_by_all_survivors():
+    processes = Processes(quadratic_steps, DSGD(lr=0.1), path(4), 30, (1, 5), None, True)
+    answers = processes.results(deadline=40)
+    assert isinstance(answers.pop(1), Dead)
+    for answer in answers:
+        assert isinstance(answer.error, PeerFailure)
+        assert "cannot go on without [1]" in str(answer.error)
+        assert "not connected" in str(answer.error)
+
+
+def test_a_directed_network_cannot_drop():
+    answers = Processes(
+        quadratic_steps, DSGD(lr=0.1), exponential(4), 1, None, None, True
+    ).results()
+    for answer in answers:
+        assert isinstance(answer.error, InvalidInput)
+        assert "static with W = Wᵀ" in str(answer.error)
