@@ -23,7 +23,7 @@ SYNTHETIC: dict[str, tuple[type[Algorithm[Any]], Grid]] = {
     "DSGD": (DSGD, {"lr": STEP_SIZES}),
     "GT-DSGD": (GTDSGD, {"lr": STEP_SIZES}),
     "DSGD-Clip": (DSGDClip, {"lr": STEP_SIZES, "clip": CLIP_LEVELS, "clip_exponent": [0.4]}),
-    "DSGD-Clip (−2/5)": (
+    "DSGD-Clip (shrinking)": (
         DSGDClip,
         {"lr": STEP_SIZES, "clip": CLIP_LEVELS, "clip_exponent": [-0.4]},
     ),

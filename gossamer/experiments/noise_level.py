@@ -75,7 +75,7 @@ class NoiseLevel(Experiment):
         return [
             Verdict(
                 "The final error increases as σ grows, under Gaussian and α-stable noise",
-                "; ".join(f"{name}: {error:.3f}" for name, error in errors.items()),
+                "\n".join(f"{name}: {error:.3f}" for name, error in errors.items()),
                 judge(*grows),
             ),
             Verdict(

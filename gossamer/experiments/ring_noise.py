@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEAVY = ("Student-t", "α-stable")
-DASHED = {"DSGD-Clip (−2/5)": 1, "GT-DSGD": 3}
+DASHED = {"DSGD-Clip (shrinking)": 1, "GT-DSGD": 3}
 """Line styles of curves that would hide another or are a second reading."""
 
 ROBUST = 0.5
@@ -143,7 +143,7 @@ def _robust_on(results: Results, noise: str, method: str) -> bool:
 
 def _compare(results: Results, noises: tuple[str, ...], methods: tuple[str, ...]) -> str:
     """Median and range of every method under every noise."""
-    return "; ".join(
+    return "\n".join(
         f"{noise}: " + ", ".join(f"{m} {_final(results[f'{noise} {m}'], 'grid')}" for m in methods)
         for noise in noises
     )
@@ -176,7 +176,7 @@ def _unstable(results: Results) -> Verdict:
 
 
 def _clip(results: Results) -> Verdict:
-    printed, shrinking = "DSGD-Clip", "DSGD-Clip (−2/5)"
+    printed, shrinking = "DSGD-Clip", "DSGD-Clip (shrinking)"
     fails = {m: [not _robust_on(results, n, m) for n in HEAVY] for m in (printed, shrinking)}
     return Verdict(
         "DSGD-Clip remains stable but fails to reach the optimum",
