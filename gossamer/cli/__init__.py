@@ -7,6 +7,8 @@ import click
 from gossamer.cli.compare import compare
 from gossamer.cli.experiments import list_, report, run
 from gossamer.cli.network import network
+from gossamer.cli.plan import plan
+from gossamer.cli.tails import tails
 from gossamer.errors import InvalidInput
 from gossamer.version import __version__
 
@@ -16,6 +18,8 @@ A first tour:
   gossamer run claim-1                    an experiment in seconds
   gossamer run all && gossamer report     the synthetic study and its page, in minutes
   gossamer compare -a GTNSGDm -a DSGD     tune and compare methods on your own choice
+  gossamer plan --noise 'StudentT(1.5)'   parameters and guarantees before a run
+  gossamer tails noise.npy                how heavy is the noise you measured?
 """
 
 
@@ -29,7 +33,7 @@ def app() -> None:
     """
 
 
-for command in (list_, run, report, network, compare):
+for command in (list_, run, report, network, compare, plan, tails):
     app.add_command(command)
 
 

@@ -1,0 +1,64 @@
+"""`gossamer tails`: how heavy is the noise in this file?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gossamer.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(["vectors", "norms"]),
+    default=None,
+    help="What the file holds, where its shape does not say.",
+)
+@click.option(
+    "--figure", type=click.Path(path_type=Path), help="Write a figure (.png, .svg, .pdf)."
+)
+def tails(file: Path, kind: str | None, figure: Path | None) -> None:
+    """Diagnose the tail of gradient noise stored in FILE (.npy or .csv).
+
+    FILE holds noise vectors g − ∇f, one per row, or their norms in one column.
+
+    \b
+    gossamer tails noise.npy
+    gossamer tails norms.csv --kind norms --figure tails.png
+    """  # fmt: skip
+    from gossamer.tails import diagnose, plot
+
+    diagnosis = diagnose(read_samples(file), kind=kind)  # type: ignore[arg-type]
+    click.echo(diagnosis)
+    if figure is not None:
+        plot(diagnosis).savefig(figure)
+        click.echo(f"\nFigure: {figure}")
+
+
+def read_samples(file: Path) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    """Numbers from a .npy or .csv file (a header line is skipped); nothing in it is executed."""
+    import numpy as np
+
+    try:
+        if file.suffix == ".npy":
+            return np.asarray(np.load(file, allow_pickle=False), dtype=float)
+        if file.suffix == ".csv":
+            return np.loadtxt(file, delimiter=",", skiprows=int(_has_header(file)), ndmin=1)
+    except (ValueError, OSError, UnicodeDecodeError) as reason:
+        raise InvalidInput(f"file: {file} holds no table of numbers ({reason})") from reason
+    raise InvalidInput(f"file: got {file.name}, need a .npy or .csv file")
+
+
+def _has_header(file: Path) -> bool:
+    with file.open(encoding="utf-8") as lines:
+        first = next(lines, "").split(",")
+    try:
+        [float(cell) for cell in first]
+    except ValueError:
+        return True
+    return False
