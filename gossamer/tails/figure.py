@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from gossamer.noise import AlphaStable
+from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.tails.diagnose import Diagnosis, diagnose
 from gossamer.tails.hill import hill_curve
 from gossamer.tails.samples import Array, Samples
@@ -19,42 +20,39 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart with any colour vision.
-BLUE, VERMILLION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
-STABLE = {"color": VERMILLION, "ls": "-", "lw": 1.5, "label": "α-stable, fitted"}
-GAUSSIAN = {"color": GREEN, "ls": "--", "lw": 1.5, "label": "Gaussian, fitted"}
+BLUE, VERMILLION, GREEN, GREY = *OKABE_ITO[:3], "#666666"
+STABLE: dict[str, Any] = {"color": VERMILLION, "ls": "-", "lw": 1.5, "label": "α-stable, fitted"}
+GAUSSIAN: dict[str, Any] = {"color": GREEN, "ls": "--", "lw": 1.5, "label": "Gaussian, fitted"}
 
 
 def plot(samples: Diagnosis | Samples) -> Figure:
     """Draw a diagnosis, or samples that are diagnosed first: three panels, one matplotlib figure.
 
-    1. The density of the noise norm beside an α-stable law fitted to its quantiles and the
-       Gaussian with the same median and quartiles.
-    2. The survival function on log–log axes, where a power tail is a straight line: the norms,
-       both fitted laws, and the line of Hill's index.
-    3. The Hill plot, with its 95 % band, the three cut-offs, and the moment estimates: a power
-       tail shows as a plateau, and below the line at 2 the variance is infinite.
+        1. The density of the noise norm beside an α-stable law fitted to its quantiles and the
+           Gaussian with the same median and quartiles.
+        2. The survival function on log–log axes, where a power tail is a straight line: the norms,
+           both fitted laws, and the line of Hill's index.
+        3. The Hill plot, with its 95 % band, the three cut-offs, and the moment estimates: a power
+           tail shows as a plateau, and below the line at 2 the variance is infinite.
 
-    >>> import torch
-    >>> from gossamer.noise import AlphaStable
-    >>> x = AlphaStable(1.5).sample((1000, 3), generator=torch.Generator().manual_seed(0))
-    >>> figure = plot(x)
-    >>> [axes.get_title() for axes in figure.axes]
-    ['Density', 'Survival', 'Hill plot']
-    >>> figure.savefig("tails.pdf")  # doctest: +SKIP
+        >>> import torch
+        >>> from gossamer.noise import AlphaStable
+    from gossamer.plots import OKABE_ITO, panels, style
+        >>> x = AlphaStable(1.5).sample((1000, 3), generator=torch.Generator().manual_seed(0))
+        >>> figure = plot(x)
+        >>> [axes.get_title() for axes in figure.axes]
+        ['Density', 'Survival', 'Hill plot']
+        >>> figure.savefig("tails.pdf")  # doctest: +SKIP
     """
-    from matplotlib.figure import Figure
-
     diagnosis = samples if isinstance(samples, Diagnosis) else diagnose(samples)
-    figure = Figure(figsize=(10.5, 3.3), layout="constrained", dpi=150)
-    density, survival, hill = figure.subplots(1, 3)
     fit = stable_fit(diagnosis.norms)
-    _draw_density(density, diagnosis.norms, fit)
-    _draw_survival(survival, diagnosis, fit)
-    _draw_hill(hill, diagnosis)
-    for axes in (density, survival, hill):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=True, framealpha=0.8, edgecolor="none", fontsize=8)
+    with style():
+        figure, (density, survival, hill) = panels(3, width=3.5, height=3.3)
+        _draw_density(density, diagnosis.norms, fit)
+        _draw_survival(survival, diagnosis, fit)
+        _draw_hill(hill, diagnosis)
+        for axes in (density, survival, hill):
+            axes.legend(loc="lower right" if axes is hill else "upper right")
     return figure
 
 
@@ -103,7 +101,7 @@ def _draw_hill(axes: Axes, diagnosis: Diagnosis) -> None:
         diagnosis.moments.items(), (math.isqrt(n), n // 20, n // 10), strict=True
     ):
         axes.axvline(count, color=GREY, lw=0.5)
-        axes.text(count, 0.02 * top, f" {cut}", rotation=90, va="bottom", fontsize=7, color=GREY)
+        axes.text(count, top, f"{cut} ", rotation=90, va="top", ha="right", fontsize=8, color=GREY)
         if estimate.tail_index < top:
             label = None if cut != DECISIVE else "moments"
             axes.plot(count, estimate.tail_index, "D", ms=5, color=VERMILLION, label=label)
