@@ -45,9 +45,9 @@ def _on_circle(network: Network) -> bool:
     return circulant or network.num_nodes >= SPRING_LIMIT
 
 
-def _links(network: Network) -> nx.Graph:
+def _links(network: Network) -> "nx.Graph[int]":
     """Sender → receiver over all rounds, no self-loops; undirected when all links go both ways."""
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(network.num_nodes))
     for r in network.rounds:
         graph.add_edges_from(zip(r.matrix.col.tolist(), r.matrix.row.tolist(), strict=True))

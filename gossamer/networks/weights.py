@@ -8,6 +8,7 @@ the scheme alone sets the weights.
 """
 
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import networkx as nx
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 from gossamer.errors import choice, require
 from gossamer.networks.sparse import ROUNDING
 
-Graph = nx.Graph
+Graph: TypeAlias = "nx.Graph[Any]"
 Scheme = Callable[[Graph], Tensor]
 
 

@@ -37,7 +37,6 @@ def plot(samples: Diagnosis | Samples) -> Figure:
 
         >>> import torch
         >>> from gossamer.noise import AlphaStable
-    from gossamer.plots import OKABE_ITO, panels, style
         >>> x = AlphaStable(1.5).sample((1000, 3), generator=torch.Generator().manual_seed(0))
         >>> figure = plot(x)
         >>> [axes.get_title() for axes in figure.axes]
