@@ -64,5 +64,5 @@ def forecast(history: Tensor, times: Tensor, steps: int) -> Tensor:
     window = max(1, len(times) // 8)
     late = history[-window:].mean(0)
     early = history[max(0, half - window + 1) : half + 1].mean(0)
-    rate = torch.log(early / late).clamp(min=0) / (now / 2)
+    rate = torch.log(early / late).clamp(min=0) / (now - int(times[half]))
     return late * torch.exp(-rate * (steps - now))

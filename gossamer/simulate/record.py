@@ -52,6 +52,7 @@ class Recorder:
         self.diverged_at[ids] = stack.diverged_at
         self.steps_taken[ids] = torch.maximum(self.steps_taken[ids], stack.diverged_at)
         self.steps_taken[ids[stack.runs]] = end
+        self.x[:, ids] = torch.nan
         self.x[:, ids[stack.runs]] = stack.x
 
 
