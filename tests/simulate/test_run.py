@@ -1,0 +1,164 @@
+"""Results: saved whole or not at all, read without executing anything, complete enough to redo."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+import gossamer as gs
+
+PROBLEM, NETWORK = gs.Quadratic.random(4, 3), gs.ring(4)
+
+
+def simulated(**changes) -> gs.Run:
+    arguments = {"noise": gs.StudentT(1.5), "steps": 30, "seeds": range(3), **changes}
+    return gs.simulate(gs.GTNSGDm(lr=0.1, momentum=0.8), PROBLEM, NETWORK, **arguments)
+
+
+def assert_same(first: gs.Run, second: gs.Run) -> None:
+    for name in ("steps", "diverged_at", "steps_taken", "x"):
+        torch.testing.assert_close(
+            getattr(first, name), getattr(second, name), rtol=0, atol=0, equal_nan=True
+        )
+    assert list(first.metrics) == list(second.metrics)
+    assert all(torch.equal(first.metrics[k], second.metrics[k]) for k in first.metrics)
+    assert first.config == second.config
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dtype": torch.float32},
+        {"noise": gs.Gaussian()},
+        {"noise": None, "metrics": ["loss", "consensus_error"]},
+    ],
+    ids=str,
+)
+def test_round_trip(tmp_path: Path, changes):
+    run = simulated(**changes)
+    run.save(tmp_path / "run.safetensors")
+    assert_same(gs.Run.load(tmp_path / "run.safetensors"), run)
+
+
+def test_diverged_runs_round_trip(tmp_path: Path):
+    run = gs.simulate(gs.DSGD(lr=1e200), PROBLEM, NETWORK, steps=20, seeds=range(2))
+    assert (run.diverged_at > 0).all()
+    run.save(tmp_path / "run")
+    assert_same(gs.Run.load(str(tmp_path / "run")), run)
+
+
+def test_the_file_is_safetensors_with_strict_json(tmp_path: Path):
+    simulated(noise=gs.Gaussian(2.0)).save(tmp_path / "run")
+    with safetensors.safe_open(tmp_path / "run", framework="np") as file:
+        text = file.metadata()["config"]
+    config = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert config["noise"] == {"name": "Gaussian", "std": 2.0}
+
+
+def test_the_configuration_makes_the_run_again():
+    run = simulated(dtype=torch.float32, record_every=7)
+    config = run.config
+    assert set(config["versions"]) == {"gossamer", "torch", "python"}
+    assert config["versions"]["gossamer"] == gs.__version__
+    assert config["seeds"] == [0, 1, 2]
+    assert config["network"] == "ring(4)"
+    assert config["problem"] == PROBLEM.describe()
+    noise = dict(config["noise"])
+    again = gs.simulate(
+        gs.ALGORITHMS[config["algorithm"]["name"]](**run.hyperparameters),
+        PROBLEM,
+        eval(config["network"], {"ring": gs.ring}),
+        noise=gs.NOISES[noise.pop("name")](**noise),
+        steps=config["steps"],
+        seeds=config["seeds"],
+        record_every=config["record_every"],
+        metrics=config["metrics"],
+        dtype=getattr(torch, config["dtype"]),
+        device=config["device"],
+    )
+    assert_same(again, run)
+
+
+def test_an_interrupted_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, old = tmp_path / "run", simulated()
+    old.save(path)
+
+    def interrupted(tensors, filename, metadata):
+        Path(filename).write_bytes(b"half a file")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(safetensors.torch, "save_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulated(seeds=[5]).save(path)
+    assert_same(gs.Run.load(path), old)
+
+
+def test_saving_over_an_old_file_replaces_it_and_leaves_no_other(tmp_path: Path):
+    simulated().save(tmp_path / "run")
+    new = simulated(seeds=[5])
+    new.save(tmp_path / "run")
+    assert_same(gs.Run.load(tmp_path / "run"), new)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def pickled(path: Path) -> None:
+    path.write_bytes(pickle.dumps({"x": 1}))
+
+
+def torch_saved(path: Path) -> None:
+    torch.save({"x": torch.zeros(3)}, path)
+
+
+def truncated(path: Path) -> None:
+    simulated().save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def without_configuration(path: Path) -> None:
+    safetensors.torch.save_file({"x": torch.zeros(3)}, path)
+
+
+def of_another_program(path: Path) -> None:
+    config = {"config": json.dumps({"metrics": ["error"]})}
+    safetensors.torch.save_file({"x": torch.zeros(3)}, path, metadata=config)
+
+
+def empty(path: Path) -> None:
+    path.touch()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [pickled, torch_saved, truncated, without_configuration, of_another_program, empty],
+)
+def test_other_files_are_refused(tmp_path: Path, write):
+    write(tmp_path / "file")
+    with pytest.raises(gs.InvalidInput, match="file is not a run saved by Gossamer"):
+        gs.Run.load(tmp_path / "file")
+
+
+def test_a_pickle_is_not_executed(tmp_path: Path):
+    class Bomb:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "executed",)
+
+    (tmp_path / "bomb").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(gs.InvalidInput):
+        gs.Run.load(tmp_path / "bomb")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_missing_file_is_missing(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        gs.Run.load(tmp_path / "nowhere")
+
+
+def test_final_is_the_last_record_of_the_main_metric():
+    run = simulated()
+    assert torch.equal(run.final(), run.metrics["error"][-1])
+    assert torch.equal(run.final("loss"), run.metrics["loss"][-1])
+    assert torch.equal(simulated(metrics=["loss"]).final(), run.metrics["loss"][-1])

@@ -1,0 +1,142 @@
+"""`simulate`: records, defaults, precision, refusals."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gossamer as gs
+
+PROBLEM, NETWORK = gs.Quadratic.random(4, 3), gs.ring(4)
+METHOD = gs.GTNSGDm(lr=0.1, momentum=0.8)
+
+
+def simulated(**changes) -> gs.Run:
+    return gs.simulate(METHOD, PROBLEM, NETWORK, **{"steps": 10, **changes})
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=st.integers(1, 60), record_every=st.integers(1, 80))
+def test_records_at_multiples_and_the_end_whatever_the_spacing(steps: int, record_every: int):
+    arguments = {"noise": gs.StudentT(1.5), "steps": steps, "seeds": [0, 1]}
+    sparse = simulated(**arguments, record_every=record_every)
+    every = simulated(**arguments, record_every=1)
+    expected = sorted({*range(0, steps, record_every), steps})
+    assert sparse.steps.tolist() == expected
+    for name, values in sparse.metrics.items():
+        assert torch.equal(values, every.metrics[name][expected])
+    assert torch.equal(sparse.x, every.x)
+
+
+@pytest.mark.parametrize(("steps", "records"), [(1, 2), (99, 100), (100, 101), (1000, 101)])
+def test_a_hundred_records_by_default(steps: int, records: int):
+    assert len(simulated(steps=steps).steps) == records
+
+
+def test_the_first_record_is_the_start():
+    run = simulated()
+    assert run.metrics["consensus_error"][0].item() == 0
+    assert run.metrics["loss"][0].item() == pytest.approx(
+        float(PROBLEM.loss(PROBLEM.start[None])), abs=1e-12
+    )
+
+
+def test_shapes_and_kinds():
+    run = simulated(seeds=range(5), dtype=torch.float32)
+    assert run.x.shape == (4, 5, 3)
+    assert run.x.dtype == torch.float32
+    assert run.diverged_at.tolist() == [-1] * 5
+    assert all(v.shape == (11, 5) and v.dtype == torch.float32 for v in run.metrics.values())
+    assert run.hyperparameters == {"lr": 0.1, "momentum": 0.8}
+
+
+@pytest.mark.parametrize(
+    "seeds", [3, [3], (3,), range(3, 4), np.int64(3), np.array([3]), torch.tensor([3]), iter([3])]
+)
+def test_seeds_are_any_integers(seeds):
+    run = simulated(noise=gs.Gaussian(), seeds=seeds)
+    assert run.config["seeds"] == [3]
+    assert type(run.config["seeds"][0]) is int
+    assert torch.equal(run.x, simulated(noise=gs.Gaussian(), seeds=3).x)
+
+
+def test_without_noise_seeds_do_not_matter():
+    run = simulated(seeds=range(3))
+    assert torch.equal(run.x[:, 0], run.x[:, 2])
+
+
+def test_one_node_is_the_central_method():
+    """On one node GT-NSGDm is normalized SGD with momentum."""
+    problem = gs.Quadratic.random(1, 3)
+    run = gs.simulate(METHOD, problem, gs.complete(1), steps=20)
+    x, v = problem.start.clone(), torch.zeros(3, dtype=torch.float64)
+    for _ in range(20):
+        v = 0.8 * v + 0.2 * problem.grad(x[None])[0]
+        x = x - 0.1 * v / v.norm()
+    torch.testing.assert_close(run.x[0, 0], x, rtol=1e-12, atol=1e-12)
+    assert run.final("consensus_error").item() == 0
+
+
+def test_hyperparameters_may_be_one_tensor_value_or_one_per_run():
+    plain = simulated(seeds=range(2))
+    for momentum in (torch.tensor(0.8), torch.tensor([[0.8], [0.8]])):
+        method = gs.GTNSGDm(lr=0.1, momentum=momentum.double())
+        run = gs.simulate(method, PROBLEM, NETWORK, steps=10, seeds=range(2))
+        torch.testing.assert_close(run.x, plain.x, rtol=1e-6, atol=1e-6)
+    single = gs.simulate(method, PROBLEM, NETWORK, steps=10, seeds=range(2), dtype=torch.float32)
+    assert single.x.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 0}, "steps: got 0, need an integer of at least 1"),
+        ({"steps": 2.5}, "steps: got 2.5, need an integer of at least 1"),
+        ({"record_every": 0}, "record_every: got 0, need an integer of at least 1"),
+        ({"record_every": -1}, "record_every: got -1, need"),
+        ({"record_every": 1.5}, "record_every: got 1.5, need"),
+        ({"seeds": []}, "seeds: got [], need at least one integer"),
+        ({"seeds": [0, 1.5]}, "seeds: got [0, 1.5], need integers"),
+        ({"seeds": 1.5}, "seeds: got [1.5], need integers"),
+        ({"metrics": ["eror"]}, "metrics: got 'eror', need names among error, loss, grad_norm"),
+    ],
+)
+def test_refusals(changes, message: str):
+    with pytest.raises(gs.InvalidInput, match=re.escape(message)):
+        simulated(**changes)
+
+
+def test_metrics_that_do_not_exist_here_are_refused():
+    with pytest.raises(gs.InvalidInput, match=r"'tracker_error', need .* with this method"):
+        gs.simulate(gs.DSGD(lr=0.1), PROBLEM, NETWORK, steps=5, metrics=["tracker_error"])
+    unknown = gs.Quadratic.random(4, 3)
+    unknown.optimum = None
+    with pytest.raises(gs.InvalidInput, match="'error', need names among loss"):
+        gs.simulate(gs.DSGD(lr=0.1), unknown, NETWORK, steps=5, metrics=["error"])
+
+
+def test_hyperparameters_must_fit_the_runs():
+    per_run = gs.DSGD(lr=torch.full((3, 1), 0.1))
+    for seeds in (range(2), range(4)):
+        with pytest.raises(gs.InvalidInput, match=r"lr: got shape \(3, 1\), need"):
+            gs.simulate(per_run, PROBLEM, NETWORK, steps=5, seeds=seeds)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", gs.ALGORITHMS)
+def test_a_gpu_gives_the_same_run(name: str):
+    from algorithms.table import TABLE
+
+    method = next(row.algorithm for row in TABLE if row.name == name)
+    problem, network = gs.RobustRegression(20), gs.ring(20)
+    cpu, gpu = (
+        gs.simulate(method, problem, network, steps=50, seeds=range(3), device=device)
+        for device in ("cpu", "cuda")
+    )
+    assert gpu.x.device.type == "cpu"
+    torch.testing.assert_close(gpu.x, cpu.x, rtol=1e-8, atol=1e-8)
+    again = gs.simulate(method, problem, network, steps=50, seeds=range(3), device="cuda:0")
+    assert torch.equal(again.x, gpu.x)
