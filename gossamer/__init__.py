@@ -18,6 +18,7 @@ from gossamer.algorithms import (
     QGDSGDm,
     SClipEF,
 )
+from gossamer.distributed import DecentralizedOptimizer
 from gossamer.errors import InvalidInput
 from gossamer.networks import (
     Network,
@@ -55,6 +56,7 @@ __all__ = [
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
+    "DecentralizedOptimizer",
     "GTAdam",
     "GTNSGDm",
     "Gaussian",
