@@ -32,6 +32,8 @@ def progress(
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(
+        *columns, console=Console(stderr=True, force_terminal=True), transient=True
+    ) as bar:
         task = bar.add_task(description, total=total)
         yield lambda count: bar.advance(task, count)
