@@ -1,0 +1,253 @@
+"""Train a model on real processes, by names: `torchrun --nproc-per-node 4 -m gossamer.train …`.
+
+    torchrun --nproc-per-node 4 -m gossamer.train --model mlp --data digits \\
+        --algorithm GTNSGDm --lr 0.1 --momentum 0.8 --network ring --steps 200
+
+Every rank trains on its own share of the data. Rank 0 reports the loss of the network's average
+model on held-out data. With a checkpoint folder the run resumes by itself, so that
+`torchrun --max-restarts 3` survives the death of a rank.
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gossamer.algorithms import ALGORITHMS
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, MinibatchSampler, join
+from gossamer.errors import InvalidInput, choice, require
+from gossamer.progress import progress
+from gossamer.seeding import stream
+from gossamer.spec import NETWORKS
+
+MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+HELD_OUT = 0.1
+"""Share of the data kept for validation."""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What to train, on what, how, and where the results go."""
+
+    model: str = "mlp"
+    """"mlp" or "gpt"."""
+    data: str = "digits"
+    """"digits" (needs scikit-learn), "blobs" (made here), or the path of a text file for "gpt"."""
+    algorithm: str = "GTNSGDm"
+    hyperparameters: dict[str, Any] = field(default_factory=dict)
+    network: str = "ring"
+    steps: int = 200
+    batch_size: int = 32
+    seed: int = 0
+    log_every: int = 50
+    save_every: int = 50
+    checkpoints: str | None = None
+    """Folder to save to and resume from."""
+    tensorboard: str | None = None
+    """Folder of TensorBoard logs (needs tensorboard)."""
+    message_dtype: str = "exact"
+    """"bfloat16" or "float16" make the messages lossy, and half as long."""
+    timeout: float = 60.0
+    on_peer_failure: str = "raise"
+
+
+class Data(NamedTuple):
+    """Samples of all nodes and held-out ones; targets are classes or next tokens."""
+
+    inputs: Tensor
+    targets: Tensor
+    held_out: tuple[Tensor, Tensor]
+    classes: int
+
+
+def train(**options: Any) -> dict[str, float]:
+    """`run` with the options of `TrainConfig`; other names are the algorithm's hyper-parameters.
+
+    >>> result = train(data="blobs", steps=20, lr=0.1, momentum=0.8)
+    step 20  loss ...
+    >>> result["step"], result["validation_loss"] < 1.0
+    (20, True)
+    """
+    names = {option.name for option in dataclasses.fields(TrainConfig)}
+    own = {name: value for name, value in options.items() if name in names}
+    rest = {name: value for name, value in options.items() if name not in names}
+    return run(TrainConfig(**{"hyperparameters": rest, **own}))
+
+
+def run(config: TrainConfig) -> dict[str, float]:
+    """Train as this process's rank; returns the last numbers reported, the same on all ranks."""
+    rank = join(config.timeout)
+    data = load_data(config)
+    model = make_model(config, data)
+    optimizer = make_optimizer(config, model)
+    sampler = MinibatchSampler(
+        len(data.inputs), config.batch_size, optimizer.network.num_nodes, rank, config.seed
+    )
+    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer, sampler=sampler)
+    start = checkpoints.resume() if checkpoints else 0
+    report = Report(config, optimizer, model, data)
+    with progress("train", config.steps, show=None if rank == 0 else False) as advance:
+        advance(start)
+        while optimizer.steps < config.steps:
+            chosen = next(sampler)
+            optimizer.zero_grad()
+            loss = loss_of(model, data.inputs[chosen], data.targets[chosen])
+            loss.backward()
+            optimizer.step()
+            advance(1)
+            if checkpoints and optimizer.steps % config.save_every == 0:
+                checkpoints.save()
+            if optimizer.steps % config.log_every == 0 or optimizer.steps == config.steps:
+                report.write(float(loss.detach()))
+    if not report.last:  # resumed at the end
+        report.write(loss=float("nan"))
+    return report.last
+
+
+class Report:
+    """The numbers of a run, on rank 0's terminal and in TensorBoard."""
+
+    def __init__(
+        self, config: TrainConfig, optimizer: DecentralizedOptimizer, model: nn.Module, data: Data
+    ) -> None:
+        self._optimizer, self._model, self._data = optimizer, model, data
+        self._writer = _tensorboard(config.tensorboard) if optimizer.rank == 0 else None
+        self.last: dict[str, float] = {}
+
+    def write(self, loss: float) -> None:
+        """Evaluate the average model and report; a collective."""
+        optimizer = self._optimizer
+        with torch.no_grad(), optimizer.averaged_parameters():
+            validation = float(loss_of(self._model, *self._data.held_out))
+        self.last = {
+            "step": optimizer.steps,
+            "loss": loss,
+            "validation_loss": validation,
+            "consensus_error": optimizer.consensus_error(),
+            "megabytes_sent": optimizer.bytes_sent / 1e6,
+        }
+        if optimizer.rank == 0:
+            print("  ".join(f"{k} {v:.6g}" for k, v in self.last.items()), flush=True)
+        if self._writer is not None:
+            for name, value in self.last.items():
+                self._writer.add_scalar(name, value, optimizer.steps)
+            self._writer.flush()
+
+
+def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimizer:
+    """The optimizer of a configuration; names that do not exist are answered with those that do."""
+    method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
+    network = NETWORKS[choice("network", config.network, NETWORKS)]
+    messages = MESSAGES[choice("message_dtype", config.message_dtype, MESSAGES)]
+    return DecentralizedOptimizer(
+        model.named_parameters(),
+        method(**config.hyperparameters),
+        network,
+        message_dtype=messages,
+        timeout=config.timeout,
+        on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
+    )
+
+
+def make_model(config: TrainConfig, data: Data) -> nn.Module:
+    """A small MLP on flat inputs, or the GPT on tokens; on this rank's GPU if there is one."""
+    choice("model", config.model, ("mlp", "gpt"))
+    torch.manual_seed(config.seed)
+    model: nn.Module
+    if config.model == "gpt":
+        from gossamer.models import GPT
+
+        model = GPT(vocabulary=data.classes, seed=config.seed)
+    else:
+        width = data.inputs.shape[-1]
+        model = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, data.classes))
+    return model.to(data.inputs.device)
+
+
+def loss_of(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean cross-entropy over samples, and over positions where a sample has several."""
+    return functional.cross_entropy(model(inputs).flatten(0, -2), targets.flatten())
+
+
+def load_data(config: TrainConfig) -> Data:
+    """The data of a configuration, on this rank's GPU if there is one."""
+    if config.model == "gpt":
+        inputs, targets, classes = _windows(config.data)
+    else:
+        choice("data", config.data, ("digits", "blobs"))
+        inputs, targets, classes = _digits() if config.data == "digits" else _blobs(config.seed)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    order = torch.randperm(len(inputs), generator=stream("held out", config.seed))
+    inputs, targets = inputs[order].to(device), targets[order].to(device)
+    kept = int(len(inputs) * (1 - HELD_OUT))
+    return Data(inputs[:kept], targets[:kept], (inputs[kept:], targets[kept:]), classes)
+
+
+def _digits() -> tuple[Tensor, Tensor, int]:
+    """The 1,797 handwritten digits, 8 × 8, that ship with scikit-learn."""
+    try:
+        datasets = import_module("sklearn.datasets")
+    except ImportError as reason:
+        raise InvalidInput("data: digits needs scikit-learn; pip install scikit-learn") from reason
+    images, labels = datasets.load_digits(return_X_y=True)
+    return torch.tensor(images / 16.0, dtype=torch.float32), torch.tensor(labels), 10
+
+
+def _blobs(seed: int) -> tuple[Tensor, Tensor, int]:
+    """Four Gaussian clouds in the plane."""
+    generator = stream("blobs", seed)
+    labels = torch.randint(4, (2000,), generator=generator)
+    centers = torch.tensor([[2.0, 0.0], [0.0, 2.0], [-2.0, 0.0], [0.0, -2.0]])
+    return centers[labels] + 0.5 * torch.randn(2000, 2, generator=generator), labels, 4
+
+
+def _windows(path: str, context: int = 64) -> tuple[Tensor, Tensor, int]:
+    """A text file as windows of `context` words, each with the word that follows every position."""
+    from gossamer.data import corpus_from_file
+
+    require(Path(path).is_file(), "data", path, "a text file", "gpt needs one: --data book.txt")
+    corpus = corpus_from_file(path)
+    windows = corpus.train.unfold(0, context + 1, context // 2)
+    return windows[:, :-1], windows[:, 1:], len(corpus.vocabulary)
+
+
+def _tensorboard(folder: str | None) -> Any:
+    if folder is None:
+        return None
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as reason:
+        raise InvalidInput("tensorboard: not installed; pip install tensorboard") from reason
+    return SummaryWriter(folder)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and train."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m gossamer.train")
+    for option in dataclasses.fields(TrainConfig):
+        if option.name != "hyperparameters":
+            kind = option.type if option.type in (int, float) else str
+            flag = "--" + option.name.replace("_", "-")
+            parser.add_argument(flag, type=kind, default=option.default, metavar="X")
+    methods = ALGORITHMS.values()
+    for name in sorted({f.name for method in methods for f in dataclasses.fields(method)}):
+        parser.add_argument(f"--{name.replace('_', '-')}", type=_number, metavar="X")
+    train(**{k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None})
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+if __name__ == "__main__":
+    main()
