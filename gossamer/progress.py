@@ -32,8 +32,7 @@ def progress(
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=Console(stderr=True, force_terminal=True), transient=True
-    ) as bar:
+    console = Console(stderr=True, force_terminal=True)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda count: bar.advance(task, count)
