@@ -9,6 +9,7 @@ from gossamer.cli.experiments import list_, report, run
 from gossamer.cli.network import network
 from gossamer.cli.plan import plan
 from gossamer.cli.tails import tails
+from gossamer.cli.train import train
 from gossamer.errors import InvalidInput
 from gossamer.version import __version__
 
@@ -20,20 +21,28 @@ A first tour:
   gossamer compare -a GTNSGDm -a DSGD     tune and compare methods on your own choice
   gossamer plan --noise 'StudentT(1.5)'   parameters and guarantees before a run
   gossamer tails noise.npy                how heavy is the noise you measured?
+  gossamer train --data blobs --lr 0.1 --momentum 0.8    four real processes on a ring
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    epilog=EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="gossamer")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Decentralized optimization under heavy-tailed gradient noise.
 
     Nodes hold private objectives, talk only to their neighbours, and minimise the average
     from gradients whose noise may have no variance.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
-for command in (list_, run, report, network, compare, plan, tails):
+for command in (list_, run, report, network, compare, plan, tails, train):
     app.add_command(command)
 
 
@@ -44,11 +53,13 @@ def main() -> None:
     except InvalidInput as error:
         _fail(str(error), 2)
     except click.ClickException as error:
-        _fail(error.format_message().replace("\n", " "), 2)
+        _fail(error.format_message(), 2)
+    except OSError as error:
+        _fail(f"cannot read or write {error.filename} ({error.strerror})", 2)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; the same command goes on where it stopped", 130)
+        _fail("interrupted; `gossamer run` goes on where it stopped", 130)
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"gossamer: {message}", err=True)
+    click.echo(f"gossamer: {' '.join(message.split())}", err=True)
     sys.exit(code)

@@ -1,0 +1,33 @@
+"""`gossamer train`: a ready training script on several processes."""
+
+import subprocess
+import sys
+
+import click
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["-h"]},
+    add_help_option=False,
+)
+@click.option("--processes", default=4, show_default=True, help="Nodes on this machine.")
+@click.option("--max-restarts", default=0, show_default=True, help="Restarts after a death.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None:
+    """Train a model by name on several processes of this machine.
+
+    Starts torchrun with `gossamer.train`; on several machines start torchrun yourself.
+
+    \b
+    gossamer train --processes 4 --model mlp --data digits --lr 0.1 --momentum 0.8
+    gossamer train --model gpt --data book.txt --network exponential --lr 0.1 --momentum 0.8
+    gossamer train --help                   all options
+    """
+    if "--help" in arguments:
+        from gossamer.train import main
+
+        main(["--help"])
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
+    done = subprocess.run([*launcher, "-m", "gossamer.train", *arguments], check=False)
+    sys.exit(done.returncode)
