@@ -144,7 +144,9 @@ class Slope(NamedTuple):
     """Standard error of the slope."""
 
 
-def fit_slope(x: Sequence[float], values: Sequence[float] | Tensor) -> Slope:
+def fit_slope(
+    x: Sequence[float], values: Sequence[float] | Sequence[Sequence[float]] | Tensor
+) -> Slope:
     """The slope of log values against log x by least squares, with its standard error.
 
     Args:
