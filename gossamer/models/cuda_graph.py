@@ -12,27 +12,29 @@ WARM_UP = 3
 class CapturedFunction:
     """`function` on tensors of the shapes and dtypes of `examples`, as one launch.
 
-    Arguments are copied into buffers of the examples' dtype. What a call returns are the graph's
-    own tensors: the next call overwrites them.
+    Arguments are copied into buffers of the examples' dtype. What a call returns is the graph's
+    own tensor: the next call overwrites it.
     """
 
-    def __init__(
-        self, function: Callable[..., Sequence[Tensor]], examples: Sequence[Tensor]
-    ) -> None:
-        self._arguments = [example.clone() for example in examples]
+    def __init__(self, function: Callable[..., Tensor], examples: Sequence[Tensor]) -> None:
+        self._arguments = [example.contiguous().clone() for example in examples]
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.random.fork_rng([self._arguments[0].device]):
+            self._warm_up(function)
+            with torch.cuda.graph(self._graph):
+                self._result = function(*self._arguments)
+
+    def _warm_up(self, function: Callable[..., Tensor]) -> None:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UP):
                 function(*self._arguments)
         torch.cuda.current_stream().wait_stream(side)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._results = function(*self._arguments)
 
-    def __call__(self, *arguments: Tensor) -> Sequence[Tensor]:
-        """The results for other arguments."""
+    def __call__(self, *arguments: Tensor) -> Tensor:
+        """The result for other arguments."""
         for held, argument in zip(self._arguments, arguments, strict=True):
             held.copy_(argument)
         self._graph.replay()
-        return self._results
+        return self._result

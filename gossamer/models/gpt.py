@@ -16,7 +16,7 @@ class GPT(nn.Module):
         logits = U LayerNorm(h)
 
     Biases everywhere but in the head U, which is not tied to the embedding E; the hidden layer
-    W₁ is four times the width. Weights start as N(0, 0.02²), biases at 0.
+    W₁ is four times the width. GELU is GPT's, by tanh. Weights start as N(0, 0.02²), biases at 0.
 
     Args:
         vocabulary: number of words.
@@ -91,9 +91,8 @@ class Block(nn.Module):
         dropout = self.dropout if self.training else 0.0
         attended = attention(self.qkv(self.norm1(h)), self.heads, self.causal, dropout)
         h = h + functional.dropout(self.project(attended), dropout)
-        return h + functional.dropout(
-            self.contract(functional.gelu(self.expand(self.norm2(h)))), dropout
-        )
+        hidden = functional.gelu(self.expand(self.norm2(h)), approximate="tanh")
+        return h + functional.dropout(self.contract(hidden), dropout)
 
 
 def attention(qkv: Tensor, heads: int, causal: bool, dropout: float = 0.0) -> Tensor:

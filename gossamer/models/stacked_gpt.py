@@ -1,7 +1,5 @@
 """The GPT of many nodes at once: one batched product where a loop would make many small ones."""
 
-from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -9,8 +7,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from gossamer.models.cuda_graph import CapturedFunction
-from gossamer.models.gpt import GPT, attention
-from gossamer.models.head_grad import head_grad
+from gossamer.models.fused import (
+    add_norm,
+    add_rows,
+    bias_gelu,
+    head_grad,
+    norm,
+    windowed_attention,
+)
+from gossamer.models.gpt import GPT
 
 Weights = dict[str, Tensor]
 """The GPT's parameter names → tensors with the axis of models in front."""
@@ -20,121 +25,129 @@ class StackedGPT:
     """Gradients of many copies of a `GPT`, whose parameters are the rows of `(models, dim)`.
 
     What a GPT computes, layer by layer, with an axis of models in front: linear layers are batched
-    products, attention folds the models into its batch, and the head's gradients come from
-    `head_grad`, which keeps no logits. Parameters are cast to `dtype` once per evaluation.
+    products, attention folds the models into its batch, the work between products is fused, and
+    the head's gradients are computed without keeping logits. Parameters are cast to `dtype` once
+    per evaluation; their gradients are summed in float32 or better.
 
     On CUDA an evaluation is captured once per shape as a graph and then replayed.
 
     Args:
         model: the GPT whose sizes, attention and dropout to use.
         dtype: precision of the evaluation; None keeps that of the parameters.
-        compile: fuse the elementwise work with `torch.compile` (CUDA only; takes a minute once).
     """
 
-    def __init__(
-        self, model: GPT, dtype: torch.dtype | None = None, *, compile: bool = False
-    ) -> None:
+    def __init__(self, model: GPT, dtype: torch.dtype | None = None) -> None:
         self.heads, self.causal, self.dropout = model.heads, model.causal, model.dropout
-        self.layers, self.dtype, self.compile = len(model.blocks), dtype, compile
+        self.layers, self.width, self.dtype = len(model.blocks), model.token.embedding_dim, dtype
         self.shapes = {name: p.shape for name, p in model.named_parameters()}
         self._captured: dict[Any, CapturedFunction] = {}
 
     def grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        """∇ of each model's mean loss on its own batch.
+        """∇ of each model's mean loss on its own batch, `(models, dim)`.
 
         Args:
             x: `(models, dim)`.
             inputs: tokens, `(models, batch, time)`.
             targets: tokens, `(models, batch, time)`.
         """
-        low = self.dtype or x.dtype
-        if x.is_cuda:
-            parts = self._capture(x, inputs, low)(x, inputs, targets)
-        else:
-            parts = self.grad_parts(x.to(low), inputs, targets)
-        return torch.cat([part.flatten(1) for part in parts], 1)
-
-    def _capture(self, x: Tensor, inputs: Tensor, dtype: torch.dtype) -> CapturedFunction:
+        dtype = self.dtype or x.dtype
+        if not x.is_cuda:
+            return self.evaluate(x.to(dtype).contiguous(), inputs, targets)
         key = (x.shape, inputs.shape, dtype, x.device)
         if key not in self._captured:
-            shape = inputs.shape
-            examples = (
-                torch.zeros_like(x, dtype=dtype),
-                torch.zeros(shape, dtype=torch.int64, device=x.device),
-                torch.zeros(shape, dtype=torch.int64, device=x.device),
-            )
-            self._captured[key] = CapturedFunction(self.grad_parts, examples)
-        return self._captured[key]
+            examples = (x.to(dtype), inputs, targets)
+            self._captured[key] = CapturedFunction(self.evaluate, examples)
+        return self._captured[key](x, inputs, targets).clone()
 
     @torch.enable_grad()
-    def grad_parts(self, x: Tensor, inputs: Tensor, targets: Tensor) -> list[Tensor]:
-        """The gradients in the order of the parameters, in float32 or better."""
-        weights = self._split(x)
-        trunk = {n: weights[n].requires_grad_() for n in list(weights)[2:-1]}
-        embedded = _embed(weights, inputs).requires_grad_()  # (models, batch, time, width)
-        hidden = self._trunk(trunk, embedded)
-        d_hidden, d_head = head_grad(
-            hidden.detach().flatten(1, 2), weights["head.weight"], targets.flatten(1)
-        )
-        grads = torch.autograd.grad(hidden, [embedded, *trunk.values()], d_hidden.view_as(hidden))
-        d_token, d_position = _embed_grad(weights, inputs, grads[0])
-        return [d_token, d_position, *(g.to(d_head.dtype) for g in grads[1:]), d_head]
+    def evaluate(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The gradient, operation by operation."""
+        grad = torch.empty_like(x, dtype=torch.promote_types(x.dtype, torch.float32))
+        weights, d_head = self.split(x.detach()), self.split(grad)["head.weight"]
+        embedded = self._embed(x, inputs).requires_grad_()  # (models, positions, width)
+        trunk = {name: weights[name].requires_grad_() for name in list(weights)[2:-1]}
+        hidden = self.trunk(trunk, embedded, inputs.shape[-1])
+        d_hidden = head_grad(hidden.detach(), weights["head.weight"], targets.flatten(1), d_head)
+        d_embedded, *d_trunk = torch.autograd.grad(hidden, [embedded, *trunk.values()], d_hidden)
+        self._embed_grad(grad, inputs, d_embedded)
+        d_trunk = torch.cat([d.flatten(1) for d in d_trunk], 1)
+        end = grad.shape[1] - d_head[0].numel()
+        grad[:, end - d_trunk.shape[1] : end] = d_trunk
+        return grad
 
-    def _split(self, x: Tensor) -> Weights:
-        parts = x.detach().split([shape.numel() for shape in self.shapes.values()], 1)
+    def split(self, x: Tensor) -> Weights:
+        """Views of the parameters that `x`, `(models, dim)`, holds."""
+        parts = x.split([shape.numel() for shape in self.shapes.values()], 1)
         named = zip(self.shapes.items(), parts, strict=True)
         return {name: part.view(len(x), *shape) for (name, shape), part in named}
 
-    @cached_property
-    def _trunk(self) -> Callable[[Weights, Tensor], Tensor]:
-        return torch.compile(self.trunk, dynamic=False) if self.compile else self.trunk
+    def trunk(self, weights: Weights, h: Tensor, time: int) -> Tensor:
+        """The blocks and the last LayerNorm on embedded tokens, `(models, positions, width)`.
 
-    def trunk(self, weights: Weights, h: Tensor) -> Tensor:
-        """The blocks and the last LayerNorm, on the embedded tokens."""
+        A branch's bias, its addition to the residual stream and the LayerNorm that follows are one
+        operation; so each branch ends with the stream normalized for the next.
+        """
+
+        def get(*names: str) -> list[Tensor]:
+            return [weights[name] for name in names]
+
         h = functional.dropout(h, self.dropout)
+        normed = norm(h, *get("blocks.0.norm1.weight", "blocks.0.norm1.bias"))
         for layer in range(self.layers):
-            h = self._block(weights, f"blocks.{layer}.", h)
-        return _layer_norm(weights, "norm", h)
+            block = f"blocks.{layer}."
+            following = f"blocks.{layer + 1}.norm1" if layer + 1 < self.layers else "norm"
+            qkv = product(normed, weights[block + "qkv.weight"])
+            bias = weights[block + "qkv.bias"]
+            out = windowed_attention(qkv, bias, time, self.heads, self.causal, self.dropout)
+            branch = product(out, weights[block + "project.weight"])
+            affine = get(block + "project.bias", block + "norm2.weight", block + "norm2.bias")
+            h, normed = add_norm(h, branch, *affine, self.dropout)
+            hidden = product(normed, weights[block + "expand.weight"])
+            hidden = bias_gelu(hidden, weights[block + "expand.bias"])
+            branch = product(hidden, weights[block + "contract.weight"])
+            affine = get(block + "contract.bias", following + ".weight", following + ".bias")
+            h, normed = add_norm(h, branch, *affine, self.dropout)
+        return normed
 
-    def _block(self, weights: Weights, block: str, h: Tensor) -> Tensor:
-        qkv = _linear(weights, block + "qkv", _layer_norm(weights, block + "norm1", h))
-        attended = attention(qkv.flatten(0, 1), self.heads, self.causal, self.dropout).view_as(h)
-        h = h + functional.dropout(_linear(weights, block + "project", attended), self.dropout)
-        hidden = functional.gelu(
-            _linear(weights, block + "expand", _layer_norm(weights, block + "norm2", h))
-        )
-        return h + functional.dropout(_linear(weights, block + "contract", hidden), self.dropout)
+    def _embed(self, x: Tensor, tokens: Tensor) -> Tensor:
+        """E[token] + P[position], `(models, positions, width)`."""
+        table, rows = self._token_rows(x, tokens)
+        position = self.split(x)["position.weight"][:, None, : tokens.shape[-1]]
+        return (functional.embedding(rows, table) + position).flatten(1, 2)
+
+    def _embed_grad(self, grad: Tensor, tokens: Tensor, d_embedded: Tensor) -> None:
+        """Write ∂/∂E and ∂/∂P into `grad`: each row's sum over the positions that used it."""
+        d_token, d_position, *_ = self.split(grad).values()
+        d_token.zero_()
+        table, rows = self._token_rows(grad, tokens)
+        add_rows(table, rows.flatten(), d_embedded.flatten(0, 1))
+        time = tokens.shape[-1]
+        sums = d_embedded.unflatten(1, (-1, time)).sum(1, dtype=grad.dtype)
+        d_position[:, :time], d_position[:, time:] = sums, 0
+
+    def _token_rows(self, x: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """`x` as a table of rows of the model's width, and which of them is E[token].
+
+        Every parameter of a GPT fills whole rows, and E comes first among them.
+        """
+        model = torch.arange(len(x), device=x.device)[:, None, None]
+        return x.view(-1, self.width), tokens + model * (x.shape[1] // self.width)
 
 
-def _embed(weights: Weights, tokens: Tensor) -> Tensor:
-    """E[token] + P[position], `(models, batch, time, width)`."""
-    embedding, position = weights["token.weight"], weights["position.weight"]
-    model = torch.arange(len(tokens), device=tokens.device)[:, None, None]
-    return embedding[model, tokens] + position[:, None, : tokens.shape[-1]]
+class _Product(torch.autograd.Function):
+    """torch's own backward would return the transposed gradient of W, to be copied later."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(h, weight)
+        return torch.bmm(h, weight.mT)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        h, weight = ctx.saved_tensors
+        return torch.bmm(grads[0], weight), torch.bmm(grads[0].mT, h)
 
 
-def _embed_grad(weights: Weights, tokens: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Each position's gradient added to the rows of E and P that it used."""
-    shape = weights["token.weight"].shape
-    models, vocabulary, width = shape
-    accumulator = torch.float64 if grad.dtype == torch.float64 else torch.float32
-    grad = grad.to(accumulator)
-    row = tokens + vocabulary * torch.arange(models, device=tokens.device)[:, None, None]
-    d_token = torch.zeros(models * vocabulary, width, dtype=accumulator, device=grad.device)
-    d_token.index_add_(0, row.flatten(), grad.view(-1, width))
-    d_position = torch.zeros_like(weights["position.weight"], dtype=accumulator)
-    d_position[:, : tokens.shape[-1]] = grad.sum(1)
-    return d_token.view(shape), d_position
-
-
-def _linear(weights: Weights, name: str, h: Tensor) -> Tensor:
-    """h Wᵀ + b for every model: one batched product."""
-    weight, bias = weights[name + ".weight"], weights[name + ".bias"]
-    return torch.baddbmm(bias[:, None], h.flatten(1, 2), weight.mT).unflatten(1, h.shape[1:3])
-
-
-def _layer_norm(weights: Weights, name: str, h: Tensor) -> Tensor:
-    weight, bias = weights[name + ".weight"], weights[name + ".bias"]
-    return torch.addcmul(
-        bias[:, None, None], functional.layer_norm(h, h.shape[-1:]), weight[:, None, None]
-    )
+def product(h: Tensor, weight: Tensor) -> Tensor:
+    """h Wᵀ for every model: `(models, positions, in)`, `(models, out, in)` → `(…, out)`."""
+    return _Product.apply(h, weight)

@@ -41,7 +41,6 @@ class LanguageProblem(ModuleProblem):
         seed: of the initial weights and of the shuffling.
         vectorize: evaluate all nodes at once.
         autocast: `torch.bfloat16` for matrix products in that precision.
-        compile: fuse elementwise work on CUDA, see `StackedGPT`.
 
     >>> from gossamer.data import zipf_corpus
     >>> corpus = zipf_corpus(5_000, num_types=48)
@@ -68,7 +67,6 @@ class LanguageProblem(ModuleProblem):
         seed: int = 0,
         vectorize: bool = True,
         autocast: torch.dtype | None = None,
-        compile: bool = False,
     ) -> None:
         words = get_args(Protocol)
         require(protocol in words, "protocol", protocol, f"one of {', '.join(words)}")
@@ -87,7 +85,7 @@ class LanguageProblem(ModuleProblem):
             vectorize=vectorize,
             autocast=autocast,
         )
-        self._stacked = StackedGPT(model, autocast, compile=compile)
+        self._stacked = StackedGPT(model, autocast)
         self._tokens = tokens
         self._offsets = torch.tensor([0, *(len(shard) for shard in shards)]).cumsum(0)[:-1]
 

@@ -143,7 +143,7 @@ class ModuleProblem(Problem):
 
         def losses(*arguments: Tensor) -> Tensor:
             one = lambda *arguments: self._model_loss(module, *arguments)  # noqa: E731
-            with _attention_for_vmap(arguments[0].device):
+            with sdpa_kernel(SDPBackend.MATH):  # the form of attention that vmap knows everywhere
                 return vmap(one, in_dims, randomness=randomness)(*arguments)
 
         return losses
@@ -269,11 +269,6 @@ def _seeded(device: torch.device, *ids: int) -> Iterator[None]:
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(stream_seed("dropout", *ids))
         yield
-
-
-def _attention_for_vmap(device: torch.device) -> AbstractContextManager[Any]:
-    """On CPU vmap knows only the plain form of attention and runs the others in a loop."""
-    return sdpa_kernel(SDPBackend.MATH) if device.type == "cpu" else nullcontext()
 
 
 def _refuse_running_statistics(module: nn.Module) -> None:

@@ -1,0 +1,144 @@
+"""A branch's bias, its addition to the residual stream and the next LayerNorm, in one pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from gossamer.models.fused.compiler import has_kernel, jit, split_rows, tl
+
+ROWS = 16
+"""Rows that a program holds at a time."""
+
+
+def add_norm(
+    h: Tensor, branch: Tensor, bias: Tensor, weight: Tensor, shift: Tensor, dropout: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """h + branch + bias, and its LayerNorm.
+
+    Activations are `(models, positions, width)`, the bias and LayerNorm's weight and shift
+    `(models, width)`.
+    """
+    if dropout == 0 and has_kernel(h):
+        return _AddNorm.apply(h, branch, bias, weight, shift)
+    h = h + functional.dropout(branch + bias[:, None], dropout)
+    return h, _layer_norm(h, weight, shift)
+
+
+def norm(h: Tensor, weight: Tensor, shift: Tensor) -> Tensor:
+    """LayerNorm over the width, every model with its own weight and shift."""
+    if has_kernel(h):
+        return _AddNorm.apply(h, None, None, weight, shift)[1]
+    return _layer_norm(h, weight, shift)
+
+
+def _layer_norm(h: Tensor, weight: Tensor, shift: Tensor) -> Tensor:
+    unit = functional.layer_norm(h, h.shape[-1:])
+    return torch.addcmul(shift[:, None], unit, weight[:, None])
+
+
+class _AddNorm(torch.autograd.Function):
+    """Keeps the sum alone: its mean and variance are computed again in the backward pass."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        h: Tensor,
+        branch: Tensor | None,
+        bias: Tensor | None,
+        weight: Tensor,
+        shift: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        models, positions, width = h.shape
+        total, normed = torch.empty_like(h), torch.empty_like(h)
+        programs, rows = split_rows(positions, models, ROWS)
+        _forward[models, programs](
+            h, branch, bias, weight, shift, total, normed,
+            positions, rows, weight.stride(0), width, ROWS, branch is not None,
+        )  # fmt: skip
+        ctx.save_for_backward(total, weight)
+        ctx.added = branch is not None
+        return total, normed
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        total, weight = ctx.saved_tensors
+        models, positions, width = total.shape
+        d_total, d_normed = (grad.contiguous() for grad in grads)
+        programs, rows = split_rows(positions, models, ROWS)
+        d_h = torch.empty_like(total)
+        sums = total.new_empty(models, programs, 3, width, dtype=torch.float32)
+        _backward[models, programs](
+            total, weight, d_total, d_normed, d_h, sums,
+            positions, rows, weight.stride(0), width, ROWS,
+        )  # fmt: skip
+        d_bias, d_weight, d_shift = sums.sum(1).to(total.dtype).unbind(1)
+        added = (d_h, d_bias) if ctx.added else (None, None)
+        return d_h, *added, d_weight, d_shift
+
+
+@jit
+def _moments(x, WIDTH: tl.constexpr):
+    """LayerNorm without its affine part, and 1/σ."""
+    x -= (tl.sum(x, 1) / WIDTH)[:, None]
+    inverse = tl.rsqrt(tl.sum(x * x, 1) / WIDTH + 1e-5)
+    return x * inverse[:, None], inverse
+
+
+@jit
+def _forward(
+    h, branch, bias, weight, shift, total, normed,
+    positions, rows, stride,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr,
+):  # fmt: skip
+    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
+    own = model * stride + column
+    w = tl.load(weight + own).to(tl.float32)[None, :]
+    s = tl.load(shift + own).to(tl.float32)[None, :]
+    for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
+        row = start + tl.arange(0, ROWS)
+        inside = (row < positions)[:, None]
+        where = (model * positions + row)[:, None] * WIDTH + column[None, :]
+        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32)
+        if ADD:
+            x += tl.load(bias + own).to(tl.float32)[None, :]
+            x += tl.load(branch + where, mask=inside, other=0.0).to(tl.float32)
+        x = x.to(total.dtype.element_ty)
+        tl.store(total + where, x, mask=inside)
+        unit, _ = _moments(x.to(tl.float32), WIDTH)
+        tl.store(normed + where, (unit * w + s).to(total.dtype.element_ty), mask=inside)
+
+
+@jit
+def _backward(
+    total, weight, d_total, d_normed, d_h, sums,
+    positions, rows, stride,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
+    w = tl.load(weight + model * stride + column).to(tl.float32)[None, :]
+    d_bias = tl.zeros([ROWS, WIDTH], tl.float32)
+    d_weight = tl.zeros([ROWS, WIDTH], tl.float32)
+    d_shift = tl.zeros([ROWS, WIDTH], tl.float32)
+    for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
+        row = start + tl.arange(0, ROWS)
+        inside = (row < positions)[:, None]
+        where = (model * positions + row)[:, None] * WIDTH + column[None, :]
+        x = tl.load(total + where, mask=inside, other=0.0).to(tl.float32)
+        d_n = tl.load(d_normed + where, mask=inside, other=0.0).to(tl.float32)
+        d_x = tl.load(d_total + where, mask=inside, other=0.0).to(tl.float32)
+        unit, inverse = _moments(x, WIDTH)
+        g = d_n * w
+        along = tl.sum(g * unit, 1) / WIDTH
+        d_x += (g - (tl.sum(g, 1) / WIDTH)[:, None] - unit * along[:, None]) * inverse[:, None]
+        tl.store(d_h + where, d_x.to(total.dtype.element_ty), mask=inside)
+        d_bias += d_x
+        d_weight += d_n * unit
+        d_shift += d_n
+    sums += (model * tl.num_programs(1) + tl.program_id(1)) * (3 * WIDTH) + column
+    tl.store(sums, tl.sum(d_bias, 0))
+    tl.store(sums + WIDTH, tl.sum(d_weight, 0))
+    tl.store(sums + 2 * WIDTH, tl.sum(d_shift, 0))

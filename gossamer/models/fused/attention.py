@@ -1,0 +1,120 @@
+"""Attention within short windows, one program holding a window of one head in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.models.fused.compiler import has_kernel, jit, tl
+from gossamer.models.gpt import attention
+
+LONGEST = 128
+"""Most tokens of a window that a program holds."""
+
+
+def windowed_attention(
+    qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool, dropout: float = 0.0
+) -> Tensor:
+    """softmax(q kᵀ/√d) v with (q, k, v) = qkv + bias, within windows of `time` positions.
+
+    `(models, positions, 3 width)` and `(models, 3 width)` → `(models, positions, width)`.
+    """
+    size = qkv.shape[-1] // 3 // heads
+    if dropout == 0 and time <= LONGEST and has_kernel(qkv[..., :size]):
+        return _Attention.apply(qkv, bias, time, heads, causal)
+    windows = (qkv + bias[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
+    return attention(windows, heads, causal, dropout).view(*qkv.shape[:2], -1)
+
+
+class _Attention(torch.autograd.Function):
+    """Keeps nothing but qkv: the backward pass computes the scores again."""
+
+    @staticmethod
+    def forward(ctx: Any, qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool) -> Tensor:
+        ctx.save_for_backward(qkv, bias)
+        ctx.shape = (time, heads, causal)
+        out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
+        _forward[_grid(qkv, time, heads)](qkv, bias, out, *_sizes(qkv, bias, *ctx.shape))
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        qkv, bias = ctx.saved_tensors
+        d_qkv, d_out = torch.empty_like(qkv), grads[0].contiguous()
+        grid, sizes = _grid(qkv, *ctx.shape[:2]), _sizes(qkv, bias, *ctx.shape)
+        _backward[grid](qkv, bias, d_out, d_qkv, *sizes)
+        return d_qkv, d_qkv.sum(1), None, None, None
+
+
+def _grid(qkv: Tensor, time: int, heads: int) -> tuple[int, int]:
+    return qkv.shape[0] * qkv.shape[1] // time, heads
+
+
+def _sizes(qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool) -> tuple[int, ...]:
+    width, block = qkv.shape[-1] // 3, max(16, 1 << (time - 1).bit_length())
+    return qkv.shape[1] // time, time, bias.stride(0), width, width // heads, block, causal
+
+
+@jit
+def _load(qkv, bias, part, head, t, inside, WIDTH: tl.constexpr, SIZE: tl.constexpr):
+    column = part * WIDTH + head * SIZE + tl.arange(0, SIZE)
+    value = tl.load(qkv + t[:, None] * (3 * WIDTH) + column[None, :], mask=inside, other=0.0)
+    return (value.to(tl.float32) + tl.load(bias + column)[None, :]).to(value.dtype)
+
+
+@jit
+def _softmax(q, k, t, time, SIZE: tl.constexpr, CAUSAL: tl.constexpr):
+    s = tl.dot(q, tl.trans(k)) * (SIZE**-0.5)
+    seen = (t[None, :] < time) & ((t[None, :] <= t[:, None]) | (not CAUSAL))
+    s = tl.where(seen, s, -float("inf"))
+    p = tl.exp(s - tl.max(s, 1)[:, None])
+    return p / tl.sum(p, 1)[:, None]
+
+
+@jit
+def _forward(
+    qkv, bias, out, windows, time, bias_stride,
+    WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
+    window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    t = tl.arange(0, TIME)
+    inside = (t < time)[:, None]
+    bias += (window // windows) * bias_stride
+    qkv += window * time * (3 * WIDTH)
+    q = _load(qkv, bias, 0, head, t, inside, WIDTH, SIZE)
+    k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
+    v = _load(qkv, bias, 2, head, t, inside, WIDTH, SIZE)
+    p = _softmax(q, k, t, time, SIZE, CAUSAL)
+    column = head * SIZE + tl.arange(0, SIZE)
+    where = (window * time + t)[:, None] * WIDTH + column[None, :]
+    tl.store(out + where, tl.dot(p.to(v.dtype), v).to(v.dtype), mask=inside)
+
+
+@jit
+def _backward(
+    qkv, bias, d_out, d_qkv, windows, time, bias_stride,
+    WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
+    window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    t = tl.arange(0, TIME)
+    inside = (t < time)[:, None]
+    bias += (window // windows) * bias_stride
+    qkv += window * time * (3 * WIDTH)
+    q = _load(qkv, bias, 0, head, t, inside, WIDTH, SIZE)
+    k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
+    v = _load(qkv, bias, 2, head, t, inside, WIDTH, SIZE)
+    column = head * SIZE + tl.arange(0, SIZE)
+    where = (window * time + t)[:, None] * WIDTH + column[None, :]
+    d_o = tl.load(d_out + where, mask=inside, other=0.0)
+    p = _softmax(q, k, t, time, SIZE, CAUSAL)
+    d_v = tl.dot(tl.trans(p.to(v.dtype)), d_o)  # d v = pᵀ do
+    d_p = tl.dot(d_o, tl.trans(v))  # d p = do vᵀ
+    d_s = p * (d_p - tl.sum(p * d_p, 1)[:, None]) * (SIZE**-0.5)
+    d_q = tl.dot(d_s.to(q.dtype), k)  # d q = ds k
+    d_k = tl.dot(tl.trans(d_s.to(q.dtype)), q)  # d k = dsᵀ q
+    to = d_qkv + window * time * (3 * WIDTH) + t[:, None] * (3 * WIDTH) + column[None, :]
+    tl.store(to, d_q.to(q.dtype), mask=inside)
+    tl.store(to + WIDTH, d_k.to(q.dtype), mask=inside)
+    tl.store(to + 2 * WIDTH, d_v.to(q.dtype), mask=inside)
