@@ -37,10 +37,14 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
 
 
 def parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """Name, positional and named arguments of a call; only literals, nothing is executed.
+    """Name, positional and named arguments of a call; nothing is executed.
+
+    Arguments are literals, and bare words stand for themselves.
 
     >>> parse("ring(20, hops=2)")
     ('ring', [20], {'hops': 2})
+    >>> parse("ring(20, weights=laplacian)")
+    ('ring', [20], {'weights': 'laplacian'})
     >>> parse("GTNSGDm")
     ('GTNSGDm', [], {})
     """
@@ -50,12 +54,16 @@ def parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
             return call.id, [], {}
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             raise ValueError
-        named = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-        return call.func.id, [ast.literal_eval(value) for value in call.args], named
-    except (SyntaxError, ValueError) as reason:
+        named = {str(k.arg): _literal(k.value) for k in call.keywords}
+        return call.func.id, [_literal(value) for value in call.args], named
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as reason:
         raise InvalidInput(
             f"cannot read {text!r}, need NAME or NAME(value, name=value), as 'ring(20, hops=2)'"
         ) from reason
+
+
+def _literal(node: ast.expr) -> Any:
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
 def build(kind: str, text: str, known: Mapping[str, Callable[..., T]]) -> T:
@@ -72,11 +80,12 @@ def build(kind: str, text: str, known: Mapping[str, Callable[..., T]]) -> T:
     maker = known[choice(kind, name, known)]
     try:
         inspect.signature(maker).bind(*positional, **named)
-    except TypeError as reason:
-        raise InvalidInput(
-            f"{kind}: {text}: {reason}; its arguments are {usage(maker)}"
-        ) from reason
-    return maker(*positional, **named)
+        return maker(*positional, **named)
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError, RuntimeError, MemoryError, OverflowError) as reason:
+        short = str(reason).partition("\n")[0] or type(reason).__name__
+        raise InvalidInput(f"{kind}: {text}: {short}; its arguments are {usage(maker)}") from reason
 
 
 def usage(maker: Callable[..., Any]) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 import click
 
 from gossamer.algorithms import ALGORITHMS, Algorithm
-from gossamer.errors import choice, require
+from gossamer.errors import choice, require, whole
 from gossamer.experiments.grids import search_set
 from gossamer.experiments.synthetic import show_hyperparameters, spread
 from gossamer.networks import Network
 from gossamer.noise import NOISES, Noise
 from gossamer.problems import Problem
 from gossamer.simulate import Run, simulate, sweep
+from gossamer.simulate.metrics import METRICS
 from gossamer.spec import NETWORKS, PROBLEMS, build, parse
 
 
@@ -27,6 +29,12 @@ class Row:
     method: str
     tuned: bool
     run: Run
+
+    @property
+    def hyperparameters(self) -> str:
+        """As "lr = 0.01, momentum = 0.8"."""
+        named = self.run.hyperparameters.items()
+        return show_hyperparameters({k: v for k, v in named if not isinstance(v, str)})
 
 
 @click.command()
@@ -74,36 +82,57 @@ def compare(
     gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
     gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none
     """  # fmt: skip
-    require(seeds >= 1, "seeds", seeds, "an integer ≥ 1")
+    whole("seeds", seeds, 1)
+    whole("steps", steps, 1)
+    methods = [_method(text) for text in algorithms]
     net = build("network", network, NETWORKS)
     task = build("problem", problem or f"RobustRegression({net.num_nodes})", PROBLEMS)
     law = None if noise == "none" else build("noise", noise, NOISES)
-    metric = metric or ("loss" if task.optimum is None else "error")
-    path = Path(out)
-    click.echo(f"{task.describe()['name']} on {net.name}, {noise} noise, {steps:,} steps.")
+    metric = choice("metric", metric or ("loss" if task.optimum is None else "error"), METRICS)
+    path = _writable(Path(out))
+    click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
     click.echo(f"Writes {path}.png, .svg, .pdf and .csv.")
-    rows = [_row(text, task, net, law, steps, seeds, metric) for text in algorithms]
+    rows = [_row(method, task, net, law, steps, seeds, metric) for method in methods]
     _draw(rows, metric, path)
-    _write(rows, metric, path.with_suffix(".csv"))
+    _write(rows, metric, path.with_name(f"{path.name}.csv"))
     _print(rows, metric)
 
 
-def _row(
-    text: str, task: Problem, net: Network, noise: Noise | None, steps: int, seeds: int, metric: str
-) -> Row:
+def _method(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
+    """A method with its parameters, or its class where they are to be tuned."""
     name, positional, named = parse(text)
-    tuned = not positional and not named
+    if positional or named:
+        return build("algorithm", text, ALGORITHMS)
+    return ALGORITHMS[choice("algorithm", name, ALGORITHMS)]
+
+
+def _writable(stem: Path) -> Path:
+    """A stem that files can be written at, its folder made."""
+    require(stem.name != "", "out", repr(str(stem)), "the stem of file names", "as 'compare'")
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    writable = os.access(stem.parent, os.W_OK)
+    require(writable, "out", stem, "a folder that can be written to", "choose another --out")
+    return stem
+
+
+def _row(
+    method: Algorithm[Any] | type[Algorithm[Any]],
+    task: Problem,
+    net: Network,
+    noise: Noise | None,
+    steps: int,
+    seeds: int,
+    metric: str,
+) -> Row:
     arguments: dict[str, Any] = {"noise": noise, "steps": steps, "metrics": [metric]}
-    if tuned:
-        cls = ALGORITHMS[choice("algorithm", name, ALGORITHMS)]
-        click.echo(f"  tuning {name} …")
-        grid, tuning = search_set(cls), range(seeds, seeds + 2)
-        found = sweep(cls, grid, task, net, seeds=tuning, strategy="halving", **arguments)
-        algorithm: Algorithm[Any] = cls(**found.best(metric).hyperparameters)
-    else:
-        algorithm = build("algorithm", text, ALGORITHMS)
-    run = simulate(algorithm, task, net, seeds=range(seeds), **arguments)
-    return Row(name, tuned, run)
+    tuned = isinstance(method, type)
+    if isinstance(method, type):
+        click.echo(f"  tuning {method.__name__} …")
+        grid, tuning = search_set(method), range(seeds, seeds + 2)
+        found = sweep(method, grid, task, net, seeds=tuning, strategy="halving", **arguments)
+        method = method(**found.best(metric).hyperparameters)
+    run = simulate(method, task, net, seeds=range(seeds), **arguments)
+    return Row(type(method).__name__, tuned, run)
 
 
 def _draw(rows: Sequence[Row], metric: str, path: Path) -> None:
@@ -114,7 +143,8 @@ def _draw(rows: Sequence[Row], metric: str, path: Path) -> None:
         figure, (ax,) = panels(1, width=5.5, height=3.8)
         for colour, row in zip(colours(), rows, strict=False):
             values = row.run.metrics[metric].tolist()
-            curve(ax, row.run.steps.tolist(), values, row.method, colour)
+            label = f"{row.method} ({row.hyperparameters})"
+            curve(ax, row.run.steps.tolist(), values, label, colour)
         ax.set(xlabel="step t", ylabel=metric.replace("_", " "), yscale="log")
         ax.legend()
         save_figure(figure, path)
@@ -125,10 +155,9 @@ def _write(rows: Sequence[Row], metric: str, path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(["method", "hyperparameters", "seed", "step", metric])
         for row in rows:
-            shown = show_hyperparameters(_numbers(row.run))
             for step, values in zip(row.run.steps.tolist(), row.run.metrics[metric], strict=True):
                 for seed, value in zip(row.run.config["seeds"], values.tolist(), strict=True):
-                    writer.writerow([row.method, shown, seed, step, value])
+                    writer.writerow([row.method, row.hyperparameters, seed, step, value])
 
 
 def _print(rows: Sequence[Row], metric: str) -> None:
@@ -137,15 +166,11 @@ def _print(rows: Sequence[Row], metric: str) -> None:
 
     table = Table("method", "hyper-parameters", f"final {metric}, median [range]", box=None)
     for row in sorted(rows, key=lambda row: _median(row.run, metric)):
-        shown = show_hyperparameters(_numbers(row.run)) + (" (tuned)" if row.tuned else "")
+        shown = row.hyperparameters + (" (tuned)" if row.tuned else "")
         table.add_row(row.method, shown, spread(row.run.final(metric).tolist()))
-    Console().print(table)
+    Console(markup=False).print(table)
 
 
 def _median(run: Run, metric: str) -> float:
     value = float(run.final(metric).median())
     return value if math.isfinite(value) else math.inf
-
-
-def _numbers(run: Run) -> dict[str, Any]:
-    return {k: v for k, v in run.hyperparameters.items() if not isinstance(v, str)}

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import click
 
+from gossamer.errors import choice
 from gossamer.networks import Network
 from gossamer.spec import NETWORKS, build
+
+FORMATS = (".png", ".svg", ".pdf")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -19,10 +22,13 @@ def network(name: str, arguments: tuple[str, ...], draw: Path | None) -> None:
 
     \b
     gossamer network ring 20 hops=2
+    gossamer network ring 20 weights=laplacian
     gossamer network exponential 20 directed=False
     gossamer network torus 4 5 --draw torus.png
     gossamer network erdos_renyi 30 0.2 seed=7
     """
+    if draw is not None:
+        choice("draw", draw.suffix, FORMATS)
     net = build("network", f"{name}({', '.join(arguments)})" if arguments else name, NETWORKS)
     for label, value in describe(net):
         click.echo(f"{label:<22}{value}")
