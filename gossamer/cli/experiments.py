@@ -1,5 +1,6 @@
 """`gossamer list`, `run` and `report`: the experiments, from stored results where there are any."""
 
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,20 @@ def study_options(command: Any) -> Any:
     return command
 
 
+device_option = click.option(
+    "--device", default="cpu", show_default=True, help="Where the study is simulated: cpu or cuda."
+)
+
+
 @click.command("list")
 @study_options
 def list_(full: bool, out: str, seed: int) -> None:
-    """List the experiments and what is stored of them."""
+    """List the experiments and what is stored of them.
+
+    \b
+    gossamer list
+    gossamer list --full --out paper-sized
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -48,24 +59,30 @@ def list_(full: bool, out: str, seed: int) -> None:
 @click.command()
 @click.argument("name")
 @study_options
-@click.option("--device", default="cpu", show_default=True, help="Where to simulate: cpu or cuda.")
+@device_option
 @click.option("--force", is_flag=True, help="Forget what is stored and start over.")
 def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) -> None:
     """Run the experiment NAME, or all of them.
 
     Results are stored unit by unit: interrupt at any time, and the same command goes on where it
     stopped. What is stored already costs nothing.
+
+    \b
+    gossamer run claim-1
+    gossamer run all
+    gossamer run ring-noise --full --out paper-sized
     """
     known = [*EXPERIMENTS, "all"]
     chosen = list(EXPERIMENTS) if choice("name", name, known) == "all" else [name]
     options = Options(full, seed, check_device(device))
     store = Store.open(out, options)
+    if not force:
+        for key in chosen:
+            store.missing(EXPERIMENTS[key], options)  # refuse what is damaged before any work
     click.echo(f"Results go to {store.root}, one file per unit of work.")
     for key in chosen:
         _run(EXPERIMENTS[key], options, store, force)
-    click.echo(
-        f"\nDone. `gossamer report{_flags(full, out, seed)}` draws the figures and the page."
-    )
+    click.echo(f"\nDone. `gossamer report{_flags(options, out)}` draws the figures and the page.")
 
 
 def _run(experiment: Experiment, options: Options, store: Store, force: bool) -> None:
@@ -82,12 +99,20 @@ def _run(experiment: Experiment, options: Options, store: Store, force: bool) ->
 
 @click.command()
 @study_options
-def report(full: bool, out: str, seed: int) -> None:
-    """Write the figures and the page from stored results."""
+@device_option
+def report(full: bool, out: str, seed: int, device: str) -> None:
+    """Write the figures and the page from stored results.
+
+    Experiments that are not complete yet are named in the page and left out.
+
+    \b
+    gossamer report
+    gossamer report --full --out paper-sized
+    """
     from gossamer.report import write_report
 
-    options = Options(full, seed)
-    path = write_report(EXPERIMENTS, Store.open(out, options), options)
+    options = Options(full, seed, device)
+    path = write_report(EXPERIMENTS, Store(Path(out) / options.profile), options)
     click.echo(f"Figures: {path.parent / 'figures'}\nReport:  {path.resolve()}")
 
 
@@ -99,10 +124,11 @@ def check_device(device: str) -> str:
     return choice("device", device, available)
 
 
-def _flags(full: bool, out: str, seed: int) -> str:
+def _flags(options: Options, out: str) -> str:
     flags = (
-        [" --full"] * full
-        + [f" --out {out}"] * (out != DEFAULT_OUT)
-        + [f" --seed {seed}"] * (seed != 0)
+        [" --full"] * options.full
+        + [f" --out {shlex.quote(out)}"] * (out != DEFAULT_OUT)
+        + [f" --seed {options.seed}"] * (options.seed != 0)
+        + [f" --device {options.device}"] * (options.device != "cpu")
     )
     return "".join(flags)

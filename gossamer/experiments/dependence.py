@@ -34,6 +34,7 @@ def config(network: Network, noise: Noise, options: Options) -> dict[str, Any]:
         "noise": repr(noise),
         "data_seed": options.seed,
         "seeds": seeds(options),
+        "device": options.device,
     }
 
 

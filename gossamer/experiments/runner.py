@@ -25,7 +25,8 @@ def run_experiment(
     units = experiment.units(options)
     if force:
         store.forget(experiment, units)
-    missing = [unit for unit in units if store.load(experiment, unit) is None]
+    missing = store.missing(experiment, options)
+    store.folder(experiment)  # a folder that cannot be made is found out before the work
     for done, unit in enumerate(missing, start=len(units) - len(missing)):
         notify(unit.name, done, len(units))
         start = time.perf_counter()

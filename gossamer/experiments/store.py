@@ -39,6 +39,17 @@ class Store:
         """The unit's file."""
         return self.root / experiment.name / f"{unit.name}.json"
 
+    def folder(self, experiment: Experiment) -> Path:
+        """The experiment's folder, made if it is not there."""
+        folder = self.root / experiment.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def missing(self, experiment: Experiment, options: Options) -> list[Unit]:
+        """The units that are still to be computed; damaged or foreign results are refused."""
+        units = experiment.units(options)
+        return [unit for unit in units if self.load(experiment, unit) is None]
+
     def load(self, experiment: Experiment, unit: Unit) -> Result | None:
         """The stored result, or None where there is none; a foreign one is refused."""
         path = self.path(experiment, unit)
@@ -46,18 +57,17 @@ class Store:
             return None
         record = _read(path)
         require(
-            record.get("config") == _plain(unit.config),
+            record["config"] == _plain(unit.config),
             "out",
             f"{path}, made with another configuration",
             "results of the same configuration",
-            "choose another --out, or --force to start over",
+            "choose another --out, or `gossamer run --force` to start over",
         )
-        return _restore(record["result"])
+        return record["result"]
 
     def save(self, experiment: Experiment, unit: Unit, result: Result, seconds: float) -> None:
         """Write the unit's file in one stroke."""
-        path = self.path(experiment, unit)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = self.folder(experiment) / self.path(experiment, unit).name
         made = {"seconds": round(seconds, 3), "commit": commit(), "time": time.strftime("%F %T")}
         record = {
             "config": _plain(unit.config),
@@ -65,8 +75,11 @@ class Store:
             "made": {**made, **versions()},
         }
         partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
-        os.replace(partial, path)
+        try:
+            partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
 
     def forget(self, experiment: Experiment, units: list[Unit]) -> None:
         """Remove the stored results of these units."""
@@ -82,7 +95,7 @@ class Store:
     def seconds(self, experiment: Experiment, options: Options) -> float:
         """What the stored units took to compute."""
         paths = [self.path(experiment, unit) for unit in experiment.units(options)]
-        return sum(_read(path)["made"]["seconds"] for path in paths if path.exists())
+        return sum(_read(path)["seconds"] for path in paths if path.exists())
 
 
 def commit() -> str | None:
@@ -98,13 +111,16 @@ def commit() -> str | None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        record["config"], record["result"], record["made"]["seconds"]
-    except (ValueError, KeyError, TypeError) as reason:
+        return {
+            "config": record["config"],
+            "result": dict(_restore(record["result"])),
+            "seconds": float(record["made"]["seconds"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as reason:
         raise InvalidInput(
             f"out: {path} is damaged or not a result of Gossamer; "
-            f"delete it, or --force to start over"
+            f"delete it, or `gossamer run --force` to start over"
         ) from reason
-    return dict(record)
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
+from gossamer.errors import require
 from gossamer.experiments import Experiment, Options, Store, Table, Verdict
 from gossamer.report.figures import FORMATS, save_figure
 from gossamer.simulate.run import versions
@@ -44,12 +45,22 @@ class Section:
 
 
 def write_report(experiments: Mapping[str, Experiment], store: Store, options: Options) -> Path:
-    """Draw and judge every experiment that is complete in `store`; returns the page's path."""
+    """Draw and judge every experiment that is complete in `store`; returns the page's path.
+
+    A store without any is refused.
+    """
     sections = [
         section
         for experiment in experiments.values()
         if (section := _section(experiment, store, options)) is not None
     ]
+    require(
+        len(sections) > 0,
+        "out",
+        f"{store.root}, where nothing is complete",
+        "a folder with the results of an experiment",
+        "`gossamer run all` makes them",
+    )
     done = {section.experiment.name for section in sections}
     page = _template().render(
         sections=sections,
