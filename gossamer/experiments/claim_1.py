@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 import torch
 
 from gossamer.algorithms import GTNSGDm, NormalizedDSGD
-from gossamer.experiments.experiment import Experiment, Options, Result, Results, Unit, Verdict
+from gossamer.experiments.experiment import (
+    Experiment,
+    Options,
+    Result,
+    Results,
+    Unit,
+    Verdict,
+    judge,
+)
 from gossamer.networks import complete
 from gossamer.problems import Quadratic
 from gossamer.simulate import simulate
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 NODES = 4
 STEP_SIZES = [1e-3, 1e-2, 0.1, 1.0, 10.0]
 BARRIERS = [1, 5, 50]
-LR = 0.05
+LR, MOMENTUM = 0.05, 0.5
 
 
 def claim_problem(barrier: float) -> Quadratic:
@@ -39,9 +47,7 @@ def _compute(barrier: int, steps: int) -> Result:
             "moved": float((run.x - 0.5).abs().max()),
             "error": run.final().item(),
         }
-    tracked = simulate(
-        GTNSGDm(LR, momentum=0.5), problem, network, steps=steps, metrics=["error", "grad_norm"]
-    )
+    tracked = simulate(GTNSGDm(LR, MOMENTUM), problem, network, steps=steps, metrics=["error"])
     still = simulate(NormalizedDSGD(LR), problem, network, steps=steps, metrics=["error"])
     return {
         "stuck": stuck,
@@ -67,7 +73,13 @@ class Claim1(Experiment):
         return [
             Unit(
                 f"B={barrier}",
-                {"barrier": barrier, "steps": _steps(barrier), "step_sizes": STEP_SIZES, "lr": LR},
+                {
+                    "barrier": barrier,
+                    "steps": _steps(barrier),
+                    "step_sizes": STEP_SIZES,
+                    "lr": LR,
+                    "momentum": MOMENTUM,
+                },
                 partial(_compute, barrier, _steps(barrier)),
             )
             for barrier in BARRIERS
@@ -91,15 +103,16 @@ class Claim1(Experiment):
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """Stuck for every B and step size; GT-NSGDm within 3α."""
-        moved = max(s["moved"] for r in results.values() for s in r["stuck"].values())
+        moved = [s["moved"] for r in results.values() for s in r["stuck"].values()]
+        far = [s["error"] >= b for b in BARRIERS for s in results[f"B={b}"]["stuck"].values()]
         reached = max(r["gt_nsgdm"][-1][0] for r in results.values())
         gaps = ", ".join(f"B = {b}: {results[f'B={b}']['normalized'][-1][0]:.2f}" for b in BARRIERS)
         tried = f"{len(STEP_SIZES)} step sizes × {len(BARRIERS)} values of B"
         return [
             Verdict(
                 "For any α, vanilla normalization keeps (1/nT) Σ‖∇f(x_i)‖ ≥ B (Claim 1)",
-                f"largest move over {tried}: {moved:g}; gap {gaps}",
-                "yes" if moved == 0 else "no",
+                f"largest move over {tried}: {max(moved):g}; gap {gaps}",
+                judge(*far),
                 "The optimality gap equals the gradient norm here, f'' = 1. Printed, f_* grows "
                 "with B: subtracting constants from the f_i makes it independent, as claimed.",
             ),
