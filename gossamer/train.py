@@ -21,7 +21,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.algorithms import ALGORITHMS
-from gossamer.distributed import Checkpoints, DecentralizedOptimizer, MinibatchSampler, join
+from gossamer.distributed import (
+    Checkpoints,
+    DecentralizedOptimizer,
+    MinibatchSampler,
+    join,
+    keep_freed_memory,
+)
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.progress import progress
 from gossamer.seeding import stream
@@ -84,6 +90,7 @@ def train(**options: Any) -> dict[str, float]:
 def run(config: TrainConfig) -> dict[str, float]:
     """Train as this process's rank; returns the last numbers reported, the same on all ranks."""
     rank = join(config.timeout)
+    keep_freed_memory()
     data = load_data(config)
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
