@@ -1,0 +1,256 @@
+"""How fast is a sweep? Against hand-written JAX, and as runs, nodes and dimensions grow.
+
+    make benchmark            everything: prints tables, writes benchmarks/sweep.json
+    python benchmarks/sweep.py --only jax       only the comparison
+    python benchmarks/sweep.py --only growth    only the growth
+
+The workload is the paper's synthetic study: GT-NSGDm, 2-hop ring of 20 nodes, robust regression,
+0.1 × S(1.5, 0.5) noise, 143 hyper-parameters × 5 seeds, float32.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+import gossamer as gs
+
+SETTINGS, SEEDS, STEPS, SINGLE_STEPS, REPETITIONS = 143, 5, 200, 2000, 9
+LR = torch.linspace(0.001, 0.1, SETTINGS).tolist()
+MOMENTUM = 0.8
+GOALS = {"sweep": 0.7, "single run": 3.5}
+
+GROWTH = {
+    "runs": [1, 10, 100, 1000, 5000],
+    "nodes": [8, 100, 1000, 10_000],
+    "dim": [20, 1000, 100_000, 1_000_000],
+}
+
+Times = dict[str, list[float]]
+console = Console(width=100)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def interleaved(calls: dict[str, Callable[[], object]], repetitions: int) -> Times:
+    """Seconds of each call, taken in turns so that a busy machine disturbs all alike."""
+    for call in calls.values():
+        call()  # compile, fill caches
+    times: Times = {name: [] for name in calls}
+    for _ in range(repetitions):
+        for name, call in calls.items():
+            times[name].append(seconds(call))
+    return times
+
+
+def our_sweep(noise: gs.Noise | None, steps: int = STEPS) -> gs.Sweep:
+    return gs.sweep(
+        gs.GTNSGDm,
+        {"lr": LR, "momentum": [MOMENTUM]},
+        gs.RobustRegression(num_nodes=20, seed=0),
+        gs.ring(20, hops=2),
+        noise=noise,
+        steps=steps,
+        seeds=range(SEEDS),
+        record_every=steps,
+        dtype=torch.float32,
+    )
+
+
+def our_run(problem: gs.Problem, network: gs.Network, noise: gs.Noise | None) -> gs.Run:
+    return gs.simulate(
+        gs.GTNSGDm(lr=0.01, momentum=MOMENTUM),
+        problem,
+        network,
+        noise=noise,
+        steps=SINGLE_STEPS,
+        record_every=SINGLE_STEPS,
+        metrics=["error"],
+        dtype=torch.float32,
+    )
+
+
+def against_jax() -> dict[str, Any]:
+    """Microseconds per run and step of both, and how they compare."""
+    import jax.numpy as jnp
+    from sweep_jax import TUKEY, build
+
+    problem, network = gs.RobustRegression(num_nodes=20, seed=0), gs.ring(20, hops=2)
+    noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
+    data = (
+        problem._features.mT.numpy() * TUKEY,
+        -problem._offset[:, 0].numpy() * TUKEY,
+        network.weights.numpy(),
+    )
+    lr, momentum, seeds = jnp.array(LR), jnp.full(SETTINGS, MOMENTUM), jnp.arange(SEEDS)
+
+    gap = gap_without_noise(build(*data, 20, noise=0.0)(lr, momentum, seeds[:1])[0])
+    assert gap < 1e-4, f"not the same computation: without noise they end {gap:g} apart"
+
+    jax_sweep, jax_run = build(*data, STEPS, 0.1), build(*data, SINGLE_STEPS, 0.1)
+    sweep = interleaved(
+        {
+            "gossamer": lambda: our_sweep(noise),
+            "jax": lambda: jax_sweep(lr, momentum, seeds).block_until_ready(),
+        },
+        REPETITIONS,
+    )
+    single = interleaved(
+        {
+            "gossamer": lambda: our_run(problem, network, noise),
+            "jax": lambda: jax_run(lr[:1], momentum[:1], seeds[:1]).block_until_ready(),
+        },
+        REPETITIONS,
+    )
+    return {
+        "sweep": compared(sweep, STEPS * SETTINGS * SEEDS),
+        "single run": compared(single, SINGLE_STEPS),
+        "gap without noise": gap,
+    }
+
+
+def gap_without_noise(theirs: Any) -> float:
+    """Largest difference after 20 exact steps, before normalization amplifies the rounding."""
+    ours = our_sweep(None, steps=20).stacked.x[:, ::SEEDS].transpose(0, 1)
+    return float((torch.tensor(theirs.tolist()) - ours).abs().max())
+
+
+def compared(times: Times, run_steps: int) -> dict[str, Any]:
+    ratios = [a / b for a, b in zip(times["gossamer"], times["jax"], strict=True)]
+    micros = {name: [1e6 * t / run_steps for t in values] for name, values in times.items()}
+    return {**{name: summary(values) for name, values in micros.items()}, "ratio": summary(ratios)}
+
+
+def summary(values: list[float]) -> dict[str, float]:
+    low, median, high = statistics.quantiles(values, n=4)
+    return {"median": median, "lower quartile": low, "upper quartile": high, "best": min(values)}
+
+
+def growth_case(runs: int = 1, nodes: int = 20, dim: int = 20) -> dict[str, float]:
+    """One size, alone in its process: microseconds per step and the memory it took at its peak."""
+    problem, network = gs.Quadratic.random(nodes, dim), gs.ring(nodes)
+    noise, steps = (
+        gs.AlphaStable(1.5, 0.5, 0.1),
+        max(4, min(1000, 2 * 10**7 // (runs * nodes * dim))),
+    )
+    rates = torch.linspace(0.001, 0.1, runs)[:, None]
+
+    def simulate(steps: int) -> None:
+        gs.simulate(
+            gs.GTNSGDm(lr=rates, momentum=MOMENTUM),
+            problem,
+            network,
+            noise=noise,
+            steps=steps,
+            seeds=[run % SEEDS for run in range(runs)],
+            record_every=steps,
+            metrics=["error"],
+            dtype=torch.float32,
+        )
+
+    simulate(1)
+    before = resident_bytes()
+    taken = min(seconds(lambda: simulate(steps)) for _ in range(3))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"us per step": 1e6 * taken / steps, "before MB": before / 1e6, "peak MB": peak / 1e6}
+
+
+def resident_bytes() -> int:
+    if not Path("/proc/self/statm").exists():
+        return 0
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def growth() -> dict[str, list[dict[str, float]]]:
+    results: dict[str, list[dict[str, float]]] = {}
+    for axis, sizes in GROWTH.items():
+        results[axis] = []
+        for size in sizes:
+            case = {axis: size} | ({"nodes": 8} if axis == "dim" else {})
+            command = [sys.executable, __file__, "--case", json.dumps(case)]
+            answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            elements = case.get("runs", 1) * case.get("nodes", 20) * case.get("dim", 20)
+            results[axis].append({"size": size, "elements": elements, **json.loads(answer)})
+    return results
+
+
+def show_comparison(result: dict[str, Any]) -> None:
+    table = Table(title="µs per run and step, median [quartiles]")
+    for column in ("", "gossamer", "jax", "ratio", "goal"):
+        table.add_column(column, justify="right")
+    for name, goal in GOALS.items():
+        cells = [spread(result[name][part]) for part in ("gossamer", "jax", "ratio")]
+        table.add_row(name, *cells, f"≤ {goal}")
+    console.print(table)
+
+
+def spread(s: dict[str, float]) -> str:
+    return f"{s['median']:.3g} [{s['lower quartile']:.3g}, {s['upper quartile']:.3g}]"
+
+
+def show_growth(results: dict[str, list[dict[str, float]]]) -> None:
+    for axis, rows in results.items():
+        table = Table(title=f"growth with {axis} (Quadratic on a ring, float32)")
+        for column in (axis, "µs per step", "ns per number", "peak MB", "of it, start-up"):
+            table.add_column(column, justify="right")
+        for row in rows:
+            per_number = 1e3 * row["us per step"] / row["elements"]
+            table.add_row(
+                f"{row['size']:,}",
+                f"{row['us per step']:,.0f}",
+                f"{per_number:.2f}",
+                f"{row['peak MB']:,.0f}",
+                f"{row['before MB']:,.0f}",
+            )
+        console.print(table)
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "cpu": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+        "torch": torch.__version__,
+        "gossamer": gs.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=["jax", "growth"])
+    parser.add_argument("--json", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.case:
+        print(json.dumps(growth_case(**json.loads(chosen.case))))
+        return
+    result: dict[str, Any] = {"machine": machine()}
+    if chosen.only != "growth":
+        result |= against_jax()
+        show_comparison(result)
+    if chosen.only != "jax":
+        result["growth"] = growth()
+        show_growth(result["growth"])
+    chosen.json.write_text(json.dumps(result, indent=2) + "\n")
+    console.print(f"written to {chosen.json}")
+
+
+if __name__ == "__main__":
+    main()
