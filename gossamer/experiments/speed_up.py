@@ -37,14 +37,14 @@ CASES = {
 BATCHES, BATCH = 50, 2_000
 
 
-def horizon(options: Options) -> int:
-    """T."""
-    return 2**15 if options.full else 2**13
+def horizons(options: Options) -> list[int]:
+    """T, each four times the one before."""
+    return [2**k for k in ((11, 13, 15) if options.full else (10, 12, 14))]
 
 
 def seeds(options: Options) -> list[int]:
     """The seeds of every size."""
-    return [1000 * options.seed + seed for seed in range(32 if options.full else 16)]
+    return [1000 * options.seed + seed for seed in range(32 if options.full else 8)]
 
 
 def noise_exponent(noise: Noise) -> float:
@@ -53,13 +53,13 @@ def noise_exponent(noise: Noise) -> float:
 
 
 def _compute_runs(scale: float, dim: int, options: Options) -> Result:
-    noise, T = skewed_noise(ORDER, scale), horizon(options)
-    halves = [
-        measure_rule(two_camps(n, dim), complete(n), noise, [T], seeds(options))[:, 0]
-        for n in SIZES
+    noise, T = skewed_noise(ORDER, scale), horizons(options)
+    per_size = [
+        measure_rule(two_camps(n, dim), complete(n), noise, T, seeds(options)) for n in SIZES
     ]
-    averages, second = torch.stack(halves, dim=1).unbind(0)
-    return {"averages": ((averages + second) / 2).tolist(), "second_half": second.tolist()}
+    halves = torch.stack(per_size, dim=2)  # (2, horizons, sizes, seeds)
+    averages, second = halves.mean(0).tolist(), halves[1].tolist()
+    return {"horizons": T, "averages": averages, "second_half": second}
 
 
 def _compute_noise(options: Options) -> Result:
@@ -88,7 +88,7 @@ class SpeedUp(Experiment):
 
     def units(self, options: Options) -> list[Unit]:
         """The noise alone, then a unit per case."""
-        listed = {"sizes": SIZES, "seeds": seeds(options), "horizon": horizon(options)}
+        listed = {"sizes": SIZES, "seeds": seeds(options), "horizons": horizons(options)}
         batches = {"sizes": SIZES, "batches": [BATCHES, BATCH], "seed": options.seed}
         runs = [
             Unit(
@@ -113,7 +113,7 @@ class SpeedUp(Experiment):
                 guide = [first * (n / SIZES[0]) ** exponent for n in SIZES]
                 left.plot(SIZES, guide, "--", color=colour, linewidth=0.9)
             for colour, name in zip(OKABE_ITO, CASES, strict=False):
-                curve(right, SIZES, results[name]["second_half"], name, colour)
+                curve(right, SIZES, results[name]["second_half"][-1], name, colour)
             for ax, title in ((left, "averaged noise"), (right, "gradient norm, second half")):
                 ax.set(xscale="log", yscale="log", xlabel="number of nodes n", title=title)
                 ax.set_xticks(SIZES, labels=[str(n) for n in SIZES])
@@ -129,17 +129,18 @@ class SpeedUp(Experiment):
         ]
         promised = f"{noise_exponent(skewed_noise(ORDER, 1)):.3f}"
         for name in CASES:
-            whole, second = _run_slopes(results, name)
-            rows.append([f"GT-NSGDm, {name}, second half", _show(second), promised])
-            rows.append([f"GT-NSGDm, {name}, whole run", _show(whole), "–"])
+            for T, whole, second in _run_slopes(results[name]):
+                rows.append([f"{name}, T = {T:,}, second half", _show(second), promised])
+                rows.append([f"{name}, T = {T:,}, whole run", _show(whole), "–"])
         return [Table("Slopes in the number of nodes", ["what", "slope ± s.e.", "theory"], rows)]
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """The averaged noise, the high-noise regime and its opposite."""
         alone = _noise_slopes(results)
         exponents = {p: noise_exponent(skewed_noise(p, 1)) for p in ORDERS}
-        levels = {name: _run_slopes(results, name)[1] for name in CASES if name != "quiet"}
-        quiet, _ = _run_slopes(results, "quiet")
+        last = {name: _run_slopes(results[name])[-1] for name in CASES}
+        T, quiet, _ = last.pop("quiet")
+        levels = {name: second for name, (_, _, second) in last.items()}
         promised = exponents[ORDER]
         return [
             Verdict(
@@ -150,9 +151,13 @@ class SpeedUp(Experiment):
             ),
             Verdict(
                 "In the high-noise regime GT-NSGDm has a speed-up factor n^(1−1/p)",
-                f"slope of the second half (promised {promised:.3f}): "
+                f"slope of the second half at T = {T:,} (promised {promised:.3f}): "
                 + "; ".join(f"{name}: {_show(s)}" for name, s in levels.items()),
-                judge(*(abs(s.slope - promised) <= 2 * s.error + 0.02 for s in levels.values())),
+                judge(
+                    all(s.slope < -2 * s.error for s in levels.values()),
+                    all(abs(s.slope - promised) <= 2 * s.error for s in levels.values()),
+                ),
+                "The table has the shorter T, whose slopes are flatter in one dimension. "
                 "Heuristically, the bias of normalization under skewed noise falls as n^(−(1−1/p)) "
                 "and the spread of the iterates around it as the square root of that, for slopes "
                 f"between {promised / 2:.2f} and {promised:.2f}; the bound covers both.",
@@ -169,10 +174,10 @@ def _noise_slopes(results: Results) -> dict[float, Slope]:
     return {p: fit_slope(SIZES, results["noise"][f"{p}"]) for p in ORDERS}
 
 
-def _run_slopes(results: Results, name: str) -> tuple[Slope, Slope]:
-    """Of the whole average and of the second half."""
-    result = results[name]
-    return fit_slope(SIZES, result["averages"]), fit_slope(SIZES, result["second_half"])
+def _run_slopes(result: Result) -> list[tuple[int, Slope, Slope]]:
+    """T, slope of the whole average and of the second half."""
+    rows = zip(result["horizons"], result["averages"], result["second_half"], strict=True)
+    return [(T, fit_slope(SIZES, whole), fit_slope(SIZES, second)) for T, whole, second in rows]
 
 
 def _show(slope: Slope) -> str:
