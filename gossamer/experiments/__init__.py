@@ -1,17 +1,33 @@
 """Every figure, table and claim as a resumable experiment; `EXPERIMENTS` lists them by name."""
 
+from gossamer.experiments.auto_momentum import AutoMomentum
 from gossamer.experiments.claim_1 import Claim1
 from gossamer.experiments.connectivity import Connectivity
 from gossamer.experiments.experiment import Experiment, Options, Table, Unit, Verdict, judge
+from gossamer.experiments.lemmas import Lemmas
 from gossamer.experiments.nodes import Nodes
 from gossamer.experiments.noise_level import NoiseLevel
+from gossamer.experiments.rates import Rates
 from gossamer.experiments.ring_noise import RingNoise
 from gossamer.experiments.runner import run_experiment
+from gossamer.experiments.speed_up import SpeedUp
 from gossamer.experiments.store import Store
+from gossamer.experiments.topology_independence import TopologyIndependence
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (RingNoise(), Connectivity(), NoiseLevel(), Nodes(), Claim1())
+    for experiment in (
+        RingNoise(),
+        Connectivity(),
+        NoiseLevel(),
+        Nodes(),
+        Claim1(),
+        Rates(),
+        TopologyIndependence(),
+        SpeedUp(),
+        Lemmas(),
+        AutoMomentum(),
+    )
 }
 
 __all__ = [
