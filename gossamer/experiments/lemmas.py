@@ -151,7 +151,7 @@ class Lemmas(Experiment):
             bound = results[shown[0]]["consensus_bound"]
             left.plot(bound, "k--", label="αλ(1−λᵗ)/(1−λ)")
             left.set(xlabel="step t", ylabel="consensus error", ylim=(0, None))
-            left.legend()
+            left.legend(loc="upper right", bbox_to_anchor=(1.0, 0.95))
             cells = _cells(results)
             for colour, rule in zip(OKABE_ITO, ("p known", "p unknown"), strict=False):
                 pairs = [result["bound"][rule] for result in cells.values()]

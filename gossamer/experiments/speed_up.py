@@ -118,7 +118,8 @@ class SpeedUp(Experiment):
                 ax.set(xscale="log", yscale="log", xlabel="number of nodes n", title=title)
                 ax.set_xticks(SIZES, labels=[str(n) for n in SIZES])
                 ax.minorticks_off()
-                ax.legend()
+            left.legend()
+            right.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return {"speed-up": figure}
 
     def tables(self, results: Results) -> list[Table]:

@@ -97,7 +97,7 @@ class TopologyIndependence(Experiment):
                     curve(ax, result["horizons"], result[key], label, colour)
                 ax.set(xscale="log", yscale="log", title=title, xlabel="horizon T")
             axes[0].set_ylabel("averaged gradient norm")
-            axes[1].legend()
+            axes[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return {"topology-independence": figure}
 
     def tables(self, results: Results) -> list[Table]:
