@@ -23,7 +23,7 @@ def normalize(y: Tensor) -> Tensor:
             [0.0000, 0.0000]])
     """
     norm = torch.linalg.vector_norm(y, dim=-1, keepdim=True)
-    return y / norm.masked_fill(norm == 0, 1.0)
+    return y / norm.clamp(min=torch.finfo(y.dtype).tiny)  # only 0 is below the smallest float
 
 
 def clip_norm(g: Tensor, clip: Scalar) -> Tensor:
