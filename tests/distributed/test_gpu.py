@@ -1,0 +1,45 @@
+"""On a GPU: gloo through the CPU for ranks that share it, NCCL for a rank of its own."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from processes import on_ranks
+from torch import nn
+
+from gossamer.algorithms import GTNSGDm
+from gossamer.distributed import DecentralizedOptimizer
+from gossamer.networks import ring
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+def steps_on(rank: int, device: str, steps: int = 10) -> torch.Tensor:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 2)).double().to(device)
+    optimizer = DecentralizedOptimizer(model.parameters(), GTNSGDm(lr=0.1, momentum=0.8), ring)
+    for t in range(steps):
+        generator = torch.Generator().manual_seed(100 * rank + t)
+        inputs = torch.randn(4, 5, generator=generator, dtype=torch.float64)
+        optimizer.zero_grad()
+        model(inputs.to(device)).square().mean().backward()
+        optimizer.step()
+    optimizer.consensus_error()
+    with optimizer.averaged_parameters():
+        pass
+    return optimizer.x.cpu()
+
+
+def steps_with_nccl(rank: int) -> torch.Tensor:
+    dist.destroy_process_group()
+    dist.init_process_group("nccl", "tcp://127.0.0.1:29417", world_size=1, rank=0)
+    return steps_on(rank, "cuda")
+
+
+def test_ranks_that_share_a_gpu_take_the_steps_of_cpu_ranks():
+    for ours, theirs in zip(on_ranks(steps_on, "cuda"), on_ranks(steps_on, "cpu"), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_one_rank_with_nccl():
+    ours, theirs = on_ranks(steps_with_nccl, size=1), on_ranks(steps_on, "cpu", size=1)
+    torch.testing.assert_close(ours[0], theirs[0], rtol=0, atol=1e-12)
