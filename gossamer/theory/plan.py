@@ -115,10 +115,11 @@ class Plan:
 
     def _input_rows(self) -> list[Row]:
         c = self.constants
-        values = {"n": c.num_nodes, "λ": c.lam, "T": self.steps, "L": c.smoothness, "Δ0": c.gap}
-        values |= {"‖∇f(x⁰)‖": c.grad_norm, "‖∇F(1⊗x⁰)‖": c.stacked_grad_norm}
-        values |= {"σ": c.sigma, "p": c.p}
-        return [(name, f"{value:.4g}", self.how.get(name, "")) for name, value in values.items()]
+        values = {"λ": c.lam, "L": c.smoothness, "Δ0": c.gap, "‖∇f(x⁰)‖": c.grad_norm}
+        values |= {"‖∇F(1⊗x⁰)‖": c.stacked_grad_norm, "σ": c.sigma, "p": c.p}
+        counts = {"n": _count(c.num_nodes), "T": _count(self.steps)}
+        shown = counts | {name: f"{value:.4g}" for name, value in values.items()}
+        return [(name, value, self.how.get(name, "")) for name, value in shown.items()]
 
     def _parameter_rows(self) -> list[Row]:
         bounds = self.bounds
@@ -156,8 +157,8 @@ class Plan:
         if known.total > start > 0:
             enough = steps_for(start, self.constants)
             lines += [
-                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {enough:.2g}: a worst case,",
-                "to be read term against term rather than as a forecast.",
+                f"The bound exceeds ‖∇f(x⁰)‖ = {start:.3g} until T = {_count(enough)}: a worst",
+                "case, to be read term against term rather than as a forecast.",
             ]
         return lines
 
@@ -169,19 +170,20 @@ class Plan:
 
     def figure(self) -> "Figure":
         """The bound of both rules, stacked by term."""
-        from matplotlib.figure import Figure
+        from gossamer.plots import OKABE_ITO, panels, style
 
-        figure = Figure(figsize=(7.5, 3.2), layout="constrained")
-        ax = figure.subplots()
-        left = [0.0, 0.0]
-        for name, *_ in self.bounds["p known"].table():
-            widths = [bound[name] for bound in self.bounds.values()]
-            ax.barh(list(RULES), widths, left=left, label=name, height=0.55)
-            left = [a + b for a, b in zip(left, widths, strict=True)]
-        ax.invert_yaxis()
-        ax.set_xlabel("bound on the averaged gradient norm")
-        ax.set_title(f"{self.network.name}, T = {self.steps:,}, p = {self.constants.p:g}")
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        with style():
+            figure, (ax,) = panels(1, width=7.5, height=3.2)
+            left = [0.0, 0.0]
+            names = [name for name, *_ in self.bounds["p known"].table()]
+            for name, colour in zip(names, (*OKABE_ITO, "#F0E442"), strict=True):
+                widths = [bound[name] for bound in self.bounds.values()]
+                ax.barh(list(RULES), widths, left=left, label=name, color=colour, height=0.55)
+                left = [a + b for a, b in zip(left, widths, strict=True)]
+            ax.invert_yaxis()
+            ax.set_xlabel("bound on the averaged gradient norm")
+            ax.set_title(f"{self.network.name}, T = {self.steps:,}, p = {self.constants.p:g}")
+            ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return figure
 
 
@@ -280,7 +282,12 @@ OPTION_COLUMNS = ("network", "λ", "bound", "steps to match")
 
 
 def _option_rows(options: Sequence[Option]) -> list[Row]:
-    return [(o.name, f"{o.lam:.4f}", f"{o.bound:.3g}", f"{o.steps_to_match:.3g}") for o in options]
+    return [(o.name, f"{o.lam:.4f}", f"{o.bound:.3g}", _count(o.steps_to_match)) for o in options]
+
+
+def _count(value: float) -> str:
+    """Whole up to a million, in powers of ten beyond."""
+    return f"{value:,.0f}" if value < 1e6 else f"{value:.1e}"
 
 
 def _text_table(columns: Row, rows: Sequence[Row]) -> str:
