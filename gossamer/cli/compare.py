@@ -77,7 +77,7 @@ def compare(
 
     A method without parameters is tuned by halving, on seeds that are not reported.
 
-    \\b
+    \b
     gossamer compare -a GTNSGDm -a DSGD -a SClipEF
     gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
     gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none

@@ -1,0 +1,58 @@
+"""The command line as a user has it: arguments in; exit code, output and errors out."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gossamer.cli import main
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gossamer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Type a line, in an empty folder; anything but an exit fails the test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def type_in(line: str) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["gossamer", *shlex.split(line)])
+        code = 0
+        try:
+            main()
+        except SystemExit as leave:
+            code = int(leave.code or 0)
+        return Answer(code, *capsys.readouterr())
+
+    return type_in
+
+
+@pytest.fixture
+def refused(gossamer: Callable[..., Answer], tmp_path: Path) -> Callable[[str], str]:
+    """Type a line that must end in one line of error and exit code 2, and change no file."""
+
+    def files() -> dict[Path, bytes | None]:
+        found = sorted(tmp_path.rglob("*"))
+        return {path: path.read_bytes() if path.is_file() else None for path in found}
+
+    def type_in(line: str) -> str:
+        before = files()
+        code, _, err = gossamer(line)
+        assert code == 2, err
+        assert err.startswith("gossamer: ")
+        assert err.count("\n") == 1, "not one line"
+        assert "Traceback" not in err
+        assert files() == before, "something was written"
+        return err
+
+    return type_in

@@ -1,0 +1,89 @@
+"""The command line as a whole: help that teaches, exit codes, one line for bad input."""
+
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+
+import gossamer as gs
+from gossamer.cli import app
+
+COMMANDS = sorted(app.commands)
+
+
+def test_alone_it_shows_the_help(gossamer):
+    code, out, err = gossamer("")
+    assert (code, err) == (0, "")
+    assert out == gossamer("--help").out == gossamer("-h").out
+    assert "A first tour:" in out
+    assert all(f"\n  {name} " in out for name in COMMANDS)
+    assert len(out.splitlines()) > 15
+
+
+def test_version(gossamer):
+    assert gossamer("--version").out == f"gossamer, version {gs.__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_shows_an_example_that_is_one(gossamer, name: str):
+    context = click.Context(app.commands[name], info_name=f"gossamer {name}")
+    shown = app.commands[name].get_help(context)  # `train --help` is that of its script
+    assert len(re.findall(rf"^\s+gossamer {name}\b", shown, re.MULTILINE)) >= 2
+    code, out, err = gossamer(f"{name} --help")
+    assert (code, err) == (0, "")
+    assert "--" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("rnu", "No such command 'rnu'"),
+        ("--frobnicate", "No such option"),
+        ("run", "Missing argument 'NAME'"),
+        ("network", "Missing argument 'NAME'"),
+        ("compare", "Missing option '--algorithm'"),
+        ("plan --noise 'StudentT('", "cannot read"),
+        ("tails nowhere.npy", "nowhere.npy"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(refused, line: str, words: str):
+    assert words in refused(line)
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; `gossamer run` goes on where it stopped"),
+        (OSError(28, "No space left on device", "runs/x"), 2, "runs/x (No space left on device)"),
+        (gs.InvalidInput("one\n  two"), 2, "gossamer: one two\n"),
+        (click.UsageError("what\nnow"), 2, "gossamer: what now\n"),
+    ],
+)
+def test_every_end_has_its_code(gossamer, monkeypatch, reason, code: int, words: str):
+    def end(*arguments, **options):
+        raise reason
+
+    monkeypatch.setattr(app.commands["list"], "callback", end)
+    answer = gossamer("list")
+    assert answer.code == code
+    assert words in answer.err
+    assert answer.err.strip().count("\n") == 0
+
+
+def test_a_mistake_of_ours_is_not_hidden(gossamer, monkeypatch):
+    def bug(*arguments, **options):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(app.commands["list"], "callback", bug)
+    with pytest.raises(ZeroDivisionError):
+        gossamer("list")
+
+
+def test_as_a_process():
+    """Exit code and streams as a shell sees them."""
+    command = [sys.executable, "-c", "from gossamer.cli import main; main()", "run", "claim-2"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert re.fullmatch(r"gossamer: .*did you mean 'claim-1'\?\n", answer.stderr)

@@ -1,0 +1,118 @@
+"""`gossamer list`, `run` and `report`: resumed, forced, refused."""
+
+from pathlib import Path
+
+import pytest
+
+from gossamer.experiments import EXPERIMENTS, Options, Store, dependence
+from gossamer.experiments.experiment import Unit
+
+
+def test_list_run_list_report(gossamer, tmp_path: Path):
+    assert "claim-1" in gossamer("list").out
+    assert "3 of 3" not in gossamer("list").out
+    assert not list(tmp_path.iterdir()), "listing wrote something"
+    code, out, err = gossamer("run claim-1")
+    assert (code, err) == (0, "")
+    assert "Results go to runs/quick" in out
+    assert [line for line in out.splitlines() if line.startswith("  [")] == [
+        "  [1/3] B=1",
+        "  [2/3] B=5",
+        "  [3/3] B=50",
+    ]
+    assert "`gossamer report` draws" in out
+    assert "3 of 3" in gossamer("list").out
+    code, out, err = gossamer("report")
+    assert (code, err) == (0, "")
+    page = tmp_path / "runs" / "quick" / "report.html"
+    assert f"Report:  {page}" in out
+    assert page.stat().st_size > 10_000
+    suffixes = {path.suffix for path in (page.parent / "figures").iterdir()}
+    assert suffixes == {".png", ".svg", ".pdf"}
+
+
+def test_a_second_run_computes_nothing_and_force_everything(gossamer, monkeypatch):
+    gossamer("run claim-1")
+    code, out, _ = gossamer("run claim-1")
+    assert code == 0
+    assert "stored already" in out
+    assert "  [" not in out
+    assert gossamer("run claim-1 --force").out.count("  [") == 3
+
+
+def test_the_last_line_names_the_same_study(gossamer):
+    out = gossamer("run claim-1 --full --seed 3 --out 'my runs'").out
+    assert "`gossamer report --full --out 'my runs' --seed 3`" in out
+
+
+def test_all_runs_every_experiment(gossamer, monkeypatch):
+    computed = []
+    for experiment in EXPERIMENTS.values():
+        unit = Unit("one", {}, lambda name=experiment.name: computed.append(name) or {})
+        monkeypatch.setattr(experiment, "units", lambda options, unit=unit: [unit])
+    assert gossamer("run all").code == 0
+    assert computed == list(EXPERIMENTS)
+
+
+def test_a_damaged_file_is_found_before_any_work(refused, gossamer, tmp_path, monkeypatch):
+    """Also that of the last experiment, when all are to be run."""
+    last = list(EXPERIMENTS)[-1]
+    store = Store.open(tmp_path / "runs", Options())
+    unit = EXPERIMENTS[last].units(Options())[0]
+    path = store.folder(EXPERIMENTS[last]) / f"{unit.name}.json"
+    path.write_text('{"config": {')
+    for line in (f"run {last}", "run all", "report"):
+        err = refused(line)
+        assert str(path.relative_to(tmp_path)) in err
+        assert "gossamer run --force" in err
+
+
+def test_results_of_another_seed_stay(refused, gossamer, monkeypatch):
+    monkeypatch.setattr(dependence, "STEPS", 20)
+    assert gossamer("run connectivity").code == 0
+    for line in ("run connectivity --seed 1", "report --seed 1", "report --device cuda"):
+        assert "made with another configuration" in refused(line)
+    assert gossamer("run connectivity --seed 1 --force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("run rnig-noise", "did you mean 'ring-noise'?"),
+        ("run Claim-1", "did you mean 'claim-1'?"),
+        ("run ''", "did you mean"),
+        ("run claim-1 --sede 3", "No such option '--sede'"),
+        ("run claim-1 --seed abc", "'abc' is not a valid integer"),
+        ("run claim-1 --seed 1.5", "'1.5' is not a valid integer"),
+        ("run claim-1 --device gpu", "device: got 'gpu', need one of cpu"),
+        ("run claim-1 --out file", "out: cannot write to file/quick (Not a directory)"),
+        ("run claim-1 --out file/deeper", "choose another --out"),
+        ("run claim-1 claim-1", "unexpected extra argument"),
+        ("list --seed x", "not a valid integer"),
+        ("report", "where nothing is complete"),
+        ("report --out file", "where nothing is complete"),
+        ("report --out nowhere", "`gossamer run all` makes them"),
+    ],
+)
+def test_refusals(refused, tmp_path: Path, line: str, words: str):
+    (tmp_path / "file").write_text("mine")
+    assert words in refused(line)
+
+
+def test_without_a_gpu_cuda_is_refused(refused, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "device: got 'cuda', need one of cpu" in refused("run claim-1 --device cuda")
+
+
+def test_a_file_where_a_folder_should_be_is_found_before_the_work(refused, tmp_path: Path):
+    (tmp_path / "runs" / "quick").mkdir(parents=True)
+    (tmp_path / "runs" / "quick" / "claim-1").write_text("in the way")
+    assert "cannot read or write runs/quick/claim-1 (File exists)" in refused("run claim-1")
+
+
+def test_a_folder_where_the_page_should_be(gossamer, tmp_path: Path):
+    gossamer("run claim-1")
+    (tmp_path / "runs" / "quick" / "report.html").mkdir()
+    code, _, err = gossamer("report")
+    assert code == 2
+    assert err.startswith("gossamer: cannot read or write runs/quick/")

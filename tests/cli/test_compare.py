@@ -1,0 +1,136 @@
+"""`gossamer compare`: given and tuned methods, files and table, and what cannot be compared."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+import gossamer as gs
+
+SMALL = "-n 'ring(6)' -p 'Quadratic(6, 4)' --noise 'StudentT(1.5, scale=0.1)' --seeds 3"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_given_parameters(gossamer, tmp_path: Path):
+    methods = "-a 'GTNSGDm(lr=0.05, momentum=0.8)' -a 'DSGD(0.1)' -a 'DSGD(lr=0.01)'"
+    code, out, err = gossamer(f"compare {methods} {SMALL} --steps 40 --out figures/my.first")
+    assert (code, err) == (0, "")
+    assert "Writes figures/my.first.png, .svg, .pdf and .csv." in out
+    assert "final error, median [range]" in out
+    assert "lr = 0.05, momentum = 0.8" in out
+    assert "tuned" not in out
+    written = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert written == {f"my.first.{suffix}" for suffix in ("png", "svg", "pdf", "csv")}
+    table = rows(tmp_path / "figures" / "my.first.csv")
+    assert len(table) == 3 * 3 * 41
+    run = gs.simulate(
+        gs.DSGD(0.01),
+        gs.Quadratic.random(6, 4),
+        gs.ring(6),
+        noise=gs.StudentT(1.5, scale=0.1),
+        steps=40,
+        seeds=range(3),
+    )
+    ours = [r for r in table if r["hyperparameters"] == "lr = 0.01" and r["step"] == "40"]
+    assert [float(r["error"]) for r in ours] == run.final("error").tolist()
+
+
+def test_two_settings_of_one_method_have_two_labels(gossamer, monkeypatch):
+    from gossamer import plots
+
+    labels = []
+    monkeypatch.setattr(plots, "curve", lambda ax, x, y, label, colour: labels.append(label))
+    monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda ax: None)
+    gossamer(f"compare -a 'DSGD(0.1)' -a 'DSGD(0.01)' {SMALL} --steps 5")
+    assert labels == ["DSGD (lr = 0.1)", "DSGD (lr = 0.01)"]
+
+
+def test_tuned_methods_are_ranked_by_their_error(gossamer, tmp_path: Path):
+    code, out, _ = gossamer(f"compare -a NormalizedDSGD -a DSGD {SMALL} --steps 60")
+    assert code == 0
+    assert "  tuning NormalizedDSGD …" in out
+    assert out.count("(tuned)") == 2
+    last = [r for r in rows(tmp_path / "compare.csv") if r["step"] == "60"]
+    medians = {
+        name: sorted(float(r["error"]) for r in last if r["method"] == name)[1]
+        for name in ("NormalizedDSGD", "DSGD")
+    }
+    best = min(medians, key=lambda name: medians[name])
+    table = out[out.index("hyper-parameters") :].splitlines()[1:]
+    assert table[0].split()[0] == best
+    assert all(median < 1 for median in medians.values())
+
+
+@pytest.mark.parametrize("name", gs.ALGORITHMS)
+def test_every_method_can_be_tuned(gossamer, name: str):
+    code, out, err = gossamer(f"compare -a {name} -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 3")
+    assert (code, err) == (0, "")
+    assert "(tuned)" in out
+
+
+def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
+    code, out, _ = gossamer("compare -a 'DSGD(0.1)' --noise none --metric loss --steps 3")
+    assert code == 0
+    assert "RobustRegression on ring(20, hops=2), noise none, 3 steps." in out
+    assert "loss" in rows(tmp_path / "compare.csv")[0]
+
+
+def test_divergence_is_a_result(gossamer):
+    code, out, _ = gossamer(f"compare -a 'DSGD(1e300)' {SMALL} --steps 20")
+    assert code == 0
+    assert "diverged on 3 of 3 seeds" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("-a DSGDD", "did you mean 'DSGD'?"),
+        ("-a 'ring(5)'", "need one of DSGD,"),
+        ("-a DSGD --steps 0", "steps: got 0, need an integer of at least 1"),
+        ("-a DSGD --steps -5", "steps: got -5"),
+        ("-a DSGD --steps abc", "'abc' is not a valid integer"),
+        ("-a DSGD --steps 1.5", "'1.5' is not a valid integer"),
+        ("-a DSGD --seeds 0", "seeds: got 0, need an integer of at least 1"),
+        ("-a DSGD --seeds -1", "seeds: got -1"),
+        ("-a 'DSGD(rate=0.1)'", "its arguments are (lr)"),
+        ("-a 'DSGD(0.1, 0.2)'", "too many positional arguments"),
+        ("-a 'DSGD(lr=-1)'", "lr: got -1"),
+        ("-a 'DSGD(lr=fast)'", "lr: got fast"),
+        ("-a 'DSGD(lr=[0.1, 0.2])'", "lr: got [0.1, 0.2]"),
+        ("-a 'GTNSGDm(lr=0.1)'", "missing a required argument: 'momentum'"),
+        ("-a 'DSGD(lr=0.1'", "cannot read"),
+        ("-a 'DSGD(0.1); import os'", "cannot read"),
+        ("-a \"DSGD(__import__('os'))\"", "cannot read"),
+        ("-a DSGD -a GTDSG --steps 1000000", "did you mean 'GTDSGD'?"),  # before any work
+        ("-a 'DSGD(0.1)' -n 'ring(20'", "cannot read"),
+        ("-a 'DSGD(0.1)' -n rnig", "did you mean 'ring'?"),
+        ("-a 'DSGD(0.1)' -n 'ring(8)' -p 'RobustRegression(20)'", "8 nodes where the problem has"),
+        ("-a 'DSGD(0.1)' -p 'Quadratci(20, 5)'", "did you mean 'Quadratic'?"),
+        ("-a 'DSGD(0.1)' -p 'Quadratic(20)'", "missing a required argument: 'dim'"),
+        ("-a 'DSGD(0.1)' -p 'Quadratic(20, -3)'", "problem: Quadratic(20, -3): "),
+        ("-a 'DSGD(0.1)' -p 'Quadratic(20, many)'", "problem: Quadratic(20, many): "),
+        ("-a 'DSGD(0.1)' -n 'ring(2000)'", "num_samples: got 1000"),
+        ("-a 'DSGD(0.1)' --noise 'Studnt(1.5)'", "did you mean 'StudentT'?"),
+        ("-a 'DSGD(0.1)' --noise 'StudentT(0.5)'", "degrees of freedom above 1"),
+        ("-a 'DSGD(0.1)' --noise 'StudentT(low)'", "noise: StudentT(low): "),
+        ("-a 'DSGD(0.1)' --noise 'Gaussian([1, 2, 3])'", "noise: Gaussian([1, 2, 3]): "),
+        ("-a 'DSGD(0.1)' --noise ''", "cannot read ''"),
+        ("-a 'DSGD(0.1)' --metric eror", "did you mean 'error'?"),
+        ("-a 'DSGD(0.1)' --metric tracker_error", "need names among"),
+        ("-a 'DSGD(0.1)' --out file/compare", "cannot read or write file"),
+        ("-a 'DSGD(0.1)' --out ''", "need the stem of file names"),
+        ("-a 'DSGD(0.1)' --out .", "need the stem of file names"),
+    ],
+)
+def test_refusals(refused, tmp_path: Path, arguments: str, words: str):
+    (tmp_path / "file").write_text("mine")
+    assert words in refused(f"compare {arguments}")
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_work(refused, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert "choose another --out" in refused("compare -a DSGD --steps 1000000")
