@@ -105,7 +105,7 @@ class NeighborExchange:
             check_schedules([schedule(one, i) for i in range(network.num_nodes)])
         self.network, self.node, self.group, self.timeout = network, node, group, timeout
         self._bytes_sent = 0
-        self._fused = group is not None and like.is_cuda and "nccl" in _backends(group)
+        self._fused = uses_nccl(group, like)
         self._dtype = message_dtype or like.dtype
         self._device = like.device if self._fused else torch.device("cpu")
         most = max(len(one.in_neighbors(node)) for one in network.rounds)
@@ -170,5 +170,6 @@ class NeighborExchange:
         return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)
 
 
-def _backends(group: dist.ProcessGroup) -> str:
-    return str(dist.get_backend_config(group))
+def uses_nccl(group: dist.ProcessGroup | None, tensor: Tensor) -> bool:
+    """Whether messages like `tensor` go by NCCL; else they go by gloo, through the CPU."""
+    return group is not None and tensor.is_cuda and "nccl" in str(dist.get_backend_config(group))

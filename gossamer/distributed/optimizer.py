@@ -13,7 +13,7 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.agreement import require_agreement
-from gossamer.distributed.exchange import NeighborExchange
+from gossamer.distributed.exchange import NeighborExchange, uses_nccl
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import ScheduledAlgorithm
@@ -93,6 +93,8 @@ class DecentralizedOptimizer(Optimizer):
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
         self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
         self._link()
+        nccl = uses_nccl(self.group, self.x)
+        require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         self._agree()
         self._broadcast()
 
