@@ -158,7 +158,7 @@ class SpeedUp(Experiment):
                     all(s.slope < -2 * s.error for s in levels.values()),
                     all(abs(s.slope - promised) <= 2 * s.error for s in levels.values()),
                 ),
-                "The table has the shorter T, whose slopes are flatter in one dimension. "
+                "The table has the slopes at shorter T. "
                 "Heuristically, the bias of normalization under skewed noise falls as n^(−(1−1/p)) "
                 "and the spread of the iterates around it as the square root of that, for slopes "
                 f"between {promised / 2:.2f} and {promised:.2f}; the bound covers both.",
