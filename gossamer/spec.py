@@ -54,7 +54,9 @@ def parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
             return call.id, [], {}
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             raise ValueError
-        named = {str(k.arg): _literal(k.value) for k in call.keywords}
+        named = {k.arg: _literal(k.value) for k in call.keywords if k.arg is not None}
+        if len(named) < len(call.keywords):  # a name twice, or **
+            raise ValueError
         return call.func.id, [_literal(value) for value in call.args], named
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as reason:
         raise InvalidInput(

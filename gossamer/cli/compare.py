@@ -145,7 +145,9 @@ def _draw(rows: Sequence[Row], metric: str, path: Path) -> None:
             values = row.run.metrics[metric].tolist()
             label = f"{row.method} ({row.hyperparameters})"
             curve(ax, row.run.steps.tolist(), values, label, colour)
-        ax.set(xlabel="step t", ylabel=metric.replace("_", " "), yscale="log")
+        positive = any((row.run.metrics[metric] > 0).any() for row in rows)
+        scale = "log" if positive else "linear"
+        ax.set(xlabel="step t", ylabel=metric.replace("_", " "), yscale=scale)
         ax.legend()
         save_figure(figure, path)
 

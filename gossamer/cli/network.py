@@ -4,17 +4,15 @@ from pathlib import Path
 
 import click
 
-from gossamer.errors import choice
+from gossamer.cli.picture import picture_option
 from gossamer.networks import Network
 from gossamer.spec import NETWORKS, build
-
-FORMATS = (".png", ".svg", ".pdf")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("name")
 @click.argument("arguments", nargs=-1)
-@click.option("--draw", type=click.Path(path_type=Path), help="Write a drawing (.png, .svg, .pdf).")
+@picture_option("--draw", "a drawing")
 def network(name: str, arguments: tuple[str, ...], draw: Path | None) -> None:
     """Show what a network is worth: λ, degrees, mixing time.
 
@@ -27,8 +25,6 @@ def network(name: str, arguments: tuple[str, ...], draw: Path | None) -> None:
     gossamer network torus 4 5 --draw torus.png
     gossamer network erdos_renyi 30 0.2 seed=7
     """
-    if draw is not None:
-        choice("draw", draw.suffix, FORMATS)
     net = build("network", f"{name}({', '.join(arguments)})" if arguments else name, NETWORKS)
     for label, value in describe(net):
         click.echo(f"{label:<22}{value}")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from gossamer.cli.picture import picture_option
 from gossamer.cli.tails import read_samples
 from gossamer.noise import NOISES
 from gossamer.spec import NETWORKS, PROBLEMS, build
@@ -26,9 +27,7 @@ from gossamer.spec import NETWORKS, PROBLEMS, build
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Measured noise vectors, .npy or .csv.",
 )
-@click.option(
-    "--figure", type=click.Path(path_type=Path), help="Write a figure (.png, .svg, .pdf)."
-)
+@picture_option("--figure", "a figure")
 def plan(
     problem: str | None,
     network: str,

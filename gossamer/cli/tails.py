@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gossamer.cli.picture import picture_option
 from gossamer.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     default=None,
     help="What the file holds, where its shape does not say.",
 )
-@click.option(
-    "--figure", type=click.Path(path_type=Path), help="Write a figure (.png, .svg, .pdf)."
-)
+@picture_option("--figure", "a figure")
 def tails(file: Path, kind: str | None, figure: Path | None) -> None:
     """Diagnose the tail of gradient noise stored in FILE (.npy or .csv).
 

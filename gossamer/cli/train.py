@@ -5,6 +5,8 @@ import sys
 
 import click
 
+from gossamer.errors import whole
+
 
 @click.command(
     context_settings={"ignore_unknown_options": True, "help_option_names": ["-h"]},
@@ -23,6 +25,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --model gpt --data book.txt --network exponential --lr 0.1 --momentum 0.8
     gossamer train --help                   all options
     """
+    whole("processes", processes, 1)
     if "--help" in arguments:
         from gossamer.train import main
 

@@ -45,7 +45,9 @@ def test_every_help_shows_an_example_that_is_one(gossamer, name: str):
         ("network", "Missing argument 'NAME'"),
         ("compare", "Missing option '--algorithm'"),
         ("plan --noise 'StudentT('", "cannot read"),
+        ("plan --noise 'StudentT(1.5)' --figure plan", "need one of .png, .svg, .pdf"),
         ("tails nowhere.npy", "nowhere.npy"),
+        ("train --processes 0", "processes: got 0, need an integer of at least 1"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(refused, line: str, words: str):

@@ -85,6 +85,13 @@ def test_divergence_is_a_result(gossamer):
     assert "diverged on 3 of 3 seeds" in out
 
 
+def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
+    where = "-n 'complete(4)' -p 'Quadratic(4, 2)' --noise none --metric consensus_error"
+    code, out, _ = gossamer(f"compare -a 'DSGD(0.1)' {where} --steps 5")
+    assert code == 0
+    assert "0.000 [0.000, 0.000]" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

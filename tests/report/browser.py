@@ -1,0 +1,76 @@
+"""A page opened in headless Chromium, and what the browser found on it."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
+
+LISTEN = """<script>
+window.problems = [];
+window.addEventListener("error", e => problems.push(e.message || "cannot load"), true);
+for (const level of ["error", "warn"])
+  console[level] = (...words) => problems.push(words.join(" "));
+</script>"""
+
+LOOK = """<script>
+const decoded = image => image.decode().catch(() => problems.push("cannot decode an image"));
+window.addEventListener("load", () => Promise.all([...document.images].map(decoded)).then(() => {
+  const root = document.documentElement;
+  root.setAttribute("data-findings", encodeURIComponent(JSON.stringify({
+    problems,
+    images: [...document.images].map(image => image.naturalWidth),
+    links: [...document.querySelectorAll("a[href]")].map(a => a.getAttribute("href")),
+    verdicts: [...document.querySelectorAll("table.verdicts tbody tr")].map(tr => tr.cells.length),
+    badges: [...document.querySelectorAll(".badge")].map(badge => badge.textContent),
+    requests: performance.getEntriesByType("resource").map(entry => entry.name)
+      .filter(name => !name.startsWith("data:")),
+    width: window.innerWidth,
+    overflow: Math.max(root.scrollWidth, document.body.scrollWidth) - root.clientWidth,
+  })));
+}));
+</script>"""
+
+
+def look_at(page: Path, width: int, folder: Path, dark: bool = False) -> dict[str, Any]:
+    """Findings on a copy of `page` beside it, in a window `width` pixels wide.
+
+    Headless windows are at least 500 pixels wide, so the page is put into a frame of that width.
+    """
+    assert CHROMIUM is not None
+    html = page.read_text(encoding="utf-8")
+    html = html.replace("<head>", f"<head>{LISTEN}", 1).replace("</body>", f"{LOOK}</body>", 1)
+    copy = page.with_name(f".looked-at-{width}.html")
+    copy.write_text(html, encoding="utf-8")
+    frame = page.with_name(f".frame-{width}.html")
+    frame.write_text(FRAME.format(name=copy.name, width=width), encoding="utf-8")
+    flags = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        "--disable-dev-shm-usage", "--allow-file-access-from-files", f"--user-data-dir={folder}",
+        "--virtual-time-budget=5000", "--window-size=1400,1000",
+    ]  # fmt: skip
+    flags += ["--blink-settings=preferredColorScheme=0"] if dark else []
+    command = [CHROMIUM, *flags, "--dump-dom", frame.resolve().as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
+    copy.unlink()
+    frame.unlink()
+    found = re.search(r'data-findings="([^"]*)"', shown)
+    assert found is not None, f"the page never finished loading:\n{shown[:500]}"
+    return dict(json.loads(unquote(found[1])))
+
+
+FRAME = """<!doctype html><body>
+<iframe id="page" src="{name}" style="width:{width}px; height:800px; border:0"></iframe>
+<script>
+const page = document.getElementById("page");
+const wait = setInterval(() => {{
+  const found = page.contentDocument.documentElement.getAttribute("data-findings");
+  if (found) {{ document.body.setAttribute("data-findings", found); clearInterval(wait); }}
+}}, 50);
+</script></body>"""
