@@ -11,6 +11,7 @@ from gossamer.errors import require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.simulate.memory import keep_freed_memory
 from gossamer.simulate.noise_stream import NoiseStream, block_steps
 
 
@@ -34,6 +35,7 @@ class Stack:
     ) -> None:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
+        keep_freed_memory()
         self.problem, self.network = problem.to(dtype, device), network
         self.t = 0
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
