@@ -54,7 +54,7 @@ def move(tensor: Tensor, dtype: torch.dtype, device: torch.device | str) -> Tens
 
 def as_samples(dataset: Any) -> Samples:
     """Samples as they are, two tensors, or any dataset of (input, target) pairs, read once."""
-    if isinstance(dataset, Samples):
+    if not isinstance(dataset, Tensor) and isinstance(dataset, Samples):
         return dataset
     if not _is_pair(dataset):
         dataset = default_collate([dataset[k] for k in range(len(dataset))])

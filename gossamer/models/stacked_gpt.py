@@ -70,9 +70,9 @@ class StackedGPT:
         d_hidden = head_grad(hidden.detach(), weights["head.weight"], targets.flatten(1), d_head)
         d_embedded, *d_trunk = torch.autograd.grad(hidden, [embedded, *trunk.values()], d_hidden)
         self._embed_grad(grad, inputs, d_embedded)
-        d_trunk = torch.cat([d.flatten(1) for d in d_trunk], 1)
+        between = torch.cat([d.flatten(1) for d in d_trunk], 1)
         end = grad.shape[1] - d_head[0].numel()
-        grad[:, end - d_trunk.shape[1] : end] = d_trunk
+        grad[:, end - between.shape[1] : end] = between
         return grad
 
     def split(self, x: Tensor) -> Weights:
@@ -88,11 +88,11 @@ class StackedGPT:
         operation; so each branch ends with the stream normalized for the next.
         """
 
-        def get(*names: str) -> list[Tensor]:
-            return [weights[name] for name in names]
+        def affine(norm: str) -> tuple[Tensor, Tensor]:
+            return weights[norm + ".weight"], weights[norm + ".bias"]
 
         h = functional.dropout(h, self.dropout)
-        normed = norm(h, *get("blocks.0.norm1.weight", "blocks.0.norm1.bias"))
+        normed = norm(h, *affine("blocks.0.norm1"))
         for layer in range(self.layers):
             block = f"blocks.{layer}."
             following = f"blocks.{layer + 1}.norm1" if layer + 1 < self.layers else "norm"
@@ -100,13 +100,13 @@ class StackedGPT:
             bias = weights[block + "qkv.bias"]
             out = windowed_attention(qkv, bias, time, self.heads, self.causal, self.dropout)
             branch = product(out, weights[block + "project.weight"])
-            affine = get(block + "project.bias", block + "norm2.weight", block + "norm2.bias")
-            h, normed = add_norm(h, branch, *affine, self.dropout)
+            bias, scale_shift = weights[block + "project.bias"], affine(block + "norm2")
+            h, normed = add_norm(h, branch, bias, *scale_shift, self.dropout)
             hidden = product(normed, weights[block + "expand.weight"])
             hidden = bias_gelu(hidden, weights[block + "expand.bias"])
             branch = product(hidden, weights[block + "contract.weight"])
-            affine = get(block + "contract.bias", following + ".weight", following + ".bias")
-            h, normed = add_norm(h, branch, *affine, self.dropout)
+            bias, scale_shift = weights[block + "contract.bias"], affine(following)
+            h, normed = add_norm(h, branch, bias, *scale_shift, self.dropout)
         return normed
 
     def _embed(self, x: Tensor, tokens: Tensor) -> Tensor:

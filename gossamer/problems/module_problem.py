@@ -209,16 +209,19 @@ class ModuleProblem(Problem):
 
     def _batch(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Inputs and targets of step `t`, each `(nodes, runs, batch, …)`."""
-        pairs = [data[self._indices(t, seeds, i)] for i, data in enumerate(self._datasets)]
+        index = self._indices(t, seeds)
+        pairs = [data[rows] for data, rows in zip(self._datasets, index, strict=True)]
         inputs, targets = zip(*pairs, strict=True)
         return torch.stack(inputs), torch.stack(targets)
 
-    def _indices(self, t: int, seeds: Sequence[int], node: int) -> Tensor:
-        """Which samples node i uses in step `t`, `(runs, batch)`."""
-        return torch.stack([self._epoch_rows(t, seed, node) for seed in seeds])
+    def _indices(self, t: int, seeds: Sequence[int]) -> Tensor:
+        """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""
+        nodes = range(self.num_nodes)
+        rows = torch.stack([self._row(t, seed, node) for node in nodes for seed in seeds])
+        return rows.view(self.num_nodes, len(seeds), self.batch_size)
 
-    def _epoch_rows(self, t: int, seed: int, node: int) -> Tensor:
-        """The row of step `t`; the epoch it belongs to is kept on the device."""
+    def _row(self, t: int, seed: int, node: int) -> Tensor:
+        """The batch of step `t`; the epoch that it belongs to is kept on the device."""
         order = self._order(seed, node)
         epoch, step = divmod(t, order.steps_per_epoch)
         if self._epochs.get((seed, node), (-1,))[0] != epoch:

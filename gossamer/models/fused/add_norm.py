@@ -1,5 +1,6 @@
 """A branch's bias, its addition to the residual stream and the next LayerNorm, in one pass."""
 
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
 from typing import Any
@@ -10,8 +11,8 @@ from torch.nn import functional
 
 from gossamer.models.fused.compiler import has_kernel, jit, split_rows, tl
 
-ROWS = 16
-"""Rows that a program holds at a time."""
+ROWS, PROGRAMS = 16, 512
+"""Rows that a program holds at a time, and programs; fastest on an H200 at width 128."""
 
 
 def add_norm(
@@ -54,7 +55,7 @@ class _AddNorm(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         models, positions, width = h.shape
         total, normed = torch.empty_like(h), torch.empty_like(h)
-        programs, rows = split_rows(positions, models, ROWS)
+        programs, rows = split_rows(positions, models, ROWS, PROGRAMS)
         _forward[models, programs](
             h, branch, bias, weight, shift, total, normed,
             positions, rows, weight.stride(0), width, ROWS, branch is not None,
@@ -68,7 +69,7 @@ class _AddNorm(torch.autograd.Function):
         total, weight = ctx.saved_tensors
         models, positions, width = total.shape
         d_total, d_normed = (grad.contiguous() for grad in grads)
-        programs, rows = split_rows(positions, models, ROWS)
+        programs, rows = split_rows(positions, models, ROWS, PROGRAMS)
         d_h = torch.empty_like(total)
         sums = total.new_empty(models, programs, 3, width, dtype=torch.float32)
         _backward[models, programs](

@@ -1,5 +1,6 @@
 """The bias and nonlinearity of a hidden layer in one pass."""
 
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
 from typing import Any
@@ -10,8 +11,8 @@ from torch.nn import functional
 
 from gossamer.models.fused.compiler import has_kernel, jit, split_rows, tl
 
-ROWS = 8
-"""Rows that a program holds at a time."""
+ROWS, PROGRAMS = 8, 1024
+"""Rows that a program holds at a time, and programs; fastest on an H200 at width 512."""
 
 
 def bias_gelu(h: Tensor, bias: Tensor) -> Tensor:
@@ -30,7 +31,7 @@ class _BiasGELU(torch.autograd.Function):
         models, positions, width = h.shape
         ctx.save_for_backward(h, bias)
         out = torch.empty_like(h)
-        programs, rows = split_rows(positions, models, ROWS)
+        programs, rows = split_rows(positions, models, ROWS, PROGRAMS)
         sizes = (positions, rows, bias.stride(0), width, ROWS)
         _forward[models, programs](h, bias, out, *sizes)
         return out
@@ -40,7 +41,7 @@ class _BiasGELU(torch.autograd.Function):
         h, bias = ctx.saved_tensors
         models, positions, width = h.shape
         d_h = torch.empty_like(h)
-        programs, rows = split_rows(positions, models, ROWS)
+        programs, rows = split_rows(positions, models, ROWS, PROGRAMS)
         sums = h.new_empty(models, programs, width, dtype=torch.float32)
         sizes = (positions, rows, bias.stride(0), width, ROWS)
         _backward[models, programs](h, bias, d_out[0].contiguous(), d_h, sums, *sizes)

@@ -1,21 +1,17 @@
 """Triton where it is installed; where it is not, kernels are defined but never called."""
 
+import importlib.util
+from importlib import import_module
 from typing import Any
 
 import torch
 from torch import Tensor
 
-try:
-    import triton  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    import triton.language as tl  # type: ignore[import-not-found,import-untyped,unused-ignore]
+jit: Any = lambda function: function  # noqa: E731
+tl: Any = None
 
-    jit: Any = triton.jit
-except ImportError:
-    tl: Any = None  # type: ignore[no-redef]
-
-    def jit(function: Any) -> Any:
-        """The function as it is."""
-        return function
+if importlib.util.find_spec("triton") is not None:
+    jit, tl = import_module("triton").jit, import_module("triton.language")
 
 
 def has_kernel(x: Tensor) -> bool:
@@ -25,10 +21,13 @@ def has_kernel(x: Tensor) -> bool:
     return tl is not None and suits
 
 
-def split_rows(positions: int, models: int, block: int) -> tuple[int, int]:
+def split_rows(positions: int, models: int, block: int, programs: int) -> tuple[int, int]:
     """Into how many programs to split a model's rows, and how many rows each takes.
 
-    Five hundred programs fill a GPU; more would only add partial sums.
+    About `programs` in all: enough to fill a GPU, few enough to leave few partial sums.
+
+    >>> split_rows(positions=4096, models=8, block=16, programs=512)
+    (64, 64)
     """
-    programs = max(1, min(-(-positions // block), 512 // models))
-    return programs, -(-positions // programs // block) * block
+    share = max(1, min(-(-positions // block), programs // models))
+    return share, -(-positions // (share * block)) * block

@@ -6,6 +6,7 @@ and its pass over the vocabulary also yields log Σ exp s. A second pass, over t
 recomputes p for Σ p_v h/N, the first part of ∂/∂U_v.
 """
 
+# mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
 import torch
@@ -91,6 +92,16 @@ def _rows(base, row, count, WIDTH: tl.constexpr):
 
 
 @jit
+def _absorb(s, u, largest, total, mean):
+    """Add the words of scores s and rows u to max s, Σ 2^(s − max) and Σ 2^(s − max) u."""
+    larger = tl.maximum(largest, tl.max(s, 1))
+    p = tl.exp2(s - larger[:, None])
+    shrink = tl.exp2(largest - larger)
+    mean = tl.dot(p.to(u.dtype), u, mean * shrink[:, None])
+    return larger, total * shrink + tl.sum(p, 1), mean
+
+
+@jit
 def _hidden_grad(
     hidden, weight, targets, d_hidden, log_sum, factor,
     positions, vocabulary, weight_stride, grad_stride, scale,
@@ -103,17 +114,18 @@ def _hidden_grad(
     largest = tl.full([TILE], -float("inf"), tl.float32)
     total = tl.zeros([TILE], tl.float32)
     mean = tl.zeros([TILE, WIDTH], tl.float32)
-    for start in range(0, vocabulary, STEP):
+    full = vocabulary // STEP * STEP
+    for start in range(0, full, STEP):
         word = start + tl.arange(0, STEP)
-        u = _rows(weight, word, vocabulary, WIDTH)
+        u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
         s = tl.dot(h, tl.trans(u)) * 1.4426950408889634  # to base 2
+        largest, total, mean = _absorb(s, u, largest, total, mean)
+    if full < vocabulary:
+        word = full + tl.arange(0, STEP)
+        u = _rows(weight, word, vocabulary, WIDTH)
+        s = tl.dot(h, tl.trans(u)) * 1.4426950408889634
         s = tl.where((word < vocabulary)[None, :], s, -float("inf"))
-        larger = tl.maximum(largest, tl.max(s, 1))
-        p = tl.exp2(s - larger[:, None])
-        shrink = tl.exp2(largest - larger)
-        total = total * shrink + tl.sum(p, 1)
-        mean = tl.dot(p.to(u.dtype), u, mean * shrink[:, None])
-        largest = larger
+        largest, total, mean = _absorb(s, u, largest, total, mean)
     inside = row < positions
     at = model * positions + row
     target = tl.load(targets + at, mask=inside, other=0)

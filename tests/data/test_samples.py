@@ -1,0 +1,46 @@
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from gossamer.data import TokenWindows
+from gossamer.data.samples import as_samples
+from gossamer.errors import InvalidInput
+
+INPUTS, TARGETS = torch.arange(6.0).view(3, 2), torch.tensor([4, 5, 6])
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        (INPUTS, TARGETS),
+        [INPUTS, TARGETS],
+        TensorDataset(INPUTS, TARGETS),
+        list(zip(INPUTS, TARGETS, strict=True)),
+    ],
+)
+def test_any_form_of_dataset_becomes_samples(dataset):
+    samples = as_samples(dataset)
+    inputs, targets = samples[torch.tensor([2, 0])]
+    assert len(samples) == 3
+    assert torch.equal(inputs, INPUTS[[2, 0]])
+    assert torch.equal(targets, TARGETS[[2, 0]])
+
+
+def test_windows_are_samples_already():
+    windows = TokenWindows(torch.arange(9), 3, 1)
+    assert as_samples(windows) is windows
+
+
+def test_moving_keeps_integers():
+    inputs, targets = as_samples((INPUTS, TARGETS)).to(torch.float64, "cpu")[torch.tensor([1])]
+    assert (inputs.dtype, targets.dtype) == (torch.float64, torch.int64)
+
+
+def test_unequal_lengths_are_refused():
+    with pytest.raises(InvalidInput, match="3 inputs and 2 targets"):
+        as_samples((INPUTS, TARGETS[:2]))
+
+
+def test_data_without_targets_is_refused():
+    with pytest.raises(InvalidInput, match=r"need \(inputs, targets\)"):
+        as_samples(INPUTS)

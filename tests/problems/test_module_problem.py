@@ -1,0 +1,255 @@
+import json
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+import gossamer as gs
+from gossamer.data import BatchOrder
+from gossamer.problems.module_problem import ModuleProblem
+
+NODES, SAMPLES, CLASSES = 3, 20, 4
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.out = nn.LSTM(5, 6, batch_first=True), nn.Linear(6, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.lstm(x)[0][:, -1])
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(CLASSES, 6), nn.Linear(6, CLASSES, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(torch.tanh(self.embedding(x)))
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(5, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.out(x)
+        return y if y.sum() > 0 else -y
+
+
+class Counting(nn.Module):
+    """Writes to a buffer, which is no parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(5, CLASSES)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        return self.out(x) * self.calls
+
+
+def perceptron(*extra: nn.Module) -> nn.Module:
+    return nn.Sequential(nn.Linear(5, 8), *extra, nn.Tanh(), nn.Linear(8, CLASSES))
+
+
+def normalized(module: nn.Module) -> nn.Module:
+    torch.func.replace_all_batch_norm_modules_(module)
+    return module
+
+
+def convolution() -> nn.Module:
+    layers = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, CLASSES)
+    return nn.Sequential(*layers)
+
+
+VECTORS, SEQUENCES, IMAGES = (SAMPLES, 5), (SAMPLES, 7, 5), (SAMPLES, 1, 6, 6)
+VECTORIZED = {
+    "perceptron": (perceptron, VECTORS),
+    "batch norm": (lambda: normalized(perceptron(nn.BatchNorm1d(8))), VECTORS),
+    "group norm": (lambda: perceptron(nn.GroupNorm(2, 8)), VECTORS),
+    "convolution": (convolution, IMAGES),
+    "tied weights": (Tied, None),
+    "buffer": (Counting, VECTORS),
+}
+LOOPED = {
+    "lstm": (Recurrent, SEQUENCES),
+    "control flow": (Branching, VECTORS),
+}
+
+
+def build(module: nn.Module, shape: tuple[int, ...] | None, **options) -> ModuleProblem:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(CLASSES, (NODES, SAMPLES), generator=generator)
+    inputs = labels if shape is None else torch.randn(NODES, *shape, generator=generator)
+    datasets = list(zip(inputs, labels.roll(1, 1), strict=True))
+    dtype = options.pop("dtype", torch.float64)
+    options = {"batch_size": 4, **options}
+    return ModuleProblem(module, functional.cross_entropy, datasets, **options).to(dtype, "cpu")
+
+
+def points(problem: ModuleProblem, runs: int = 2) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    shape = (problem.num_nodes, runs, problem.dim)
+    step = torch.randn(shape, generator=generator, dtype=torch.float64)
+    return problem.start + 0.1 * step.to(problem.start.dtype)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize(("make", "shape"), VECTORIZED.values(), ids=VECTORIZED)
+def test_all_nodes_at_once_is_one_after_the_other(make, shape, dtype, tolerance):
+    module = make()
+    stacked = build(module, shape, dtype=dtype)
+    loop = build(module, shape, dtype=dtype, vectorize=False)
+    x, seeds = points(stacked), [0, 7]
+    for found, expected in (
+        (stacked.sample_grad(x, 6, seeds), loop.sample_grad(x, 6, seeds)),
+        (stacked.local_loss(x), loop.local_loss(x)),
+        (stacked.local_grad(x), loop.local_grad(x)),
+    ):
+        torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("make", "shape"), LOOPED.values(), ids=LOOPED)
+def test_what_vmap_cannot_do_is_refused_with_the_reason_and_looped_when_asked(make, shape):
+    with pytest.raises(gs.InvalidInput, match=r"vmap cannot evaluate .*; pass vectorize=False"):
+        build(make(), shape)
+    loop = build(make(), shape, vectorize=False)
+    x = points(loop)
+    assert torch.equal(loop.sample_grad(x, 3, [0, 1]), loop.sample_grad(x, 3, [0, 1]))
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_gradient_is_that_of_the_batch_which_a_process_would_see(vectorize: bool):
+    module = perceptron()
+    problem = build(module, VECTORS, vectorize=vectorize)
+    x = points(problem, runs=1)
+    node, seed, t = 2, 5, 9
+    inputs, labels = problem._datasets[node][BatchOrder(SAMPLES, 4, seed, node).at(t)]
+    process = perceptron().double()
+    nn.utils.vector_to_parameters(x[node, 0], process.parameters())
+    functional.cross_entropy(process(inputs), labels).backward()
+    expected = torch.cat([p.grad.flatten() for p in process.parameters()])
+    torch.testing.assert_close(
+        problem.sample_grad(x, t, [seed])[node, 0], expected, rtol=0, atol=1e-12
+    )
+
+
+def test_local_gradient_is_the_derivative_and_the_mean_of_an_epoch():
+    problem = build(perceptron(), VECTORS)
+    x = points(problem, runs=1).requires_grad_()
+    (derivative,) = torch.autograd.grad(problem.local_loss(x).sum(), x)
+    x = x.detach()
+    epoch = torch.stack([problem.sample_grad(x, t, [3]) for t in range(problem.steps_per_epoch)])
+    torch.testing.assert_close(problem.local_grad(x), derivative, rtol=0, atol=1e-12)
+    torch.testing.assert_close(epoch.mean(0), derivative, rtol=0, atol=1e-12)
+
+
+def test_runs_do_not_see_each_other():
+    for module in (perceptron(), perceptron(nn.Dropout(0.5))):
+        problem = build(module, VECTORS)
+        x = points(problem, runs=3)
+        together = problem.sample_grad(x, 4, [2, 0, 9])
+        alone = problem.sample_grad(x[:, 1:2], 4, [0])
+        torch.testing.assert_close(together[:, 1:2], alone, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_dropout_masks_are_a_function_of_step_seed_and_node(vectorize: bool):
+    problem = build(perceptron(nn.Dropout(0.5)), VECTORS, vectorize=vectorize, batch_size=SAMPLES)
+    x = problem.start.expand(NODES, 2, -1)
+    before = torch.get_rng_state()
+    first = problem.sample_grad(x, 0, [0, 1])
+    assert torch.equal(first, problem.sample_grad(x, 0, [0, 1]))
+    assert not torch.allclose(first, problem.sample_grad(x, 1, [0, 1]))
+    assert not torch.allclose(first[:, 0], first[:, 1])
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(problem.local_loss(x), problem.local_loss(x))
+
+
+def test_dropout_is_without_bias():
+    """On a linear module with a loss linear in its output, the mean gradient has no dropout."""
+    data = [(torch.ones(4, 6), torch.zeros(4))] * 2
+    module = nn.Sequential(nn.Dropout(0.5), nn.Linear(6, 1, bias=False))
+    problem = ModuleProblem(module, lambda y, target: (y[:, 0] - target).mean(), data, batch_size=4)
+    x, count = problem.start.expand(2, 1, -1), 500
+    mean = torch.stack([problem.sample_grad(x, t, [0]) for t in range(count)]).mean()
+    deviation = 1 / (count * 2 * 4 * 6) ** 0.5  # each of the masks has mean 1 and variance 1
+    assert abs(float(mean) - 1) < 4 * deviation
+
+
+def test_running_statistics_are_refused_with_the_way_out():
+    with pytest.raises(gs.InvalidInput, match=r"module\.1: got BatchNorm1d with running .*replace"):
+        build(perceptron(nn.BatchNorm1d(8)), VECTORS)
+
+
+def test_frozen_parameters_are_not_part_of_x():
+    module = perceptron()
+    for p in module[0].parameters():
+        p.requires_grad_(False)
+    problem = build(module, VECTORS)
+    assert problem.dim == 8 * CLASSES + CLASSES
+    with pytest.raises(gs.InvalidInput, match="parameters to be trained"):
+        build(module.requires_grad_(False), VECTORS)
+
+
+def test_tied_weights_are_one_parameter():
+    assert build(Tied(), None).dim == CLASSES * 6
+
+
+def test_module_is_left_alone():
+    module = perceptron(nn.Dropout(0.5)).eval()
+    before = [p.detach().clone() for p in module.parameters()]
+    problem = build(module, VECTORS)
+    problem.sample_grad(points(problem), 0, [0, 1])
+    assert not module.training
+    for p, value in zip(module.parameters(), before, strict=True):
+        assert torch.equal(p, value)
+        assert p.grad is None
+
+
+def test_nodes_may_hold_different_amounts():
+    sizes = (5, 9, 300)
+    data = [(torch.randn(size, 5), torch.randint(CLASSES, (size,))) for size in sizes]
+    problem = ModuleProblem(perceptron(), functional.cross_entropy, data, batch_size=5)
+    assert problem.steps_per_epoch == 1
+    x = problem.start.expand(3, 1, -1)
+    assert problem.sample_grad(x, 4, [0]).shape == x.shape
+    whole = functional.cross_entropy(problem._evaluating(data[2][0]), data[2][1])
+    torch.testing.assert_close(problem.local_loss(x)[2, 0], whole)
+
+
+def test_validation_loss():
+    held_out = torch.randn(30, 5), torch.randint(CLASSES, (30,))
+    module = perceptron()
+    problem = build(module, VECTORS, validation=held_out, dtype=torch.float32)
+    expected = functional.cross_entropy(module(held_out[0]), held_out[1])
+    found = problem.validation_loss(problem.start.expand(2, -1))
+    torch.testing.assert_close(found, expected.expand(2))
+    with pytest.raises(gs.InvalidInput, match="validation"):
+        build(module, VECTORS).validation_loss(problem.start[None])
+
+
+def test_autocast_is_near_and_keeps_the_precision_of_x():
+    module = perceptron()
+    low = build(module, VECTORS, dtype=torch.float32, autocast=torch.bfloat16)
+    x = points(low)
+    exact = build(module, VECTORS, dtype=torch.float32).sample_grad(x, 0, [0, 1])
+    found = low.sample_grad(x, 0, [0, 1])
+    assert found.dtype == torch.float32
+    assert 0 < float((found - exact).norm() / exact.norm()) < 0.02
+
+
+def test_simulates_with_any_method():
+    problem = build(perceptron(), VECTORS)
+    run = gs.simulate(
+        gs.GTNSGDm(lr=0.05, momentum=0.5), problem, gs.ring(NODES), steps=60, seeds=range(2),
+        metrics=["loss"], record_every=60,
+    )  # fmt: skip
+    assert (run.metrics["loss"][-1] < run.metrics["loss"][0]).all()
+    assert json.loads(json.dumps(run.config))["problem"]["module"] == "Sequential"
