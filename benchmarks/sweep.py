@@ -191,7 +191,7 @@ def growth() -> dict[str, list[dict[str, float]]]:
 
 
 def show_comparison(result: dict[str, Any]) -> None:
-    table = Table(title="µs per run and step, median [quartiles]")
+    table = Table(title="µs per run and step: median, quartiles")
     for column in ("", "gossamer", "jax", "ratio", "goal"):
         table.add_column(column, justify="right")
     for name, goal in GOALS.items():
@@ -201,7 +201,7 @@ def show_comparison(result: dict[str, Any]) -> None:
 
 
 def spread(s: dict[str, float]) -> str:
-    return f"{s['median']:.3g} [{s['lower quartile']:.3g}, {s['upper quartile']:.3g}]"
+    return f"{s['median']:.3g} ({s['lower quartile']:.3g}–{s['upper quartile']:.3g})"
 
 
 def show_growth(results: dict[str, list[dict[str, float]]]) -> None:

@@ -13,6 +13,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulate.memory import keep_freed_memory
 from gossamer.simulate.noise_stream import NoiseStream, block_steps
+from gossamer.simulate.threads import threads_for
 
 
 class Stack:
@@ -57,7 +58,8 @@ class Stack:
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
             before = (self.t, self.x, self.state)
-            self._step_to(min(end, self.t + self._block - self.t % self._block))
+            with threads_for(self.x.numel()):
+                self._step_to(min(end, self.t + self._block - self.t % self._block))
             finite = self._finite()
             if not finite.all():
                 self._remove_diverged(before, finite)
