@@ -199,6 +199,8 @@ class ModuleProblem(Problem):
 
     def _losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
+        if len(points) == 0:
+            return points.new_empty(0)
         if self.vectorize:
             return self._vmap(self._evaluating, (0, None, None))(points, inputs, targets)
         return torch.stack(

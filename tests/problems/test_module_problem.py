@@ -224,6 +224,12 @@ def test_nodes_may_hold_different_amounts():
     torch.testing.assert_close(problem.local_loss(x)[2, 0], whole)
 
 
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_no_points_have_no_losses(vectorize: bool):
+    problem = build(perceptron(), VECTORS, vectorize=vectorize)
+    assert problem.loss(problem.start.expand(0, -1)).shape == (0,)
+
+
 def test_validation_loss():
     held_out = torch.randn(30, 5), torch.randint(CLASSES, (30,))
     module = perceptron()
