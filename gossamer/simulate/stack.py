@@ -12,7 +12,7 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulate.memory import keep_freed_memory
-from gossamer.simulate.noise_stream import NoiseStream, block_steps
+from gossamer.simulate.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
 from gossamer.simulate.threads import threads_for
 
 
@@ -43,7 +43,8 @@ class Stack:
         self._all_seeds = list(seeds)
         self._all_algorithms = algorithm.stacked(len(seeds), dtype, device)
         self._mixers = [network.at(t).mixer(dtype, device) for t in range(network.period)]
-        self._block = block_steps(problem.num_nodes, problem.dim)
+        quiet, noisy = MAX_BLOCK_STEPS, block_steps(problem.num_nodes, problem.dim)
+        self._block = quiet if noise is None else noisy  # a block of noise can be replayed
         self._unique_seeds = list(dict.fromkeys(seeds))
         self._noise: NoiseStream | None = None
         if noise is not None:
@@ -75,10 +76,12 @@ class Stack:
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
         place = {seed: index for index, seed in enumerate(self._unique_seeds)}
-        self._seed_index = torch.tensor([place[seed] for seed in self.seeds], device=runs.device)
+        seed_index = torch.tensor([place[seed] for seed in self.seeds], device=runs.device)
         in_turn = torch.arange(len(runs), device=runs.device) % len(place)
         whole_turns = len(runs) % len(place) == 0
-        self._seeds_in_turn = whole_turns and torch.equal(self._seed_index, in_turn)
+        self._seeds_in_turn = whole_turns and torch.equal(seed_index, in_turn)
+        nodes = torch.arange(self.problem.num_nodes, device=runs.device)[:, None]
+        self._noise_rows = (nodes * len(place) + seed_index).flatten()
 
     def _step_to(self, end: int) -> None:
         while self.t < end:
@@ -92,7 +95,8 @@ class Stack:
     def _add_noise(self, grad: Tensor, noise: Tensor) -> Tensor:
         """Each run gets the noise of its seed, of `(nodes, seeds, dim)`."""
         if not self._seeds_in_turn:
-            return grad + noise.index_select(1, self._seed_index)
+            rows = noise.reshape(-1, noise.shape[-1])  # gathering whole rows is ten times faster
+            return grad + rows.index_select(0, self._noise_rows).view(grad.shape)
         if grad.shape == noise.shape:
             return grad + noise
         nodes, seeds, dim = noise.shape
