@@ -28,7 +28,7 @@ class Store:
             root.mkdir(parents=True, exist_ok=True)
             probe = root / ".writable"
             probe.touch()
-            probe.unlink()
+            probe.unlink(missing_ok=True)  # another run may open the folder at this moment
         except OSError as reason:
             raise InvalidInput(
                 f"out: cannot write to {root} ({reason.strerror}); choose another --out"
