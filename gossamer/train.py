@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.algorithms import ALGORITHMS
+from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
 from gossamer.distributed import (
     Checkpoints,
     DecentralizedOptimizer,
@@ -34,6 +34,7 @@ from gossamer.seeding import stream
 from gossamer.spec import NETWORKS
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+MODELS = ("mlp", "gpt")
 HELD_OUT = 0.1
 """Share of the data kept for validation."""
 
@@ -81,10 +82,15 @@ def train(**options: Any) -> dict[str, float]:
     >>> result["step"], result["validation_loss"] < 1.0
     (20, True)
     """
+    return run(config_of(**options))
+
+
+def config_of(**options: Any) -> TrainConfig:
+    """Options of `TrainConfig`, and the algorithm's hyper-parameters under their own names."""
     names = {option.name for option in dataclasses.fields(TrainConfig)}
     own = {name: value for name, value in options.items() if name in names}
     rest = {name: value for name, value in options.items() if name not in names}
-    return run(TrainConfig(**{"hyperparameters": rest, **own}))
+    return TrainConfig(**{"hyperparameters": rest, **own})
 
 
 def run(config: TrainConfig) -> dict[str, float]:
@@ -148,14 +154,26 @@ class Report:
             self._writer.flush()
 
 
+def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
+    """The method of a configuration; what does not fit is refused by name."""
+    method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
+    known = admissible_sets(method)
+    for name in config.hyperparameters:
+        choice(f"hyper-parameter of {config.algorithm}", name, known)
+    required = [f.name for f in dataclasses.fields(method) if f.default is dataclasses.MISSING]
+    missing = [name for name in required if name not in config.hyperparameters]
+    wanted = f"values for {', '.join(required)}"
+    require(not missing, config.algorithm, f"no {' and no '.join(missing)}", wanted)
+    return method(**config.hyperparameters)
+
+
 def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimizer:
     """The optimizer of a configuration; names that do not exist are answered with those that do."""
-    method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
     network = NETWORKS[choice("network", config.network, NETWORKS)]
     messages = MESSAGES[choice("message_dtype", config.message_dtype, MESSAGES)]
     return DecentralizedOptimizer(
         model.named_parameters(),
-        method(**config.hyperparameters),
+        make_algorithm(config),
         network,
         message_dtype=messages,
         timeout=config.timeout,
@@ -165,7 +183,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
 
 def make_model(config: TrainConfig, data: Data) -> nn.Module:
     """A small MLP on flat inputs, or the GPT on tokens; on this rank's GPU if there is one."""
-    choice("model", config.model, ("mlp", "gpt"))
+    choice("model", config.model, MODELS)
     torch.manual_seed(config.seed)
     model: nn.Module
     if config.model == "gpt":
@@ -235,9 +253,13 @@ def _tensorboard(folder: str | None) -> Any:
     return SummaryWriter(folder)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line, and train."""
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m gossamer.train")
+def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
+    """The configuration that a command line describes, checked as far as one process can."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        prog="gossamer train",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     for option in dataclasses.fields(TrainConfig):
         if option.name != "hyperparameters":
             kind = option.type if option.type in (int, float) else str
@@ -246,7 +268,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     methods = ALGORITHMS.values()
     for name in sorted({f.name for method in methods for f in dataclasses.fields(method)}):
         parser.add_argument(f"--{name.replace('_', '-')}", type=_number, metavar="X")
-    train(**{k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None})
+    given = {k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None}
+    config = config_of(**given)
+    make_algorithm(config)
+    choice("network", config.network, NETWORKS)
+    choice("message_dtype", config.message_dtype, MESSAGES)
+    choice("model", config.model, MODELS)
+    return config
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and train."""
+    run(read_arguments(arguments))
 
 
 def _number(text: str) -> float | str:

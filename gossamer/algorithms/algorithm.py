@@ -70,6 +70,7 @@ class OneOf:
 
 
 Positive = Annotated[Scalar, Interval(0, math.inf)]
+StepSize = Annotated[Scalar, Interval(0, math.inf, closed_low=True)]  # schedules pass through 0
 Fraction = Annotated[Scalar, Interval(0, 1, closed_low=True)]
 Real = Annotated[Scalar, Interval(-math.inf, math.inf)]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Positive, Stateless
+from gossamer.algorithms.algorithm import Algorithm, Mix, Stateless, StepSize
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class DSGD(Algorithm[Stateless]):
     (tensor([[1.], [1.]]), Stateless())
     """
 
-    lr: Positive
+    lr: StepSize
 
     def init(self, x: Tensor) -> Stateless:
         """No state."""

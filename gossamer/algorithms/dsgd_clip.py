@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Real, Stateless
+from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Real, Stateless, StepSize
 from gossamer.algorithms.operators import clip_norm, descend
 
 
@@ -24,7 +24,7 @@ class DSGDClip(Algorithm[Stateless]):
     heavy-tailed noises (2024).
     """
 
-    lr: Positive
+    lr: StepSize
     clip: Positive
     clip_exponent: Real = 0.4
     order: Order = "adapt-then-combine"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless
+from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless, StepSize
 from gossamer.algorithms.operators import clip_norm, descend
 
 
@@ -17,7 +17,7 @@ class DSGDGClip(Algorithm[Stateless]):
     The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
     """
 
-    lr: Positive
+    lr: StepSize
     clip: Positive
     order: Order = "adapt-then-combine"
 

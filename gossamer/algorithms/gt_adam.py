@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive, StepSize
 from gossamer.algorithms.operators import ema
 
 
@@ -36,7 +36,7 @@ class GTAdam(Algorithm[GTAdamState]):
 
     tracker: ClassVar[str | None] = "s"
 
-    lr: Positive
+    lr: StepSize
     beta1: Fraction = 0.9
     beta2: Fraction = 0.999
     cap: Positive = 1.0

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Positive
+from gossamer.algorithms.algorithm import Algorithm, Mix, StepSize
 
 
 class GTDSGDState(NamedTuple):
@@ -30,7 +30,7 @@ class GTDSGD(Algorithm[GTDSGDState]):
 
     tracker: ClassVar[str | None] = "y"
 
-    lr: Positive
+    lr: StepSize
 
     def init(self, x: Tensor) -> GTDSGDState:
         """y⁻¹ = g⁻¹ = 0."""

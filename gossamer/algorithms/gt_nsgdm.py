@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, StepSize
 from gossamer.algorithms.operators import ema, normalize
 
 
@@ -41,7 +41,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
 
     tracker: ClassVar[str | None] = "y"
 
-    lr: Positive
+    lr: StepSize
     momentum: Fraction
 
     def init(self, x: Tensor) -> GTNSGDmState:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Positive, Stateless
+from gossamer.algorithms.algorithm import Algorithm, Mix, Stateless, StepSize
 from gossamer.algorithms.operators import normalize
 
 
@@ -18,7 +18,7 @@ class NormalizedDSGD(Algorithm[Stateless]):
     heterogeneous nodes can cancel far from any stationary point, for every step size.
     """
 
-    lr: Positive
+    lr: StepSize
 
     def init(self, x: Tensor) -> Stateless:
         """No state."""

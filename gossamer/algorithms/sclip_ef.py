@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive, StepSize
 from gossamer.algorithms.operators import smooth_clip
 
 
@@ -30,7 +30,7 @@ class SClipEF(Algorithm[SClipEFState]):
     Reference: Yu, Jakovetić and Kar, Smoothed gradient clipping and error feedback (2023).
     """
 
-    lr: Positive
+    lr: StepSize
     momentum: Fraction
     scale: Positive
     clip: Positive

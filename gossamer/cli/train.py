@@ -25,11 +25,10 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --model gpt --data book.txt --network exponential --lr 0.1 --momentum 0.8
     gossamer train --help                   all options
     """
-    whole("processes", processes, 1)
-    if "--help" in arguments:
-        from gossamer.train import main
+    from gossamer.train import read_arguments
 
-        main(["--help"])
+    whole("processes", processes, 1)
+    read_arguments(arguments)  # --help, and bad input, end here rather than once per process
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
     done = subprocess.run([*launcher, "-m", "gossamer.train", *arguments], check=False)

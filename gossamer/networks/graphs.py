@@ -10,6 +10,7 @@ import torch
 from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks.matrices import from_matrix
 from gossamer.networks.network import StaticNetwork
+from gossamer.networks.sparse import coo
 from gossamer.networks.weights import Graph, Scheme, scheme
 
 ATTEMPTS = 100
@@ -190,8 +191,7 @@ def circulant(n: int, weights: dict[int, float]) -> torch.Tensor:
     node = torch.arange(n).repeat(len(weights))
     shift = torch.tensor(list(weights)).repeat_interleave(n)
     values = torch.tensor(list(weights.values()), dtype=torch.float64).repeat_interleave(n)
-    places = torch.stack([node, (node - shift) % n])
-    return torch.sparse_coo_tensor(places, values, (n, n), check_invariants=False)
+    return coo(n, node, (node - shift) % n, values)
 
 
 def _named(family: str, parameters: str, graph: Graph, weights: str | Scheme) -> StaticNetwork:

@@ -11,6 +11,16 @@ ROUNDING = 1e-12
 """Weights closer than this are the same weight."""
 
 
+def coo(size: int, row: Tensor, col: Tensor, values: Tensor) -> Tensor:
+    """A square COO tensor; entries at the same place add up."""
+    with warnings.catch_warnings():  # torch 2.11 warns even when told not to check
+        warnings.filterwarnings("ignore", "Sparse invariant checks")
+        places = torch.stack([row, col])
+        return torch.sparse_coo_tensor(
+            places, values, (size, size), check_invariants=False
+        ).coalesce()
+
+
 @dataclass(frozen=True, eq=False)
 class SparseMatrix:
     """A square float64 matrix in compressed rows: row i is the part crow[i]:crow[i+1] of the rest.
@@ -30,9 +40,7 @@ class SparseMatrix:
     @classmethod
     def from_entries(cls, size: int, row: Tensor, col: Tensor, values: Tensor) -> "SparseMatrix":
         """Collect entries in any order; those at the same place add up, zeros are dropped."""
-        entries = torch.sparse_coo_tensor(
-            torch.stack([row, col]), values.double(), (size, size), check_invariants=False
-        ).coalesce()
+        entries = coo(size, row, col, values.double())
         kept = entries.values() != 0
         row, col = entries.indices()[:, kept]
         crow = torch.zeros(size + 1, dtype=torch.int64)
@@ -83,6 +91,7 @@ class SparseMatrix:
         """As a torch CSR tensor, for sparse products."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            warnings.filterwarnings("ignore", "Sparse invariant checks")
             return torch.sparse_csr_tensor(
                 self.crow, self.col, self.values, (self.size, self.size), check_invariants=False
             ).to(device=device, dtype=dtype)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import choice, require
-from gossamer.networks.sparse import ROUNDING
+from gossamer.networks.sparse import ROUNDING, coo
 
 Graph: TypeAlias = "nx.Graph[Any]"
 Scheme = Callable[[Graph], Tensor]
@@ -123,10 +123,8 @@ def _in_weight(num_nodes: int, receiver: Tensor, link: Tensor) -> Tensor:
 def _mixing_matrix(num_nodes: int, receiver: Tensor, sender: Tensor, weight: Tensor) -> Tensor:
     """`weight` on the links, and what is left of 1 on the diagonal."""
     nodes = torch.arange(num_nodes)
-    places = torch.stack([torch.cat([receiver, nodes]), torch.cat([sender, nodes])])
     values = torch.cat([weight, 1 - _in_weight(num_nodes, receiver, weight)])
-    size = (num_nodes, num_nodes)
-    return torch.sparse_coo_tensor(places, values, size, check_invariants=False).coalesce()
+    return coo(num_nodes, torch.cat([receiver, nodes]), torch.cat([sender, nodes]), values)
 
 
 def _require_simple(graph: Graph) -> None:

@@ -12,35 +12,37 @@ import gossamer as gs
 from gossamer.algorithms import admissible_sets
 
 POSITIVE, FRACTION = "a number in (0, ∞)", "a number in [0, 1)"
-REAL = "a number in (-∞, ∞)"
+REAL, STEP_SIZE = "a number in (-∞, ∞)", "a number in [0, ∞)"
 ORDER = "one of 'adapt-then-combine', 'combine-then-adapt'"
 
 ADMISSIBLE = {
-    "DSGD": {"lr": POSITIVE},
-    "NormalizedDSGD": {"lr": POSITIVE},
-    "DSGDGClip": {"lr": POSITIVE, "clip": POSITIVE, "order": ORDER},
-    "DSGDCClip": {"lr": POSITIVE, "clip": POSITIVE, "order": ORDER},
-    "DSGDClip": {"lr": POSITIVE, "clip": POSITIVE, "clip_exponent": REAL, "order": ORDER},
-    "GTDSGD": {"lr": POSITIVE},
+    "DSGD": {"lr": STEP_SIZE},
+    "NormalizedDSGD": {"lr": STEP_SIZE},
+    "DSGDGClip": {"lr": STEP_SIZE, "clip": POSITIVE, "order": ORDER},
+    "DSGDCClip": {"lr": STEP_SIZE, "clip": POSITIVE, "order": ORDER},
+    "DSGDClip": {"lr": STEP_SIZE, "clip": POSITIVE, "clip_exponent": REAL, "order": ORDER},
+    "GTDSGD": {"lr": STEP_SIZE},
     "GTAdam": {
-        "lr": POSITIVE,
+        "lr": STEP_SIZE,
         "beta1": FRACTION,
         "beta2": FRACTION,
         "cap": POSITIVE,
         "eps": POSITIVE,
     },
     "QGDSGDm": {"lr": POSITIVE, "momentum": FRACTION, "quasi_momentum": FRACTION},
-    "SClipEF": {"lr": POSITIVE, "momentum": FRACTION, "scale": POSITIVE, "clip": POSITIVE},
-    "GTNSGDm": {"lr": POSITIVE, "momentum": FRACTION},
+    "SClipEF": {"lr": STEP_SIZE, "momentum": FRACTION, "scale": POSITIVE, "clip": POSITIVE},
+    "GTNSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
 }
 ALLOWED = {
     POSITIVE: [1e-300, 1, 1e300, np.float64(0.1), np.float32(0.1), torch.tensor([[0.1], [2.0]])],
+    STEP_SIZE: [0, 0.0, 1e-300, 1e300, torch.tensor([[0.1], [0.0]])],
     FRACTION: [0, 0.0, math.nextafter(1, 0), torch.tensor(0.5)],
     REAL: [-0.4, 0, 3, -1e300],
     ORDER: ["adapt-then-combine", "combine-then-adapt"],
 }
 REFUSED = {
     POSITIVE: [0, -1.0, math.inf, math.nan, None, "0.1", [0.1], torch.tensor([[0.1], [0.0]])],
+    STEP_SIZE: [-1.0, math.inf, math.nan, None, "0.1", torch.tensor([[0.1], [-0.1]])],
     FRACTION: [-0.1, 1, 1.0, 1.5, math.nan, "0.9", torch.tensor([0.5, 1.0])],
     REAL: [math.inf, -math.inf, math.nan, "0.4"],
     ORDER: ["combine", "", None, 0.5],

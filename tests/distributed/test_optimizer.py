@@ -96,6 +96,17 @@ def test_schedulers_drive_lr_and_momentum():
     assert optimizer._scheduled.at(optimizer.param_groups, [26], optimizer.x).momentum > 0.8
 
 
+def test_a_schedule_may_start_from_zero():
+    model, optimizer = make()
+    warmup = LambdaLR(optimizer, lambda step: min(1.0, step / 2))
+    before = optimizer.x.clone()
+    train(model, optimizer, steps=1)
+    assert torch.equal(optimizer.x, before)
+    warmup.step()
+    train(model, optimizer, steps=1, start=1)
+    assert torch.linalg.vector_norm(optimizer.x - before).item() == pytest.approx(0.05)
+
+
 @pytest.mark.parametrize("scheduler", [CosineAnnealingLR, LambdaLR])
 def test_scheduler_state_resumes(scheduler):
     argument = 20 if scheduler is CosineAnnealingLR else (lambda t: 1 / (1 + t))

@@ -136,8 +136,8 @@ def test_a_word_is_shared_by_all_settings():
     [
         (gs.DSGD, {"lr": []}, "lr: got [], need at least one value to try"),
         (gs.DSGD, {"lr": 0.1}, "lr: got 0.1, need a list of values to try; write [0.1]"),
-        (gs.DSGD, {"lr": [0.1, -1.0]}, "lr: got -1.0, need a number in (0, ∞)"),
-        (gs.DSGD, {"lr": ["fast"]}, "lr: got fast, need a number in (0, ∞)"),
+        (gs.DSGD, {"lr": [0.1, -1.0]}, "lr: got -1.0, need a number in [0, ∞)"),
+        (gs.DSGD, {"lr": ["fast"]}, "lr: got fast, need a number in [0, ∞)"),
         (gs.GTNSGDm, {"lr": [1], "momentm": [0]}, "did you mean 'momentum'?"),
         (
             gs.DSGDGClip,
