@@ -36,13 +36,14 @@ class Halving:
 
     def rungs(self, steps: int) -> list[int]:
         """The steps at which settings are judged."""
-        return sorted({max(2, round(share * steps)) for share, _ in self.schedule})
+        rungs = {max(2, round(share * steps)) for share, _ in self.schedule}
+        return sorted(rung for rung in rungs if rung < steps)
 
     def survivors(self, history: Tensor, times: Tensor, steps: int) -> Tensor:
         """Which runs go on, `(runs,)`: all seeds of the settings with the lowest forecasts."""
         if len(times) < 3:  # too early to tell where anything is heading
             return torch.ones_like(history[0], dtype=torch.bool)
-        level = history.unflatten(1, (-1, self.num_seeds)).median(dim=-1).values
+        level = history.unflatten(1, (-1, self.num_seeds)).quantile(0.5, dim=-1)
         score = forecast(level, times, steps)
         share = next(keep for at, keep in self.schedule if round(at * steps) >= int(times[-1]))
         lowest = score.argsort()[: math.ceil(share * len(score))]
@@ -64,5 +65,6 @@ def forecast(history: Tensor, times: Tensor, steps: int) -> Tensor:
     window = max(1, len(times) // 8)
     late = history[-window:].mean(0)
     early = history[max(0, half - window + 1) : half + 1].mean(0)
-    rate = torch.log(early / late).clamp(min=0) / (now - int(times[half]))
+    fall = torch.log(early / late).nan_to_num(0).clamp(min=0)  # 0/0: nothing is left to fall
+    rate = fall / (now - int(times[half]))
     return late * torch.exp(-rate * (steps - now))

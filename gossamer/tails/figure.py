@@ -28,20 +28,20 @@ GAUSSIAN: dict[str, Any] = {"color": GREEN, "ls": "--", "lw": 1.5, "label": "Gau
 def plot(samples: Diagnosis | Samples) -> Figure:
     """Draw a diagnosis, or samples that are diagnosed first: three panels, one matplotlib figure.
 
-        1. The density of the noise norm beside an α-stable law fitted to its quantiles and the
-           Gaussian with the same median and quartiles.
-        2. The survival function on log–log axes, where a power tail is a straight line: the norms,
-           both fitted laws, and the line of Hill's index.
-        3. The Hill plot, with its 95 % band, the three cut-offs, and the moment estimates: a power
-           tail shows as a plateau, and below the line at 2 the variance is infinite.
+    1. The density of the noise norm beside an α-stable law fitted to its quantiles and the
+       Gaussian with the same median and quartiles.
+    2. The survival function on log–log axes, where a power tail is a straight line: the norms,
+       both fitted laws, and the line of Hill's index.
+    3. The Hill plot, with its 95 % band, the three cut-offs, and the moment estimates: a power
+       tail shows as a plateau, and below the line at 2 the variance is infinite.
 
-        >>> import torch
-        >>> from gossamer.noise import AlphaStable
-        >>> x = AlphaStable(1.5).sample((1000, 3), generator=torch.Generator().manual_seed(0))
-        >>> figure = plot(x)
-        >>> [axes.get_title() for axes in figure.axes]
-        ['Density', 'Survival', 'Hill plot']
-        >>> figure.savefig("tails.pdf")  # doctest: +SKIP
+    >>> import torch
+    >>> from gossamer.noise import AlphaStable
+    >>> x = AlphaStable(1.5).sample((1000, 3), generator=torch.Generator().manual_seed(0))
+    >>> figure = plot(x)
+    >>> [axes.get_title() for axes in figure.axes]
+    ['Density', 'Survival', 'Hill plot']
+    >>> figure.savefig("tails.pdf")  # doctest: +SKIP
     """
     diagnosis = samples if isinstance(samples, Diagnosis) else diagnose(samples)
     fit = stable_fit(diagnosis.norms)

@@ -142,7 +142,6 @@ def test_the_strategy_is_told_and_runs_that_ended_count_as_such():
     assert found.best().steps_taken.tolist() == [160]
 
 
-@pytest.mark.xfail(strict=True, reason="the first rung, step 2, lies behind the last step")
 def test_a_single_step_is_a_single_step():
     full, halved = (
         gs.sweep(gs.DSGD, {"lr": [0.1, 0.2]}, *SMALL, steps=1, strategy=strategy)
@@ -151,13 +150,11 @@ def test_a_single_step_is_a_single_step():
     assert halved.stacked.x.equal(full.stacked.x)
 
 
-@pytest.mark.xfail(strict=True, reason="log(0/0) makes the forecast NaN, which never goes on")
 def test_a_setting_that_is_at_the_optimum_goes_on():
     history = torch.tensor([[1.0, 1.0], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
     assert Halving(1).survivors(history, torch.arange(5), steps=8).tolist() == [True, False]
 
 
-@pytest.mark.xfail(strict=True, reason="of two seeds the median of `survivors` is the lower one")
 def test_half_of_the_seeds_diverging_is_divergence():
     """As in `Sweep.scores`, which refuses such a setting in the end."""
     history = torch.ones(17, 20)
