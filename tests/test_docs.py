@@ -1,4 +1,8 @@
-"""Every python block of the documentation runs and prints what the page says."""
+"""Every ```python block of the documentation runs, in order, and prints what the page says.
+
+What must be printed stands in an ```output block right after it. A fragment that cannot run by itself
+is marked ```python fragment.
+"""
 
 from pathlib import Path
 
