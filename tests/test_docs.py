@@ -1,7 +1,7 @@
 """Every ```python block of the documentation runs, in order, and prints what the page says.
 
-What must be printed stands in an ```output block right after it. A fragment that cannot run by itself
-is marked ```python fragment.
+What must be printed stands in an ```output block right after it. A fragment that cannot run by
+itself is marked ```python fragment.
 """
 
 from pathlib import Path
