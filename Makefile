@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: test reproduce setup lint types clean
+.PHONY: test reproduce benchmark setup lint types clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ test: lint types
 reproduce: setup
 	$(BIN)/gossamer run all
 	$(BIN)/gossamer report
+
+benchmark: setup
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"
+	$(BIN)/python benchmarks/sweep.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

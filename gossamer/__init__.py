@@ -41,7 +41,13 @@ from gossamer.networks import (
     uniform,
 )
 from gossamer.noise import NOISES, AlphaStable, Gaussian, Noise, Pareto, StudentT
-from gossamer.problems import Problem, Quadratic, RobustRegression
+from gossamer.problems import (
+    LanguageProblem,
+    ModuleProblem,
+    Problem,
+    Quadratic,
+    RobustRegression,
+)
 from gossamer.simulate import METRICS, Run, Stack, Sweep, simulate, sweep
 from gossamer.version import __version__
 
@@ -61,6 +67,8 @@ __all__ = [
     "GTNSGDm",
     "Gaussian",
     "InvalidInput",
+    "LanguageProblem",
+    "ModuleProblem",
     "Network",
     "Noise",
     "NormalizedDSGD",

@@ -89,6 +89,7 @@ class AutoMomentum(Experiment):
     def units(self, options: Options) -> list[Unit]:
         """A unit per noise."""
         shared: dict[str, Any] = {
+            "device": options.device,
             "samples": SAMPLES,
             "steps": steps(options),
             "momenta": MOMENTA,

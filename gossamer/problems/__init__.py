@@ -1,7 +1,9 @@
 """Problems: n private objectives f_i with gradients, and what is known of their average."""
 
+from gossamer.problems.language import LanguageProblem
+from gossamer.problems.module_problem import ModuleProblem
 from gossamer.problems.problem import Problem
 from gossamer.problems.quadratic import Quadratic
 from gossamer.problems.robust_regression import RobustRegression
 
-__all__ = ["Problem", "Quadratic", "RobustRegression"]
+__all__ = ["LanguageProblem", "ModuleProblem", "Problem", "Quadratic", "RobustRegression"]
