@@ -33,8 +33,7 @@ class Row:
     @property
     def hyperparameters(self) -> str:
         """As "lr = 0.01, momentum = 0.8"."""
-        named = self.run.hyperparameters.items()
-        return show_hyperparameters({k: v for k, v in named if not isinstance(v, str)})
+        return show_hyperparameters(self.run.hyperparameters)
 
 
 @click.command()

@@ -123,5 +123,6 @@ def spread(values: Sequence[float]) -> str:
 
 
 def show_hyperparameters(values: dict[str, Any]) -> str:
-    """ "lr = 0.01, momentum = 0.6"."""
-    return ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    """The numbers, as "lr = 0.01, momentum = 0.6"; words such as the order are left out."""
+    numbers = {name: value for name, value in values.items() if not isinstance(value, str)}
+    return ", ".join(f"{name} = {value:g}" for name, value in numbers.items())

@@ -5,7 +5,9 @@ import math
 import pytest
 from made_up import INITIAL, ring_noise, tuned, verdict
 
-from gossamer.experiments import Options
+import gossamer.experiments.ring_noise as ring_noise_module
+from gossamer.experiments import Options, Store, run_experiment, synthetic
+from gossamer.experiments.grids import SYNTHETIC
 from gossamer.experiments.ring_noise import HEAVY, ROBUST, STABLE, RingNoise
 from gossamer.experiments.synthetic import NOISES
 
@@ -136,3 +138,22 @@ def test_figure_and_tables(final):
     assert halving.rows[0][-2:] == ["1.00", "30%"]
     for table in (chosen, halving):
         assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_small_study_end_to_end(monkeypatch, tmp_path):
+    """The real units of every method, with two settings each, through to the page's tables."""
+    small = {
+        method: (algorithm, {name: values[-2:] for name, values in grid.items()})
+        for method, (algorithm, grid) in SYNTHETIC.items()
+    }
+    for module in (ring_noise_module, synthetic):
+        monkeypatch.setattr(module, "steps", lambda options: 32)
+    monkeypatch.setattr(ring_noise_module, "SYNTHETIC", small)
+    experiment, options = RingNoise(), Options()
+    store = Store.open(tmp_path, options)
+    assert run_experiment(experiment, options, store) == 3 * len(SYNTHETIC)
+    results = store.results(experiment, options)
+    assert results is not None
+    assert [len(table.rows) for table in experiment.tables(results)] == [21, 21]
+    assert len(experiment.verdicts(results)) == 7
+    assert set(experiment.figures(results)) == {"ring-noise"}

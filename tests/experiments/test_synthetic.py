@@ -85,4 +85,5 @@ def test_spread_says_when_seeds_diverged():
 
 
 def test_hyperparameters_as_text():
-    assert show_hyperparameters({"lr": 1e-05, "clip": 100.0}) == "lr = 1e-05, clip = 100"
+    chosen = {"lr": 1e-05, "clip": 100.0, "order": "adapt-then-combine"}
+    assert show_hyperparameters(chosen) == "lr = 1e-05, clip = 100"
