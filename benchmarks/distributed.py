@@ -31,7 +31,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from gossamer.algorithms import DSGD, GTNSGDm
-from gossamer.distributed import DecentralizedOptimizer, keep_freed_memory
+from gossamer.distributed import DecentralizedOptimizer
 from gossamer.models import GPT
 from gossamer.networks import ring
 
@@ -161,7 +161,6 @@ def worker(rank: int, folder: str, repeats: int) -> None:
     store, limit = f"file://{folder}/store", timedelta(seconds=120)
     dist.init_process_group("gloo", store, rank=rank, world_size=RANKS, timeout=limit)
     used = memory()
-    keep_freed_memory()
     result = {"milliseconds": time_all(rank, repeats), "memory": used}
     if rank == 0:
         Path(folder, "result.json").write_text(json.dumps(result))

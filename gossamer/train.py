@@ -26,7 +26,6 @@ from gossamer.distributed import (
     DecentralizedOptimizer,
     MinibatchSampler,
     join,
-    keep_freed_memory,
 )
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.progress import progress
@@ -96,7 +95,6 @@ def config_of(**options: Any) -> TrainConfig:
 def run(config: TrainConfig) -> dict[str, float]:
     """Train as this process's rank; returns the last numbers reported, the same on all ranks."""
     rank = join(config.timeout)
-    keep_freed_memory()
     data = load_data(config)
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)

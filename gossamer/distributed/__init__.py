@@ -1,6 +1,5 @@
 """The same methods on real processes: torch.distributed, one node per rank."""
 
-from gossamer.distributed.allocator import keep_freed_memory
 from gossamer.distributed.checkpoint import export, read_nodes
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import PeerFailure
@@ -17,6 +16,5 @@ __all__ = [
     "PeerFailure",
     "export",
     "join",
-    "keep_freed_memory",
     "read_nodes",
 ]

@@ -20,6 +20,7 @@ from gossamer.distributed.hyperparameters import ScheduledAlgorithm
 from gossamer.distributed.launch import join
 from gossamer.distributed.survivors import Survivors
 from gossamer.errors import require
+from gossamer.memory import keep_freed_memory
 from gossamer.networks import Network
 
 OnPeerFailure = Literal["raise", "drop"]
@@ -81,6 +82,7 @@ class DecentralizedOptimizer(Optimizer):
         on_peer_failure: OnPeerFailure = "raise",
     ) -> None:
         join(timeout)
+        keep_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.nonfinite_grads = 0
         self.bytes_sent = 0

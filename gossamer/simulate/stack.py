@@ -8,10 +8,10 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import require
+from gossamer.memory import keep_freed_memory
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulate.memory import keep_freed_memory
 from gossamer.simulate.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
 from gossamer.simulate.threads import threads_for
 
