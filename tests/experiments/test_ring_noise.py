@@ -78,6 +78,8 @@ def test_robustness_flips():
     words, both = "robustly and near-optimally", ["GT-NSGDm", "SClip-EF"]
     assert judged(words).holds == "yes"
     assert judged(words, under(HEAVY, both, tuned(THROWN))).holds == "partly"
+    behind = judged(words, under(["Student-t"], ["GT-NSGDm"], tuned(2.5 * 0.2)))
+    assert (behind.holds, "GT-NSGDm under Student-t noise 2.5" in behind.note) == ("partly", True)
     assert judged(words, under(NOISES, both, tuned(math.inf))).holds == "no"
 
 
