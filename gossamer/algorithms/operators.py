@@ -52,7 +52,8 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
     >>> smooth_clip(torch.tensor([0.0, 3.0, 1e6]), scale=2.0, clip=16.0)
     tensor([0.0000, 1.2000, 2.0000])
     """
-    return scale * z / torch.sqrt(z * z + clip)
+    floor = torch.as_tensor(clip, dtype=z.dtype, device=z.device)
+    return z * torch.addcmul(floor, z, z).rsqrt_() * scale
 
 
 def descend(x: Tensor, update: Tensor, mix: Mix, order: Order) -> Tensor:

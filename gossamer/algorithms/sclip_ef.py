@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive, StepSize
-from gossamer.algorithms.operators import smooth_clip
+from gossamer.algorithms.operators import ema, smooth_clip
 
 
 class SClipEFState(NamedTuple):
@@ -47,5 +47,5 @@ class SClipEF(Algorithm[SClipEFState]):
         momentum = self.momentum * (t + 1) ** -0.5  # βₜ = β/√(t+1)
         scale, clip = self.scale * (t + 1) ** -0.5, self.clip * (t + 1) ** 0.6
         innovation = smooth_clip(grad - state.m, scale, clip)  # Ψₜ(gᵗ − mᵗ)
-        m = momentum * state.m + (1 - momentum) * innovation  # mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ
+        m = ema(state.m, innovation, momentum)  # mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ
         return mix(x - lr * m), SClipEFState(m)  # xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)

@@ -20,6 +20,7 @@ from gossamer.experiments.grids import MOMENTA, STEP_SIZES
 from gossamer.experiments.synthetic import (
     NETWORKS,
     NOISES,
+    SEARCH_DTYPE,
     fresh_seeds,
     problem,
     spread,
@@ -53,6 +54,7 @@ def _compute(noise: Noise, options: Options) -> Result:
         task,
         NETWORK,
         seeds=tuning_seeds(options),
+        dtype=SEARCH_DTYPE,
         **arguments,
     )
     scores = found.scores().view(len(grid), len(STEP_SIZES))
@@ -90,6 +92,7 @@ class AutoMomentum(Experiment):
         """A unit per noise."""
         shared: dict[str, Any] = {
             "device": options.device,
+            "search_dtype": str(SEARCH_DTYPE),
             "samples": SAMPLES,
             "steps": steps(options),
             "momenta": MOMENTA,

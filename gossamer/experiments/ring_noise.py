@@ -18,6 +18,7 @@ from gossamer.experiments.synthetic import (
     NETWORKS,
     NOISES,
     PRINTED_LAMBDA,
+    SEARCH_DTYPE,
     final_errors,
     fresh_seeds,
     median_error,
@@ -72,6 +73,7 @@ class RingNoise(Experiment):
                     "tuning_seeds": tuning_seeds(options),
                     "fresh_seeds": fresh_seeds(options),
                     "device": options.device,
+                    "search_dtype": str(SEARCH_DTYPE),
                 },
                 partial(tune, algorithm, grid, NETWORKS["ring"], NOISES[noise], options),
             )
