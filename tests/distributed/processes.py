@@ -106,6 +106,7 @@ def _run(pipe: Connection, rank: int, init: Any, function: Callable[..., Any], a
     try:
         limit = timedelta(seconds=timeout)
         dist.init_process_group("gloo", address, world_size=size, rank=rank, timeout=limit)
+        dist.barrier()  # no rank may answer and go while another still connects
         answer = function(rank, *args)
     except BaseException as error:
         answer = Failed(error)
