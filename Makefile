@@ -1,16 +1,17 @@
 # Two commands do everything on a machine that has only python3 and make:
 #   make test        set up .venv, then lint, type-check and test
 #   make reproduce   set up .venv, then run the paper's synthetic study and write its report
+# and make docs builds the documentation, to be opened at site/index.html.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: test reproduce benchmark setup lint types clean
+.PHONY: test reproduce docs benchmark setup lint types clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,docs]"
 	touch $@
 
 setup: $(VENV)/ready
@@ -30,9 +31,12 @@ reproduce: setup
 	$(BIN)/gossamer run all
 	$(BIN)/gossamer report
 
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 benchmark: setup
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"
 	$(BIN)/python benchmarks/sweep.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis site
