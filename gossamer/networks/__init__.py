@@ -13,12 +13,13 @@ from gossamer.networks.graphs import (
     torus,
 )
 from gossamer.networks.matrices import from_matrix
-from gossamer.networks.network import Mix, Network, StaticNetwork
+from gossamer.networks.mixer import Mixer
+from gossamer.networks.network import Network, StaticNetwork
 from gossamer.networks.time_varying import TimeVarying, one_peer_exponential, time_varying
 from gossamer.networks.weights import laplacian, lazy_metropolis, metropolis, uniform
 
 __all__ = [
-    "Mix",
+    "Mixer",
     "Network",
     "StaticNetwork",
     "TimeVarying",

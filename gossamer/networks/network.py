@@ -2,7 +2,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,12 @@ from torch import Tensor
 
 from gossamer.errors import InvalidInput, require
 from gossamer.networks.contraction import graph_components, merged_classes
+from gossamer.networks.mixer import Mixer
 from gossamer.networks.sparse import SparseMatrix
 from gossamer.networks.spectrum import consensus_norm, period_product
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Mix = Callable[[Tensor], Tensor]
-"""z ↦ W z over the leading (node) axis."""
 
 SPARSE_FROM = 256
 """Fewest nodes for which a mixer multiplies sparse."""
@@ -161,7 +158,9 @@ class StaticNetwork(Network):
         self._require_node(node)
         return self.matrix.entries_of(node)
 
-    def mixer(self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu") -> Mix:
+    def mixer(
+        self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
+    ) -> Mixer:
         """z ↦ W z over the leading axis of (n, ...), kept per dtype and device.
 
         One dense product; one sparse product from 256 nodes on when at most 1/16 of W is non-zero.
@@ -173,18 +172,13 @@ class StaticNetwork(Network):
             self._mixers[key] = self._build_mixer(dtype, device)
         return self._mixers[key]
 
-    def _build_mixer(self, dtype: torch.dtype, device: torch.device | str) -> Mix:
+    def _build_mixer(self, dtype: torch.dtype, device: torch.device | str) -> Mixer:
         n = self.num_nodes
         sparse = n >= SPARSE_FROM and self.matrix.values.numel() <= SPARSE_DENSITY * n * n
-        W = self.matrix.csr(dtype, device) if sparse else self.weights.to(device, dtype)
-
-        def mix(z: Tensor) -> Tensor:
-            return torch.mm(W, z.reshape(len(z), -1)).view_as(z)
-
-        return mix
+        return Mixer(self.matrix.csr(dtype, device) if sparse else self.weights.to(device, dtype))
 
     @cached_property
-    def _mixers(self) -> dict[tuple[torch.dtype, torch.device | str], Mix]:
+    def _mixers(self) -> dict[tuple[torch.dtype, torch.device | str], Mixer]:
         return {}
 
     def without(self, node: int) -> "StaticNetwork":

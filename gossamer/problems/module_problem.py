@@ -79,6 +79,7 @@ class ModuleProblem(Problem):
         self.dim = self.start.numel()
         self._datasets = [as_samples(dataset) for dataset in node_datasets]
         self._validation = None if validation is None else as_samples(validation)
+        self.has_validation = validation is not None
         self._epochs: dict[tuple[int, int], tuple[int, Tensor]] = {}
         self.steps_per_epoch = min(self._order(0, i).steps_per_epoch for i in range(self.num_nodes))
         self.vectorize, self._random = vectorize, False
@@ -238,6 +239,8 @@ class ModuleProblem(Problem):
     def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
         """The same problem in another precision or on another device."""
         moved = super().to(dtype, device)
+        if moved is self:
+            return self
         moved._training, moved._evaluating = (
             copy.deepcopy(module).to(device, dtype) for module in (self._training, self._evaluating)
         )

@@ -33,6 +33,9 @@ class Problem(ABC):
     smoothness: float | None = None
     """L: every ∇f_i is L-Lipschitz, where it is known."""
 
+    has_validation: bool = False
+    """Whether there is data held out, for `validation_loss`."""
+
     @abstractmethod
     def local_loss(self, x: Tensor) -> Tensor:
         """f_i at node i's points: `(nodes, points, dim)` → `(nodes, points)`; differentiable."""
@@ -57,18 +60,32 @@ class Problem(ABC):
         """f at each of the points: `(points, dim)` → `(points,)`."""
         return self.local_loss(points.expand(self.num_nodes, *points.shape)).mean(0)
 
+    def validation_loss(self, points: Tensor) -> Tensor:
+        """The mean loss on data held out: `(points, dim)` → `(points,)`."""
+        raise NotImplementedError(f"{type(self).__name__} holds no data out")
+
     def grad(self, points: Tensor) -> Tensor:
         """∇f at each of the points: `(points, dim)` → `(points, dim)`."""
         return self.local_grad(points.expand(self.num_nodes, *points.shape)).mean(0)
 
     def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
-        """The same problem on another device, its floating-point tensors in another precision."""
+        """The same problem on another device, its floating-point tensors in another precision.
+
+        Itself where it is there already.
+        """
+        if self.start.dtype == dtype and self.start.device == _indexed(device):
+            return self
         moved = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
                 precision = dtype if value.is_floating_point() else value.dtype
                 setattr(moved, name, value.to(device, precision))
         return moved
+
+
+def _indexed(device: torch.device | str) -> torch.device:
+    """The device with its number: "cuda" is the current one."""
+    return torch.empty(0, device=device).device
 
 
 def require_nodes(num_nodes: SupportsIndex) -> int:

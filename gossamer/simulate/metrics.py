@@ -28,6 +28,11 @@ def loss(stack: Stack) -> Tensor:
     return stack.problem.loss(stack.x.mean(0))
 
 
+def validation_loss(stack: Stack) -> Tensor:
+    """The loss of x̄ on data held out."""
+    return stack.problem.validation_loss(stack.x.mean(0))
+
+
 def grad_norm(stack: Stack) -> Tensor:
     """(1/n) Σ ‖∇f(x_i)‖, the quantity the theorems bound."""
     nodes, runs, dim = stack.x.shape
@@ -57,11 +62,16 @@ def _mean_norm(z: Tensor) -> Tensor:
 
 
 METRICS: dict[str, Callable[[Stack], Tensor]] = {
-    metric.__name__: metric for metric in (error, loss, grad_norm, consensus_error, tracker_error)
+    metric.__name__: metric
+    for metric in (error, loss, validation_loss, grad_norm, consensus_error, tracker_error)
 }
 
 
 def available_metrics(problem: Problem, algorithm: Algorithm[Any]) -> list[str]:
-    """The metrics that exist here: no error without a known optimum, no tracker without one."""
-    missing = {"error": problem.optimum is None, "tracker_error": algorithm.tracker is None}
+    """The metrics that exist here: an error has an optimum, a tracker's error a tracker."""
+    missing = {
+        "error": problem.optimum is None,
+        "validation_loss": not problem.has_validation,
+        "tracker_error": algorithm.tracker is None,
+    }
     return [name for name in METRICS if not missing.get(name, False)]

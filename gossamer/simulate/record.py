@@ -33,11 +33,9 @@ class Recorder:
         self._times = setting.record_steps
         self._rows = {t: row for row, t in enumerate(self._times)}
         like: dict[str, Any] = {"dtype": setting.dtype, "device": setting.device}
-        nodes, dim, records = setting.problem.num_nodes, setting.problem.dim, len(self._times)
-        self.metrics = {
-            name: torch.full((records, num_runs), torch.inf, **like) for name in setting.metrics
-        }
-        self.x = torch.full((nodes, num_runs, dim), torch.nan, **like)
+        shape, dim = (len(self._times), num_runs), setting.problem.dim if setting.keep_x else 0
+        self.metrics = {name: torch.full(shape, torch.inf, **like) for name in setting.metrics}
+        self.x = torch.full((setting.problem.num_nodes, num_runs, dim), torch.nan, **like)
         self.diverged_at = torch.full((num_runs,), -1, device=setting.device)
         self.steps_taken = torch.zeros(num_runs, dtype=torch.int64, device=setting.device)
 
@@ -53,7 +51,7 @@ class Recorder:
         self.steps_taken[ids] = torch.maximum(self.steps_taken[ids], stack.diverged_at)
         self.steps_taken[ids[stack.runs]] = end
         self.x[:, ids] = torch.nan
-        self.x[:, ids[stack.runs]] = stack.x
+        self.x[:, ids[stack.runs]] = stack.x[..., : self.x.shape[-1]]
 
 
 @torch.no_grad()
@@ -66,6 +64,8 @@ def record(
 ) -> Run:
     """Run `algorithm`, run r with `seeds[r]`, in stacks that fit; `prune` may end runs early."""
     algorithm = algorithm.stacked(len(seeds), setting.dtype, setting.device)
+    config = {**config, **setting.describe(), "seeds": seeds}
+    setting = setting.placed()
     setting.require_metrics_of(algorithm)
     recorder = Recorder(setting, len(seeds))
     rungs = [] if prune is None else list(prune.rungs(setting.steps))
@@ -84,7 +84,7 @@ def record(
         diverged_at=recorder.diverged_at.cpu(),
         steps_taken=recorder.steps_taken.cpu(),
         x=recorder.x.cpu(),
-        config={**config, **setting.describe(), "seeds": seeds},
+        config=config,
     )
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 import torch
 
@@ -16,7 +16,7 @@ from gossamer.simulate.metrics import available_metrics
 from gossamer.simulate.run import versions
 from gossamer.simulate.stack import Stack
 
-STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**26}
+STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}
 """Size of a tensor of the largest stack: what stays in a CPU's cache, or fills a GPU."""
 
 
@@ -33,6 +33,7 @@ class Setting:
     dtype: torch.dtype
     device: torch.device | str
     progress: bool | None
+    keep_x: bool = True
 
     def __post_init__(self) -> None:
         whole("steps", self.steps, 1)
@@ -57,6 +58,10 @@ class Setting:
         run_bytes = self.problem.num_nodes * self.problem.dim * itemsize
         kind = "cpu" if torch.device(self.device).type == "cpu" else "accelerator"
         return max(1, STACK_BYTES[kind] // run_bytes)
+
+    def placed(self) -> Self:
+        """The same with its problem where it is simulated, once for all stacks."""
+        return dataclasses.replace(self, problem=self.problem.to(self.dtype, self.device))
 
     def stack(self, algorithm: Algorithm[Any], seeds: Sequence[int]) -> Stack:
         """Runs of `algorithm` at step 0, run r with `seeds[r]`."""

@@ -29,6 +29,7 @@ def simulate(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
     progress: bool | None = None,
+    keep_x: bool = True,
 ) -> Run:
     """Run one method on one problem and network, once for every seed, all seeds stacked.
 
@@ -44,6 +45,8 @@ def simulate(
         dtype: precision of the simulation; noise is always drawn in float64.
         device: where to run.
         progress: force the progress bar on or off; by default on terminals only.
+        keep_x: keep the final parameters; off, `Run.x` has no coordinates, which saves memory where
+            many runs of a large model are compared.
 
     >>> import gossamer as gs
     >>> run = gs.simulate(
@@ -67,6 +70,7 @@ def simulate(
         dtype,
         device,
         progress,
+        keep_x,
     )
     config = {"algorithm": describe_algorithm(algorithm)}
     return record(setting, algorithm, list_seeds(seeds), config)

@@ -13,6 +13,7 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulate.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
+from gossamer.simulate.step import CompiledStep, compiles, numbers_as_tensors
 from gossamer.simulate.threads import threads_for
 
 
@@ -42,6 +43,10 @@ class Stack:
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
         self._all_seeds = list(seeds)
         self._all_algorithms = algorithm.stacked(len(seeds), dtype, device)
+        self._step: Any = type(algorithm).step
+        if compiles(device):
+            self._all_algorithms = numbers_as_tensors(self._all_algorithms, dtype, device)
+            self._step = CompiledStep(type(algorithm), dtype, device)
         self._mixers = [network.at(t).mixer(dtype, device) for t in range(network.period)]
         quiet, noisy = MAX_BLOCK_STEPS, block_steps(problem.num_nodes, problem.dim)
         self._block = quiet if noise is None else noisy  # a block of noise can be replayed
@@ -89,7 +94,8 @@ class Stack:
             if self._noise is not None:
                 grad = self._add_noise(grad, self._noise.at(self.t))
             mix = self._mixers[self.t % len(self._mixers)]
-            self.x, self.state = self.algorithm.step(self.t, self.x, grad, self.state, mix)
+            given = (self.algorithm, self.t, self.x, grad, self.state, mix)
+            self.x, self.state = self._step(*given)
             self.t += 1
 
     def _add_noise(self, grad: Tensor, noise: Tensor) -> Tensor:

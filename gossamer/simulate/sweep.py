@@ -114,6 +114,7 @@ def sweep(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
     progress: bool | None = None,
+    keep_x: bool = True,
 ) -> Sweep:
     """Run every combination of the grid's values for every seed, as one stacked run.
 
@@ -144,6 +145,7 @@ def sweep(
         dtype,
         device,
         progress,
+        keep_x,
     )
     for name in grid:
         choice("grid", name, admissible_sets(algorithm))

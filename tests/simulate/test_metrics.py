@@ -43,7 +43,8 @@ def test_metrics_are_their_formulas(
     method, noise = gs.GTNSGDm(lr=0.1, momentum=0.8), gs.StudentT(1.5)
     stack = gs.Stack(method, problem, gs.ring(5), noise, range(4))
     stack.advance(17)
-    measured = {name: metric(stack) for name, metric in gs.METRICS.items()}
+    names = metrics.available_metrics(problem, method)
+    measured = {name: gs.METRICS[name](stack) for name in names}
     for run in range(4):
         expected = brute_force(problem, stack.x[:, run].numpy(), stack.state.y[:, run].numpy())
         assert set(expected) == set(measured)
@@ -68,3 +69,20 @@ def test_only_metrics_that_exist_are_recorded():
     assert available_metrics(problem, gs.DSGD(lr=0.1)) == everything[:-1]
     problem.optimum = None
     assert available_metrics(problem, gs.DSGD(lr=0.1)) == everything[1:-1]
+
+
+def test_validation_loss_is_the_average_model_on_data_held_out():
+    inputs = torch.arange(12.0, dtype=torch.float64).view(3, 4, 1)
+    held_out = (torch.tensor([[1.0], [2.0]]).double(), torch.tensor([[3.0], [6.0]]).double())
+    problem = gs.ModuleProblem(
+        torch.nn.Linear(1, 1, bias=False).double(),
+        torch.nn.functional.mse_loss,
+        [(x, 2 * x) for x in inputs],
+        batch_size=2,
+        validation=held_out,
+    )
+    run = gs.simulate(gs.DSGD(lr=0.01), problem, gs.complete(3), steps=5)
+    weight = run.x[:, 0].mean()
+    expected = ((weight - 3) ** 2 * (1 + 4) / 2).item()
+    assert run.final("validation_loss").item() == pytest.approx(expected, rel=1e-12)
+    assert "validation_loss" not in metrics.available_metrics(PROBLEMS["robust"], gs.DSGD(0.1))

@@ -125,6 +125,14 @@ def test_hyperparameters_must_fit_the_runs():
             gs.simulate(per_run, PROBLEM, NETWORK, steps=5, seeds=seeds)
 
 
+def test_without_x_the_metrics_are_the_same_and_the_run_has_no_coordinates(tmp_path):
+    with_x, without = simulated(), simulated(keep_x=False)
+    assert without.x.shape == (4, 1, 0)
+    assert all(torch.equal(with_x.metrics[k], without.metrics[k]) for k in with_x.metrics)
+    without.save(tmp_path / "run.safetensors")
+    assert gs.Run.load(tmp_path / "run.safetensors").x.shape == (4, 1, 0)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("name", gs.ALGORITHMS)
 def test_a_gpu_gives_the_same_run(name: str):

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.compiler import has_kernel, jit, split_rows, tl
+from gossamer.models.fused.launch import has_kernel, split_rows
+from gossamer.triton_language import jit, tl
 
 ROWS, PROGRAMS = 16, 512
 """Rows that a program holds at a time, and programs; fastest on an H200 at width 128."""

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.compiler import has_kernel, jit, tl
+from gossamer.models.fused.launch import has_kernel
 from gossamer.models.gpt import attention
+from gossamer.triton_language import jit, tl
 
 LONGEST = 128
 """Most tokens of a window that a program holds."""

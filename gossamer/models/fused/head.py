@@ -12,8 +12,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.compiler import has_kernel, jit, tl
+from gossamer.models.fused.launch import has_kernel
 from gossamer.models.fused.rows import add_rows
+from gossamer.triton_language import jit, tl
 
 LOGITS_AT_ONCE = {"cpu": 2**22, "cuda": 2**28}
 """Elements of the largest piece of logits that the plain form builds: a cache, or a GPU's fill."""

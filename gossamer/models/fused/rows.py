@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gossamer.models.fused.compiler import has_kernel, jit, tl
+from gossamer.models.fused.launch import has_kernel
+from gossamer.triton_language import jit, tl
 
 ROWS = 16
 """Rows that a program adds."""

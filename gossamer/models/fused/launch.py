@@ -1,24 +1,16 @@
-"""Triton where it is installed; where it is not, kernels are defined but never called."""
-
-import importlib.util
-from importlib import import_module
-from typing import Any
+"""Which tensors the kernels can be used on, and how their work is split."""
 
 import torch
 from torch import Tensor
 
-jit: Any = lambda function: function  # noqa: E731
-tl: Any = None
-
-if importlib.util.find_spec("triton") is not None:
-    jit, tl = import_module("triton").jit, import_module("triton.language")
+from gossamer.triton_language import installed
 
 
 def has_kernel(x: Tensor) -> bool:
     """Whether the kernels can be used on `x`: CUDA, bfloat16, rows of a power of two from 16 on."""
     width = x.shape[-1]
     suits = x.is_cuda and x.dtype == torch.bfloat16 and width >= 16 and width & (width - 1) == 0
-    return tl is not None and suits
+    return installed() and suits
 
 
 def split_rows(positions: int, models: int, block: int, programs: int) -> tuple[int, int]:
