@@ -48,7 +48,7 @@ from gossamer.problems import (
     Quadratic,
     RobustRegression,
 )
-from gossamer.simulate import METRICS, Run, Stack, Sweep, simulate, sweep
+from gossamer.simulate import METRICS, Halving, Run, Stack, Sweep, simulate, sweep
 from gossamer.version import __version__
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "GTAdam",
     "GTNSGDm",
     "Gaussian",
+    "Halving",
     "InvalidInput",
     "LanguageProblem",
     "ModuleProblem",

@@ -101,14 +101,14 @@ class Sweep:
 
 def sweep(
     algorithm: type[Algorithm[Any]],
-    grid: Mapping[str, Iterable[Any]],
+    grid: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
     problem: Problem,
     network: Network,
     *,
     noise: Noise | None = None,
     steps: int,
     seeds: int | Iterable[int] = 0,
-    strategy: Strategy = "grid",
+    strategy: Strategy | Halving = "grid",
     record_every: int | None = None,
     metrics: Sequence[str] | None = None,
     dtype: torch.dtype = torch.float64,
@@ -122,9 +122,10 @@ def sweep(
 
     Args:
         algorithm: the class of the method.
-        grid: hyper-parameter → values; a word has one value, as in `{"order": ["…"]}`.
+        grid: hyper-parameter → values, every combination of which is a setting; or the settings
+            themselves, `[{"lr": 0.1, "momentum": 0.9}, …]`. A word has one value in all of them.
         strategy: "grid" runs everything to the end, "halving" ends hopeless settings early,
-            judged by the first metric (see `Halving`).
+            judged by the first metric; a `Halving` says how many when.
         metrics: by default the error, or the loss where the optimum is unknown.
 
     >>> import gossamer as gs
@@ -147,20 +148,40 @@ def sweep(
         progress,
         keep_x,
     )
-    for name in grid:
-        choice("grid", name, admissible_sets(algorithm))
-    settings = [algorithm(**chosen).hyperparameters for chosen in grid_settings(grid)]
+    settings = _settings(algorithm, grid)
     listed = list_seeds(seeds)
-    known = get_args(Strategy)
-    require(strategy in known, "strategy", strategy, f"one of {', '.join(map(repr, known))}")
-    prune = Halving(len(listed)) if strategy == "halving" else None
+    prune = _rule(strategy, len(listed))
     config = {
         "algorithm": {"name": algorithm.__name__},
         "settings": settings,
-        "strategy": strategy,
+        "strategy": "grid" if prune is None else "halving",
     }
     stacked = stack_settings(algorithm, settings, len(listed))
     return Sweep(record(setting, stacked, listed * len(settings), config, prune), settings)
+
+
+def _settings(
+    algorithm: type[Algorithm[Any]],
+    grid: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Every hyper-parameter of every setting, those left out at their defaults."""
+    listed = grid_settings(grid) if isinstance(grid, Mapping) else grid
+    require(len(listed) > 0, "grid", grid, "at least one setting to try")
+    for name in {name for chosen in listed for name in chosen}:
+        choice("grid", name, admissible_sets(algorithm))
+    return [algorithm(**chosen).hyperparameters for chosen in listed]
+
+
+def _rule(strategy: Strategy | Halving, num_seeds: int) -> Halving | None:
+    """How runs are ended early, if they are."""
+    if isinstance(strategy, Halving):
+        seeds = strategy.num_seeds
+        require(seeds == num_seeds, "strategy", f"num_seeds = {seeds}", f"{num_seeds}, as `seeds`")
+        return strategy
+    known = get_args(Strategy)
+    words = f"one of {', '.join(map(repr, known))}, or a Halving"
+    require(strategy in known, "strategy", strategy, words)
+    return Halving(num_seeds) if strategy == "halving" else None
 
 
 def grid_settings(grid: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
