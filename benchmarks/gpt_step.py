@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +28,10 @@ from gossamer.models.gpt import GPT
 from gossamer.networks import ring
 from gossamer.problems.language import LanguageProblem, token_loss
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.simulate import Stack
+
+Advance = Callable[[int], None]
+"""Takes that many training steps."""
 
 NODES, BATCH, CONTEXT = 8, 64, 64
 FLOOR_MS = 0.53
@@ -59,17 +62,18 @@ def main() -> None:
     losses(text, options.steps)
 
 
-def variants(text: Corpus) -> dict[str, Callable[[], Callable[[int], None]]]:
-    """Name → what builds a step."""
+def variants(text: Corpus) -> dict[str, Callable[[], Advance]]:
+    """Name → what builds a training."""
     bf16 = torch.bfloat16
     return {
         "loop over eight modules, bf16 autocast": lambda: loop_over_modules(text),
-        "generic vmap, bf16 autocast": lambda: steps(generic(text)),
-        "hand-stacked, float32": lambda: steps(problem(text, None)),
-        "hand-stacked, bf16, eager": lambda: steps(eager(problem(text, bf16))),
-        "hand-stacked, bf16, CUDA graph": lambda: steps(problem(text, bf16)),
-        "the same, compiled update": lambda: steps(problem(text, bf16), fused_update()),
-        "its gradient alone": lambda: steps(problem(text, bf16), lambda t, x, g, state: (x, state)),
+        "generic vmap, bf16 autocast": lambda: plain_steps(generic(text)),
+        "hand-stacked, float32": lambda: plain_steps(problem(text, None)),
+        "hand-stacked, bf16, eager": lambda: plain_steps(eager(problem(text, bf16))),
+        "the same, gradient as a CUDA graph": lambda: plain_steps(problem(text, bf16)),
+        "as simulated: update compiled": lambda: simulated(problem(text, bf16)),
+        "as simulated, five runs, per run": lambda: simulated(problem(text, bf16), runs=5),
+        "gradient alone": lambda: gradients(problem(text, bf16)),
     }
 
 
@@ -94,49 +98,49 @@ def eager(made: LanguageProblem) -> LanguageProblem:
     return made
 
 
-Update = Callable[[int, Tensor, Tensor, Any], tuple[Tensor, Any]]
 ALGORITHM = GTNSGDm(lr=0.1, momentum=0.8)
 
 
-def plain_update() -> Update:
-    mix = ring(NODES).mixer(torch.float32, "cuda")
-    return lambda t, x, grad, state: ALGORITHM.step(t, x, grad, state, mix)
+def simulated(made: LanguageProblem, runs: int = 1) -> Advance:
+    """What `gs.simulate` does; `runs` runs take their steps together."""
+    seeds = range(runs)
+    stack = Stack(ALGORITHM, made, ring(NODES), None, seeds, torch.float32, "cuda")
+    return lambda count: stack.advance(count // runs)
 
 
-def fused_update() -> Update:
-    """The update compiled, with W z as sums over the neighbours that the compiler can fuse."""
-    rows = tuple(tuple(ring(NODES).neighbor_weights(i).items()) for i in range(NODES))
-
-    def mix(z: Tensor) -> Tensor:
-        nodes = z.unbind(0)
-        return torch.stack([sum(w * nodes[j] for j, w in row) for row in rows])
-
-    step = torch.compile(lambda x, grad, state: ALGORITHM.step(0, x, grad, state, mix))
-    return lambda t, x, grad, state: step(x, grad, state)
-
-
-def steps(made: LanguageProblem, update: Update | None = None) -> Callable[[int], None]:
-    """A function that takes step t of GT-NSGDm."""
-    update = update or plain_update()
+def plain_steps(made: LanguageProblem) -> Advance:
+    """The update of GT-NSGDm operation by operation."""
     x = made.start.expand(NODES, 1, -1).contiguous()
     held = {"x": x, "state": ALGORITHM.init(x)}
+    mix = ring(NODES).mixer(torch.float32, "cuda")
 
     @torch.no_grad()
-    def step(t: int) -> None:
-        grad = made.sample_grad(held["x"], t, [0])
-        held["x"], held["state"] = update(t, held["x"], grad, held["state"])
+    def advance(count: int) -> None:
+        for t in range(count):
+            grad = made.sample_grad(held["x"], t, [0])
+            held["x"], held["state"] = ALGORITHM.step(t, held["x"], grad, held["state"], mix)
 
-    step.held = held
-    return step
+    return advance
 
 
-def loop_over_modules(text: Corpus) -> Callable[[int], None]:
+def gradients(made: LanguageProblem) -> Advance:
+    x = made.start.expand(NODES, 1, -1).contiguous()
+
+    @torch.no_grad()
+    def advance(count: int) -> None:
+        for t in range(count):
+            made.sample_grad(x, t, [0])
+
+    return advance
+
+
+def loop_over_modules(text: Corpus) -> Advance:
     """Eight modules, eight backward passes, gradients gathered into rows."""
     made = problem(text, torch.bfloat16)
-    update = plain_update()
     models = [GPT(VOCABULARY).cuda() for _ in range(NODES)]
     x = made.start.expand(NODES, -1).contiguous()
     held = {"x": x, "state": ALGORITHM.init(x)}
+    mix = ring(NODES).mixer(torch.float32, "cuda")
 
     def step(t: int) -> None:
         inputs, targets = made._batch(t, [0])
@@ -149,27 +153,25 @@ def loop_over_modules(text: Corpus) -> Callable[[int], None]:
             rows.append(torch.cat([grad.flatten() for grad in grads]))
         with torch.no_grad():
             grad = torch.stack(rows)
-            held["x"], held["state"] = update(t, held["x"], grad, held["state"])
+            held["x"], held["state"] = ALGORITHM.step(t, held["x"], grad, held["state"], mix)
 
-    return step
+    return lambda count: [step(t) for t in range(count)] and None
 
 
-def report(name: str, step: Callable[[int], None], repeats: int = 30) -> None:
-    for t in range(5):
-        step(t)
+def report(name: str, advance: Advance, repeats: int = 30) -> None:
+    advance(10)
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
-    best = min(milliseconds(step, repeats) for _ in range(3))
+    best = min(milliseconds(advance, repeats) for _ in range(3))
     memory = torch.cuda.max_memory_allocated() / 2**30
     rate = FLOP / best / 1e9
     print(f"{name:42} {best:7.3f} {rate:8.1f} {FLOOR_MS / best:9.0%} {memory:6.2f}", flush=True)
 
 
-def milliseconds(step: Callable[[int], None], repeats: int) -> float:
+def milliseconds(advance: Advance, repeats: int) -> float:
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     begin.record()
-    for t in range(repeats):
-        step(t)
+    advance(repeats)
     end.record()
     end.synchronize()
     return begin.elapsed_time(end) / repeats
@@ -179,14 +181,14 @@ def losses(text: Corpus, count: int) -> None:
     print(f"\nvalidation loss of the average model after {count} steps (must agree to 0.02)")
     found = []
     for name, autocast in (("float32", None), ("bfloat16", torch.bfloat16)):
-        step, judge = steps(problem(text, autocast)), problem(text, None)
-        begin = time.perf_counter()
-        for t in range(count):
-            step(t)
+        begin, judge = time.perf_counter(), problem(text, None)
+        stack = Stack(
+            ALGORITHM, problem(text, autocast), ring(NODES), None, [0], torch.float32, "cuda"
+        )
         with torch.no_grad():
-            loss = float(judge.validation_loss(step.held["x"].mean(0)))
-        found.append(loss)
-        print(f"{name:42} {loss:7.4f}   ({time.perf_counter() - begin:.1f} s)", flush=True)
+            stack.advance(count)
+            found.append(float(judge.validation_loss(stack.x.mean(0))))
+        print(f"{name:42} {found[-1]:7.4f}   ({time.perf_counter() - begin:.1f} s)", flush=True)
     print(f"{'difference':42} {abs(found[0] - found[1]):7.4f}")
 
 

@@ -47,13 +47,17 @@ def list_(full: bool, out: str, seed: int) -> None:
 
     options = Options(full, seed)
     store = Store(Path(out) / options.profile)
-    table = Table("name", "what it shows", "stored", box=None, pad_edge=False)
+    table = Table("name", "what it shows", "study", "stored", box=None, pad_edge=False)
     for experiment in EXPERIMENTS.values():
         units = experiment.units(options)
         stored = sum(store.path(experiment, unit).exists() for unit in units)
-        table.add_row(experiment.name, experiment.title, f"{stored} of {len(units)}")
+        stored_of = f"{stored} of {len(units)}"
+        table.add_row(experiment.name, experiment.title, experiment.study, stored_of)
     Console().print(table)
-    click.echo("\nRun one with `gossamer run NAME`, all with `gossamer run all`.")
+    click.echo(
+        "\nRun one with `gossamer run NAME`, the synthetic study with `gossamer run all`, the "
+        "\nTransformers with `gossamer run language` (for the full study, add --device cuda)."
+    )
 
 
 @click.command()
@@ -62,7 +66,7 @@ def list_(full: bool, out: str, seed: int) -> None:
 @device_option
 @click.option("--force", is_flag=True, help="Forget what is stored and start over.")
 def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) -> None:
-    """Run the experiment NAME, or all of them.
+    """Run the experiment NAME; or `all` of the synthetic study, or all of `language`.
 
     Results are stored unit by unit: interrupt at any time, and the same command goes on where it
     stopped. What is stored already costs nothing.
@@ -71,9 +75,9 @@ def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) ->
     gossamer run claim-1
     gossamer run all
     gossamer run ring-noise --full --out paper-sized
+    gossamer run language --full --device cuda
     """
-    known = [*EXPERIMENTS, "all"]
-    chosen = list(EXPERIMENTS) if choice("name", name, known) == "all" else [name]
+    chosen = _chosen(name)
     options = Options(full, seed, check_device(device))
     store = Store.open(out, options)
     if not force:
@@ -83,6 +87,14 @@ def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) ->
     for key in chosen:
         _run(EXPERIMENTS[key], options, store, force)
     click.echo(f"\nDone. `gossamer report{_flags(options, out)}` draws the figures and the page.")
+
+
+def _chosen(name: str) -> list[str]:
+    """The experiments that a name stands for."""
+    studies = {"all": "synthetic", "language": "language"}
+    if choice("name", name, [*EXPERIMENTS, *studies]) in EXPERIMENTS:
+        return [name]
+    return [key for key, experiment in EXPERIMENTS.items() if experiment.study == studies[name]]
 
 
 def _run(experiment: Experiment, options: Options, store: Store, force: bool) -> None:

@@ -1,5 +1,6 @@
 """`mix` on real processes: messages to and from graph neighbours, then a weighted sum."""
 
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -103,7 +104,8 @@ class NeighborExchange:
     ) -> None:
         for one in network.rounds:
             check_schedules([schedule(one, i) for i in range(network.num_nodes)])
-        self.network, self.node, self.group, self.timeout = network, node, group, timeout
+        self.network, self.node, self.timeout = network, node, timeout
+        self._group = weakref.ref(group) if group else _no_group  # so that `leave` can end it
         self._bytes_sent = 0
         self._fused = uses_nccl(group, like)
         self._dtype = message_dtype or like.dtype
@@ -112,6 +114,11 @@ class NeighborExchange:
         self._received = [
             torch.empty(like.shape, dtype=self._dtype, device=self._device) for _ in range(most)
         ]
+
+    @property
+    def group(self) -> dist.ProcessGroup | None:
+        """Who carries the messages."""
+        return self._group()
 
     def take_bytes_sent(self) -> int:
         """Bytes of all messages sent since the last call."""

@@ -1,12 +1,16 @@
 """Joining the process group that torchrun, or a script of yours, has prepared."""
 
+import atexit
 import os
 from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional  # imported when joined, its defaults would hold the group
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
+
+from gossamer.distributed.agreement import gather
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -23,7 +27,12 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     `timeout` in seconds, this process's own GPU, and keys of its own for every attempt, so that
     workers restarted by `torchrun --max-restarts` do not read those of the attempt that died.
     Without these variables the process is a world of its own; joined already, nothing happens.
+
+    Returns when all ranks have connected, so that none can end, say on bad input, while another
+    still waits for its connection. The group is left, by `leave`, when the process ends.
     """
+    atexit.unregister(leave)
+    atexit.register(leave)
     if not dist.is_initialized() and launched():
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
@@ -32,4 +41,17 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         store = PrefixStore(f"attempt_{attempt}", store)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
+        gather(None, dist.group.WORLD)
     return dist.get_rank() if dist.is_initialized() else 0
+
+
+def leave() -> None:
+    """Destroy all process groups, if there are any; `join` sees to it that no process forgets.
+
+    gloo's threads release the tensors of a collective some time after it has returned, and need
+    the interpreter for that. One that comes when the interpreter is already ending is unwound by
+    Python < 3.14 through C++ that cannot be unwound, and the process dies of SIGABRT. Destroying a
+    group waits for its threads, if nobody else refers to the group.
+    """
+    if dist.is_initialized():
+        dist.destroy_process_group()

@@ -1,6 +1,7 @@
 """Every figure, table and claim as a resumable experiment; `EXPERIMENTS` lists them by name."""
 
 from gossamer.experiments.auto_momentum import AutoMomentum
+from gossamer.experiments.causal_reference import CausalReference
 from gossamer.experiments.claim_1 import Claim1
 from gossamer.experiments.connectivity import Connectivity
 from gossamer.experiments.experiment import Experiment, Options, Table, Unit, Verdict, judge
@@ -13,6 +14,7 @@ from gossamer.experiments.runner import run_experiment
 from gossamer.experiments.speed_up import SpeedUp
 from gossamer.experiments.store import Store
 from gossamer.experiments.topology_independence import TopologyIndependence
+from gossamer.experiments.transformer_table import TransformerTable
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -27,6 +29,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         SpeedUp(),
         Lemmas(),
         AutoMomentum(),
+        TransformerTable(),
+        CausalReference(),
     )
 }
 

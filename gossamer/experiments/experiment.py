@@ -17,6 +17,9 @@ Results = Mapping[str, Result]
 
 Holds = Literal["yes", "partly", "no"]
 
+Study = Literal["synthetic", "language"]
+"""On the embedded regression problem, minutes on a CPU; or training Transformers, for a GPU."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -88,6 +91,9 @@ class Experiment(ABC):
 
     about: ClassVar[str]
     """A paragraph for the report: what is run, and what the figure shows."""
+
+    study: ClassVar[Study] = "synthetic"
+    """The study it belongs to, which can be run as a whole."""
 
     @abstractmethod
     def units(self, options: Options) -> list[Unit]:

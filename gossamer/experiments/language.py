@@ -35,6 +35,9 @@ HALVING = ((1 / 16, 0.5), (1 / 8, 0.25), (1 / 4, 0.12), (1 / 2, 0.06))
 HALVING_OF_HUNDREDS = ((1 / 32, 0.3), (1 / 16, 0.15), (1 / 8, 0.08), (1 / 4, 0.04), (1 / 2, 0.02))
 """The same for a grid of hundreds of settings, at 8 %."""
 
+BRACKET = 128
+"""Most settings that are held at once; a larger set is searched in parts, each with its best."""
+
 RECORDS = 64
 
 
@@ -56,7 +59,7 @@ class Task:
     def small(self) -> "Task":
         """The same task on the embedded text, for a first look within minutes."""
         sizes: dict[str, Any] = {"context": 16, "width": 32, "heads": 2, "layers": 1}
-        return Task(self.protocol, 8, 4, self.num_nodes, 16, self.dropout, **sizes)
+        return Task(self.protocol, 8, 3, self.num_nodes, 16, self.dropout, **sizes)
 
 
 def task_of(options: Options, task: Task) -> Task:
@@ -119,17 +122,20 @@ def tune_and_train(
         "device": options.device,
         "keep_x": False,
     }
-    schedule = HALVING if len(settings) <= 100 else HALVING_OF_HUNDREDS
-    rule, ring = Halving(1, schedule), networks["ring"]
-    seeds = tuning_seeds(options)
-    found = sweep(algorithm, settings, language, ring, seeds=seeds, strategy=rule, **arguments)
-    chosen = algorithm(**found.best().hyperparameters)
+    schedule = HALVING if len(settings) <= BRACKET else HALVING_OF_HUNDREDS
+    rule, ring, seeds = Halving(1, schedule), networks["ring"], tuning_seeds(options)
+    found = [
+        sweep(algorithm, part, language, ring, seeds=seeds, strategy=rule, **arguments)
+        for part in brackets(settings)
+    ]
+    best = min(found, key=lambda part: float(part.scores().min())).best()
+    chosen = algorithm(**best.hyperparameters)
     runs = {
         name: simulate(chosen, language, network, seeds=fresh_seeds(options), **arguments)
         for name, network in networks.items()
     }
     return {
-        "search": _search(found),
+        "search": {"hyperparameters": best.hyperparameters, **_search(found)},
         "networks": {name: _curves(run) for name, run in runs.items()},
         "steps": steps,
         "steps_per_epoch": language.steps_per_epoch,
@@ -138,15 +144,28 @@ def tune_and_train(
     }
 
 
-def _search(found: Sweep) -> Result:
-    """What was chosen, at what cost, and what else reached the end."""
-    scores = found.scores()
-    finished = [int(i) for i in scores.argsort() if scores[i].isfinite()]
+def brackets(settings: Settings) -> list[Settings]:
+    """The settings in parts of at most `BRACKET`, each spread over all of them.
+
+    >>> [len(part) for part in brackets([{"lr": 0.1}] * 448)]
+    [112, 112, 112, 112]
+    """
+    count = -(-len(settings) // BRACKET)
+    return [settings[k::count] for k in range(count)]
+
+
+def _search(found: Sequence[Sweep]) -> Result:
+    """What the search cost, and every setting that reached the end, the best first."""
+    finished = [
+        {**setting, "validation_loss": float(score)}
+        for part in found
+        for setting, score in zip(part.settings, part.scores(), strict=True)
+        if score.isfinite()
+    ]
     return {
-        "hyperparameters": found.best().hyperparameters,
-        "settings": len(found.settings),
-        "run_steps": int(found.stacked.steps_taken.sum()),
-        "finished": [{**found.settings[i], "validation_loss": float(scores[i])} for i in finished],
+        "settings": sum(len(part.settings) for part in found),
+        "run_steps": sum(int(part.stacked.steps_taken.sum()) for part in found),
+        "finished": sorted(finished, key=lambda setting: setting["validation_loss"]),
     }
 
 

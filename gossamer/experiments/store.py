@@ -99,7 +99,12 @@ class Store:
 
 
 def commit() -> str | None:
-    """The commit of the source tree the package runs from, where there is one."""
+    """The commit of the source tree the package runs from, where it is known.
+
+    A tree without its history can be told by the environment variable `GOSSAMER_COMMIT`.
+    """
+    if told := os.environ.get("GOSSAMER_COMMIT"):
+        return told
     git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:
         answer = subprocess.run(git, capture_output=True, text=True, timeout=5, check=False)

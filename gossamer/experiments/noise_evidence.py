@@ -1,0 +1,388 @@
+"""The paper's first figure: does gradient noise grow heavy tails while a GPT is trained?"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gossamer.algorithms import DSGD
+from gossamer.experiments.experiment import (
+    Experiment,
+    Options,
+    Result,
+    Results,
+    Table,
+    Unit,
+    Verdict,
+    judge,
+)
+from gossamer.experiments.language import DTYPE, Task, machine, problem, task_of
+from gossamer.experiments.synthetic import NOISES, fresh_seeds
+from gossamer.networks import complete
+from gossamer.problems import Problem
+from gossamer.problems.module_problem import ModuleProblem
+from gossamer.seeding import stream
+from gossamer.simulate import Stack
+from gossamer.tails import Diagnosis, TailEstimate, diagnose
+from gossamer.tails.diagnose import COLUMNS
+from gossamer.tails.estimate import Z95
+from gossamer.tails.samples import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TASKS = {
+    "causal": Task("causal", stride=5, epochs=12, num_nodes=1),
+    "paper": Task("paper", stride=5, epochs=12, num_nodes=1),
+}
+
+LR = 0.1
+"""The paper prints no step size for this figure."""
+
+MEASURED = (0, 6, 10)
+"""Epochs, of twelve, at whose beginning the noise is measured."""
+
+PASSES = 8
+"""Passes over the data, each in its own order, whose batches are measured."""
+
+STABLE = NOISES["α-stable"]
+SYNTHETIC = "α-stable"
+
+FAR = 0.999
+"""The quantile that says how long a tail is."""
+
+SHOWN = (-3.0, 15.0)
+"""Norms that a panel shows, in interquartile ranges from the median."""
+
+
+# ---- measuring -------------------------------------------------------------------------------
+
+
+def measured_epochs(task: Task) -> list[int]:
+    """Epochs 0, 6 and 10 of twelve, in proportion for a shorter training."""
+    return [epoch * task.epochs // 12 for epoch in MEASURED]
+
+
+def training_seed(options: Options) -> int:
+    """The order of the batches that the model is trained on."""
+    return fresh_seeds(options)[0]
+
+
+def noise_seeds(options: Options) -> list[int]:
+    """The orders of the batches that noise is measured on, no other study's."""
+    return [1000 * options.seed + 700 + k for k in range(PASSES)]
+
+
+def full_gradient(problem: ModuleProblem, x: Tensor, seed: int) -> Tensor:
+    """∇f(x) as the mean of g(x, ξ) over the batches of one epoch, `(1, 1, dim)` → the same.
+
+    An epoch holds every sample once, but for those that fill no batch, fewer than `batch_size`.
+    Evaluated like the batches, so that rounding of x to bfloat16 is no part of their difference.
+    """
+    total = torch.zeros_like(x, dtype=torch.float64)
+    for t in range(problem.steps_per_epoch):
+        total += problem.sample_grad(x, t, [seed])
+    return (total / problem.steps_per_epoch).to(x.dtype)
+
+
+def noise_norms(
+    problem: ModuleProblem, x: Tensor, gradient: Tensor, seeds: Sequence[int]
+) -> Tensor:
+    """‖g(x, ξ) − ∇f(x)‖ of every batch ξ of one epoch of each of the seeds.
+
+    Args:
+        problem: of one node.
+        x: where the model stands, `(1, 1, dim)`.
+        gradient: ∇f(x), of the same shape.
+        seeds: of the orders; evaluated at once.
+
+    Returns the norms in float64, `(steps_per_epoch, seeds)`.
+    """
+    points = x.expand(1, len(seeds), -1)
+    norms = []
+    for t in range(problem.steps_per_epoch):
+        noise = problem.sample_grad(points, t, seeds) - gradient
+        norms.append(torch.linalg.vector_norm(noise, dim=-1, dtype=torch.float64))
+    return torch.cat(norms)
+
+
+def _compute(task: Task, options: Options) -> Result:
+    began = time.perf_counter()
+    language, seeds = problem(options, task), [training_seed(options)]
+    stack = Stack(DSGD(LR), language, complete(1), None, seeds, DTYPE, options.device)
+    measured = []
+    for epoch in measured_epochs(task):
+        stack.advance(epoch * language.steps_per_epoch - stack.t)
+        measured.append({"epoch": epoch, **_measure(language, stack.x, noise_seeds(options))})
+    stack.advance(task.epochs * language.steps_per_epoch - stack.t)
+    return {
+        "measured": measured,
+        "final_validation_loss": _validation_loss(language, stack.x),
+        "parameters": language.dim,
+        "steps_per_epoch": language.steps_per_epoch,
+        "machine": machine(options),
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+
+
+def _measure(problem: ModuleProblem, x: Tensor, seeds: Sequence[int]) -> Result:
+    gradient = full_gradient(problem, x, seeds[0])
+    norms = noise_norms(problem, x, gradient, seeds)
+    return {
+        "validation_loss": _validation_loss(problem, x),
+        "gradient_norm": _five_digits(float(gradient.norm())),
+        "norms": [_five_digits(norm) for norm in norms.flatten().tolist()],
+    }
+
+
+def _validation_loss(problem: Problem, x: Tensor) -> float:
+    return _five_digits(float(problem.validation_loss(x[0])))
+
+
+def _five_digits(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+# ---- reading ---------------------------------------------------------------------------------
+
+
+def samples(result: Result) -> dict[str, Array]:
+    """The noise norms of each measured epoch, and as many |X| of the α-stable law."""
+    norms = {f"epoch {m['epoch']}": np.array(m["norms"]) for m in result["measured"]}
+    size = len(result["measured"][0]["norms"])
+    draws = STABLE.sample((size,), generator=stream("noise-evidence"))
+    return {**norms, SYNTHETIC: draws.abs().numpy()}
+
+
+class Far(NamedTuple):
+    """How far the 99.9 % quantile lies out, and a 95 % interval that assumes nothing.
+
+    The number of norms below a quantile q is binomial, so q lies between the order statistics
+    nq ± 1.96 √(nq(1 − q)); a small sample does not bound it from above.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Array) -> "Far":
+        """That of a sample.
+
+        >>> Far.of(np.arange(10_001.0))
+        Far(estimate=9990.0, low=9984.0, high=9998.0)
+        """
+        ordered, n = np.sort(values), values.size
+        half = Z95 * math.sqrt(n * FAR * (1 - FAR))
+        low, high = math.floor(n * FAR - half), math.ceil(n * FAR + half)
+        above = float(ordered[high]) if high < n else math.inf
+        return cls(float(np.quantile(ordered, FAR)), float(ordered[low]), above)
+
+    def __str__(self) -> str:
+        bounded = math.isfinite(self.high)
+        span = f"{self.low:.4g} – {self.high:.4g}" if bounded else f"above {self.low:.4g}"
+        return f"{self.estimate:.4g} ({span})"
+
+
+def length(norms: Array) -> Far:
+    """How long the tail is: the 99.9 % quantile over the median."""
+    return Far.of(norms / np.median(norms))
+
+
+def shape(norms: Array) -> Far:
+    """The 99.9 % quantile's distance from the median over the upper quartile's.
+
+    Neither location nor scale of a sample matters. A Gaussian has 4.58 whatever its deviation.
+    """
+    median, upper = np.quantile(norms, [0.5, 0.75])
+    return Far.of((norms - median) / (upper - median))
+
+
+def _tail(diagnosis: Diagnosis) -> TailEstimate:
+    return diagnosis.hill["√n"]
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+
+class NoiseEvidence(Experiment):
+    """Norms of gradient noise along centralized training, beside an α-stable law."""
+
+    name = "noise-evidence"
+    title = "The noise of mini-batch gradients along the training of a GPT"
+    study = "language"
+    about = (
+        "Theory for heavy-tailed noise matters if gradients have such noise. The paper's evidence "
+        "is a GPT of 3,018,240 parameters that one node trains by SGD on Multi30k for 12 epochs. "
+        "At the beginning of epochs 0, 6 and 10 training pauses, and at that fixed x the distance "
+        "‖g(x, ξ) − ∇f(x)‖ of mini-batch gradients to the full-batch gradient is measured. We "
+        f"measure the batches of {PASSES} passes over the data, in orders that training does not "
+        "use and that are the same at the three epochs; ∇f is the mean over all batches of a pass. "
+        f"The step size, which is not printed, is {LR}; batches hold 64 windows of 64 tokens, five "
+        "tokens apart. Beside them: |X| of as many draws of the synthetic study's α-stable law, "
+        "tail index 1.5 and skewness 0.5, whose variance is infinite. The panels show densities on "
+        "a logarithmic axis. A norm in three million dimensions is never near 0, so norms are "
+        "counted from their median and in interquartile ranges (IQR): all bodies then look alike, "
+        "and what differs are the tails. The dashed line is a Gaussian. A smaller Hill index is a heavier "
+        "tail; below 2 the variance is infinite. `causal` is language modelling; `paper` shuffles "
+        "the training tokens and lets attention see the token to be predicted."
+    )
+
+    def units(self, options: Options) -> list[Unit]:
+        """A unit per protocol."""
+        return [_unit(protocol, options) for protocol in TASKS]
+
+    def figures(self, results: Results) -> "dict[str, Figure]":
+        """Per protocol the densities at three epochs and that of the synthetic law."""
+        return {f"{self.name}-{p}": _row_of_densities(p, results[p]) for p in TASKS}
+
+    def tables(self, results: Results) -> list[Table]:
+        """The shape of every sample, then every estimator on each."""
+        return [
+            Table(
+                "Training and the norms of its gradient noise",
+                [
+                    "protocol",
+                    "sample",
+                    "validation loss",
+                    "‖∇f‖",
+                    "median norm",
+                    "length: q99.9 / q50",
+                    "largest / q50",
+                    "shape: (q99.9 − q50) / (q75 − q50)",
+                    "tail",
+                ],
+                [row for p in TASKS for row in _shapes(p, results[p])],
+            ),
+            *(_estimates(p, results[p]) for p in TASKS),
+        ]
+
+    def verdicts(self, results: Results) -> list[Verdict]:
+        """The paper's two sentences, for each protocol."""
+        return [
+            judged for p in TASKS for judged in (_heavier(p, results[p]), _alike(p, results[p]))
+        ]
+
+
+def _unit(protocol: str, options: Options) -> Unit:
+    task = task_of(options, TASKS[protocol])
+    config = {
+        "corpus": "multi30k" if options.full else "zipf",
+        "data_seed": options.seed,
+        "task": vars(task),
+        "lr": LR,
+        "measured_epochs": measured_epochs(task),
+        "training_seed": training_seed(options),
+        "noise_seeds": noise_seeds(options),
+    }
+    return Unit(protocol, config, partial(_compute, task, options))
+
+
+def _row_of_densities(protocol: str, result: Result) -> "Figure":
+    from gossamer.plots import OKABE_ITO, panels, style
+
+    with style():
+        found = samples(result)
+        figure, axes = panels(len(found), width=3.0, height=3.0)
+        for ax, (name, norms) in zip(axes, found.items(), strict=True):
+            _density(ax, norms, OKABE_ITO[1 if name == SYNTHETIC else 0])
+            diagnosis = diagnose(norms)
+            ax.set_title(f"{name}: {diagnosis.tail}\nHill at √n {_tail(diagnosis)}")
+        axes[0].set_ylabel(f"density, protocol `{protocol}`")
+        axes[0].legend(loc="upper right")
+    return figure
+
+
+def _density(ax: "Axes", norms: Array, colour: str) -> None:
+    """The density in interquartile ranges from the median, and the Gaussian with both."""
+    low, median, high = np.quantile(norms, [0.25, 0.5, 0.75])
+    z = (norms - median) / (high - low)
+    bins = np.linspace(*SHOWN, 73)
+    one = 1 / (z.size * (bins[1] - bins[0]))  # the density of a bin that holds one norm
+    counts, _ = np.histogram(z, bins)
+    ax.stairs(counts * one, bins, fill=True, color=colour, alpha=0.5)
+    x, deviation = np.linspace(*SHOWN, 400), 1 / 1.34898
+    gaussian = np.exp(-((x / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
+    ax.plot(x, gaussian, "--", color="0.3", linewidth=1, label="Gaussian")
+    ax.set(yscale="log", xlim=SHOWN, ylim=(one / 2, 2), xlabel="from the median [IQR]")
+    beyond, largest = (z > SHOWN[1]).mean(), z.max()
+    if beyond > 0:
+        words = f"{beyond:.2%} beyond,\nup to {largest:,.0f}"
+        ax.text(0.97, 0.6, words, transform=ax.transAxes, ha="right", va="top", fontsize=8.5)
+
+
+def _shapes(protocol: str, result: Result) -> list[list[str]]:
+    found = samples(result)
+    trained = [
+        [f"{m[k]:.4g}" for k in ("validation_loss", "gradient_norm")] for m in result["measured"]
+    ]
+    return [
+        [
+            protocol,
+            name,
+            *state,
+            f"{np.median(norms):.4g}",
+            str(length(norms)),
+            f"{norms.max() / np.median(norms):.4g}",
+            str(shape(norms)),
+            diagnose(norms).tail,
+        ]
+        for (name, norms), state in zip(found.items(), [*trained, ["–", "–"]], strict=True)
+    ]
+
+
+def _estimates(protocol: str, result: Result) -> Table:
+    rows = [[name, *row] for name, x in samples(result).items() for row in diagnose(x).table()]
+    title = f"Protocol `{protocol}`: every estimator of the tail, {len(rows)} answers"
+    return Table(title, ["sample", *COLUMNS], rows)
+
+
+def _heavier(protocol: str, result: Result) -> Verdict:
+    found = samples(result)
+    del found[SYNTHETIC]
+    tails = {name: _tail(diagnose(norms)) for name, norms in found.items()}
+    lengths = {name: length(norms) for name, norms in found.items()}
+    (early, *_, late), (short, *_, long) = tails.values(), lengths.values()
+    heavier, longer = late.interval[1] < early.interval[0], long.low > short.high
+    return Verdict(
+        "As training progresses, the tail of the noise norm becomes heavier (and longer): "
+        f"`{protocol}`",
+        f"Hill index at √n: {_list(tails)}; 99.9 % quantile over median: {_list(lengths)}",
+        judge(heavier, longer),
+        f"{'Heavier' if heavier else 'Not heavier'}, {'longer' if longer else 'not longer'}. "
+        "Heavier: the Hill index falls, longer: the quantile over the median grows, from the first "
+        "measured epoch to the last by more than their 95 % intervals." + _too_few(lengths),
+    )
+
+
+def _alike(protocol: str, result: Result) -> Verdict:
+    found = samples(result)
+    shapes = {name: shape(norms) for name, norms in found.items()}
+    early, *_, late, _ = shapes.values()
+    *_, tail, _ = (diagnose(norms).tail for norms in found.values())
+    nearer, infinite = late.low > early.high, tail == "infinite variance"
+    return Verdict(
+        f"The tail increasingly resembles that of a synthetic α-stable distribution: `{protocol}`",
+        f"shape: {_list(shapes)}; tail at the last epoch: {tail}",
+        judge(nearer, infinite),
+        f"{'Nearer' if nearer else 'Not nearer'} to it, "
+        f"{'with' if infinite else 'without'} its infinite variance. Nearer: the shape, how far "
+        "the 99.9 % quantile is from the median in units of the upper quartile (4.6 for a Gaussian), "
+        "grows from the first measured epoch to the last by more than its 95 % intervals. Infinite "
+        "variance: Hill and moments agree on it." + _too_few(shapes),
+    )
+
+
+def _list(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _too_few(quantiles: Mapping[str, Far]) -> str:
+    bounded = all(math.isfinite(far.high) for far in quantiles.values())
+    return "" if bounded else " These are too few norms to bound that quantile from above."
