@@ -229,9 +229,9 @@ class NoiseEvidence(Experiment):
         "tail index 1.5 and skewness 0.5, whose variance is infinite. The panels show densities on "
         "a logarithmic axis. A norm in three million dimensions is never near 0, so norms are "
         "counted from their median and in interquartile ranges (IQR): all bodies then look alike, "
-        "and what differs are the tails. The dashed line is a Gaussian. A smaller Hill index is a heavier "
-        "tail; below 2 the variance is infinite. `causal` is language modelling; `paper` shuffles "
-        "the training tokens and lets attention see the token to be predicted."
+        "and what differs are the tails. The dashed line is a Gaussian. A smaller Hill index is a "
+        "heavier tail; below 2 the variance is infinite. `causal` is language modelling; `paper` "
+        "shuffles the training tokens and lets attention see the token to be predicted."
     )
 
     def units(self, options: Options) -> list[Unit]:
@@ -365,17 +365,17 @@ def _alike(protocol: str, result: Result) -> Verdict:
     found = samples(result)
     shapes = {name: shape(norms) for name, norms in found.items()}
     early, *_, late, _ = shapes.values()
-    *_, tail, _ = (diagnose(norms).tail for norms in found.values())
-    nearer, infinite = late.low > early.high, tail == "infinite variance"
+    *_, diagnosis, _ = map(diagnose, found.values())
+    nearer, alike = late.low > early.high, _tail(diagnosis).interval[0] < 2
     return Verdict(
         f"The tail increasingly resembles that of a synthetic α-stable distribution: `{protocol}`",
-        f"shape: {_list(shapes)}; tail at the last epoch: {tail}",
-        judge(nearer, infinite),
-        f"{'Nearer' if nearer else 'Not nearer'} to it, "
-        f"{'with' if infinite else 'without'} its infinite variance. Nearer: the shape, how far "
-        "the 99.9 % quantile is from the median in units of the upper quartile (4.6 for a Gaussian), "
-        "grows from the first measured epoch to the last by more than its 95 % intervals. Infinite "
-        "variance: Hill and moments agree on it." + _too_few(shapes),
+        f"shape: {_list(shapes)}; at the last epoch Hill {_tail(diagnosis)}: {diagnosis.tail}",
+        judge(nearer, alike),
+        f"{'Nearer' if nearer else 'Not nearer'}, {'alike' if alike else 'not alike'}. "
+        "Nearer: the shape, how far the 99.9 % quantile is from the median in units of the upper "
+        "quartile (4.6 for a Gaussian), grows from the first measured epoch to the last by more "
+        "than its 95 % intervals. Alike: at the last, the interval of the Hill index reaches below "
+        "2, where that of every α-stable law but the Gaussian is." + _too_few(shapes),
     )
 
 
