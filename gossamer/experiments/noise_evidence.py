@@ -24,7 +24,6 @@ from gossamer.experiments.experiment import (
 from gossamer.experiments.language import DTYPE, Task, machine, problem, task_of
 from gossamer.experiments.synthetic import NOISES, fresh_seeds
 from gossamer.networks import complete
-from gossamer.problems import Problem
 from gossamer.problems.module_problem import ModuleProblem
 from gossamer.seeding import stream
 from gossamer.simulate import Stack
@@ -141,7 +140,7 @@ def _measure(problem: ModuleProblem, x: Tensor, seeds: Sequence[int]) -> Result:
     }
 
 
-def _validation_loss(problem: Problem, x: Tensor) -> float:
+def _validation_loss(problem: ModuleProblem, x: Tensor) -> float:
     return _five_digits(float(problem.validation_loss(x[0])))
 
 
@@ -160,7 +159,7 @@ def samples(result: Result) -> dict[str, Array]:
     return {**norms, SYNTHETIC: draws.abs().numpy()}
 
 
-class Far(NamedTuple):
+class FarQuantile(NamedTuple):
     """How far the 99.9 % quantile lies out, and a 95 % interval that assumes nothing.
 
     The number of norms below a quantile q is binomial, so q lies between the order statistics
@@ -172,11 +171,11 @@ class Far(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, values: Array) -> "Far":
+    def of(cls, values: Array) -> "FarQuantile":
         """That of a sample.
 
-        >>> Far.of(np.arange(10_001.0))
-        Far(estimate=9990.0, low=9984.0, high=9998.0)
+        >>> FarQuantile.of(np.arange(10_001.0))
+        FarQuantile(estimate=9990.0, low=9984.0, high=9998.0)
         """
         ordered, n = np.sort(values), values.size
         half = Z95 * math.sqrt(n * FAR * (1 - FAR))
@@ -190,18 +189,18 @@ class Far(NamedTuple):
         return f"{self.estimate:.4g} ({span})"
 
 
-def length(norms: Array) -> Far:
+def length(norms: Array) -> FarQuantile:
     """How long the tail is: the 99.9 % quantile over the median."""
-    return Far.of(norms / np.median(norms))
+    return FarQuantile.of(norms / np.median(norms))
 
 
-def shape(norms: Array) -> Far:
+def shape(norms: Array) -> FarQuantile:
     """The 99.9 % quantile's distance from the median over the upper quartile's.
 
     Neither location nor scale of a sample matters. A Gaussian has 4.58 whatever its deviation.
     """
     median, upper = np.quantile(norms, [0.5, 0.75])
-    return Far.of((norms - median) / (upper - median))
+    return FarQuantile.of((norms - median) / (upper - median))
 
 
 def _tail(diagnosis: Diagnosis) -> TailEstimate:
@@ -230,8 +229,10 @@ class NoiseEvidence(Experiment):
         "a logarithmic axis. A norm in three million dimensions is never near 0, so norms are "
         "counted from their median and in interquartile ranges (IQR): all bodies then look alike, "
         "and what differs are the tails. The dashed line is a Gaussian. A smaller Hill index is a "
-        "heavier tail; below 2 the variance is infinite. `causal` is language modelling; `paper` "
-        "shuffles the training tokens and lets attention see the token to be predicted."
+        "heavier tail; below 2 the variance is infinite. Hill reads ratios of norms, so a part "
+        "that all norms share makes its index large; the table's shape is free of that. `causal` "
+        "is language modelling; `paper` shuffles the training tokens and lets attention see the "
+        "token to be predicted."
     )
 
     def units(self, options: Options) -> list[Unit]:
@@ -291,7 +292,9 @@ def _row_of_densities(protocol: str, result: Result) -> "Figure":
         found = samples(result)
         figure, axes = panels(len(found), width=3.0, height=3.0)
         for ax, (name, norms) in zip(axes, found.items(), strict=True):
-            _density(ax, norms, OKABE_ITO[1 if name == SYNTHETIC else 0])
+            synthetic = name == SYNTHETIC
+            _density(ax, norms, OKABE_ITO[1 if synthetic else 0])
+            ax.set_xlabel(f"{'|X|' if synthetic else 'noise norm'} from its median [IQR]")
             diagnosis = diagnose(norms)
             ax.set_title(f"{name}: {diagnosis.tail}\nHill at √n {_tail(diagnosis)}")
         axes[0].set_ylabel(f"density, protocol `{protocol}`")
@@ -300,7 +303,7 @@ def _row_of_densities(protocol: str, result: Result) -> "Figure":
 
 
 def _density(ax: "Axes", norms: Array, colour: str) -> None:
-    """The density in interquartile ranges from the median, and the Gaussian with both."""
+    """The density in interquartile ranges from the median, and a Gaussian of the same two."""
     low, median, high = np.quantile(norms, [0.25, 0.5, 0.75])
     z = (norms - median) / (high - low)
     bins = np.linspace(*SHOWN, 73)
@@ -310,7 +313,7 @@ def _density(ax: "Axes", norms: Array, colour: str) -> None:
     x, deviation = np.linspace(*SHOWN, 400), 1 / 1.34898
     gaussian = np.exp(-((x / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
     ax.plot(x, gaussian, "--", color="0.3", linewidth=1, label="Gaussian")
-    ax.set(yscale="log", xlim=SHOWN, ylim=(one / 2, 2), xlabel="from the median [IQR]")
+    ax.set(yscale="log", xlim=SHOWN, ylim=(one / 2, 2))
     beyond, largest = (z > SHOWN[1]).mean(), z.max()
     if beyond > 0:
         words = f"{beyond:.2%} beyond,\nup to {largest:,.0f}"
@@ -383,6 +386,6 @@ def _list(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def _too_few(quantiles: Mapping[str, Far]) -> str:
+def _too_few(quantiles: Mapping[str, FarQuantile]) -> str:
     bounded = all(math.isfinite(far.high) for far in quantiles.values())
     return "" if bounded else " These are too few norms to bound that quantile from above."

@@ -19,7 +19,7 @@ from gossamer.experiments.language import fresh_seeds, task_of, tuning_seeds
 from gossamer.experiments.noise_evidence import (
     MEASURED,
     TASKS,
-    Far,
+    FarQuantile,
     NoiseEvidence,
     full_gradient,
     length,
@@ -132,7 +132,7 @@ def test_the_interval_of_the_far_quantile_covers_it():
     """95 %, and of 400 samples at least 92 %: nearly three standard errors below."""
     exact = math.sqrt(2) * float(torch.special.erfinv(torch.tensor(0.998, dtype=torch.float64)))
     draws = np.random.default_rng(0).standard_normal((400, 9000))
-    inside = [far.low <= exact <= far.high for far in map(Far.of, draws)]
+    inside = [far.low <= exact <= far.high for far in map(FarQuantile.of, draws)]
     assert np.mean(inside) >= 0.92
 
 
