@@ -105,7 +105,7 @@ class NeighborExchange:
         for one in network.rounds:
             check_schedules([schedule(one, i) for i in range(network.num_nodes)])
         self.network, self.node, self.timeout = network, node, timeout
-        self._group = weakref.ref(group) if group else _no_group  # so that `leave` can end it
+        self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
         self._bytes_sent = 0
         self._fused = uses_nccl(group, like)
         self._dtype = message_dtype or like.dtype
@@ -118,7 +118,7 @@ class NeighborExchange:
     @property
     def group(self) -> dist.ProcessGroup | None:
         """Who carries the messages."""
-        return self._group()
+        return self._group() if self._group else None
 
     def take_bytes_sent(self) -> int:
         """Bytes of all messages sent since the last call."""
