@@ -7,6 +7,7 @@ from gossamer.experiments.connectivity import Connectivity
 from gossamer.experiments.experiment import Experiment, Options, Table, Unit, Verdict, judge
 from gossamer.experiments.lemmas import Lemmas
 from gossamer.experiments.nodes import Nodes
+from gossamer.experiments.noise_evidence import NoiseEvidence
 from gossamer.experiments.noise_level import NoiseLevel
 from gossamer.experiments.rates import Rates
 from gossamer.experiments.ring_noise import RingNoise
@@ -29,6 +30,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         SpeedUp(),
         Lemmas(),
         AutoMomentum(),
+        NoiseEvidence(),
         TransformerTable(),
         CausalReference(),
     )

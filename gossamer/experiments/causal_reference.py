@@ -53,9 +53,8 @@ class CausalReference(Experiment):
     about = (
         "The GPT of the table trained causally as in arXiv 2610.10527: a ring of eight nodes with "
         "contiguous shards, windows of 64 tokens 32 apart, dropout 0.1, batches of 64, 20 epochs "
-        "(460 steps), five runs. Every method is tuned on the paper's search set for Transformers "
-        "by halving; the published study prints its losses, not its hyper-parameters. Three "
-        "methods are added."
+        "(460 steps), five runs. Every method is tuned as for the table; the published study "
+        "prints its losses, not its hyper-parameters. Three methods are added."
     )
 
     def units(self, options: Options) -> list[Unit]:

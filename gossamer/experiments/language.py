@@ -1,5 +1,6 @@
 """What the Transformer experiments share: the corpus, the problem, tuning and reporting."""
 
+import dataclasses
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -29,16 +30,17 @@ NETWORKS: dict[str, Network] = {
 DTYPE = torch.float32
 """Of parameters and updates; on CUDA matrix products are in bfloat16."""
 
-HALVING = ((1 / 16, 0.5), (1 / 8, 0.25), (1 / 4, 0.12), (1 / 2, 0.06))
-"""Share of T, share of the settings that goes on; costs 19 % of the full grid."""
+ENDED_EARLY = ((1 / 8, 0.6), (1 / 4, 0.45))
+"""Share of T, share of the settings that goes on in the search on one node."""
 
-HALVING_OF_HUNDREDS = ((1 / 32, 0.3), (1 / 16, 0.15), (1 / 8, 0.08), (1 / 4, 0.04), (1 / 2, 0.02))
-"""The same for a grid of hundreds of settings, at 8 %."""
+ENDED_EARLY_OF_HUNDREDS = ((1 / 16, 0.5), (1 / 8, 0.3), (1 / 4, 0.15))
+"""The same for a set of hundreds of settings."""
 
-BRACKET = 128
-"""Most settings that are held at once; a larger set is searched in parts, each with its best."""
+HUNDREDS = 100
+FINALISTS = 3
+"""Settings that are compared on the ring."""
 
-RECORDS = 64
+RECORDS = 32
 
 
 @dataclass(frozen=True)
@@ -109,33 +111,23 @@ def tune_and_train(
     networks: Mapping[str, Network],
     options: Options,
 ) -> Result:
-    """Choose on the ring with a tuning seed, then train on every network with the fresh seeds."""
+    """Choose the hyper-parameters, then train on every network with the fresh seeds."""
     began = time.perf_counter()
     task = task_of(options, task)
-    language = problem(options, task)
-    steps = task.epochs * language.steps_per_epoch
-    arguments: dict[str, Any] = {
-        "steps": steps,
-        "record_every": max(1, steps // RECORDS),
-        "metrics": ["validation_loss"],
-        "dtype": DTYPE,
-        "device": options.device,
-        "keep_x": False,
-    }
-    schedule = HALVING if len(settings) <= BRACKET else HALVING_OF_HUNDREDS
-    rule, ring, seeds = Halving(1, schedule), networks["ring"], tuning_seeds(options)
-    found = [
-        sweep(algorithm, part, language, ring, seeds=seeds, strategy=rule, **arguments)
-        for part in brackets(settings)
-    ]
-    best = min(found, key=lambda part: float(part.scores().min())).best()
-    chosen = algorithm(**best.hyperparameters)
+    steps = task.epochs * problem(options, task).steps_per_epoch
+    central = search_on_one_node(algorithm, settings, task, steps, options)
+    ring, seeds = networks["ring"], tuning_seeds(options)
+    language, arguments = problem(options, task), _arguments(options, steps, RECORDS)
+    compared = sweep(algorithm, best_of(central), language, ring, seeds=seeds, **arguments)
+    chosen = compared.best().hyperparameters
     runs = {
-        name: simulate(chosen, language, network, seeds=fresh_seeds(options), **arguments)
+        name: simulate(
+            algorithm(**chosen), language, network, seeds=fresh_seeds(options), **arguments
+        )
         for name, network in networks.items()
     }
     return {
-        "search": {"hyperparameters": best.hyperparameters, **_search(found)},
+        "search": {"hyperparameters": chosen, **_search(central, compared)},
         "networks": {name: _curves(run) for name, run in runs.items()},
         "steps": steps,
         "steps_per_epoch": language.steps_per_epoch,
@@ -144,29 +136,55 @@ def tune_and_train(
     }
 
 
-def brackets(settings: Settings) -> list[Settings]:
-    """The settings in parts of at most `BRACKET`, each spread over all of them.
+def search_on_one_node(
+    algorithm: type[Algorithm[Any]], settings: Settings, task: Task, steps: int, options: Options
+) -> Sweep:
+    """All settings on one node that holds all data: the central method, at 1/n of the cost.
 
-    >>> [len(part) for part in brackets([{"lr": 0.1}] * 448)]
-    [112, 112, 112, 112]
+    Its batches have the size of one node's, and there is no dropout. Halving ends what has not
+    even learnt the frequencies of words. It ranks by the loss as it is: a loss that stays on a
+    plateau and then falls cannot be extrapolated.
     """
-    count = -(-len(settings) // BRACKET)
-    return [settings[k::count] for k in range(count)]
+    central = problem(options, dataclasses.replace(task, num_nodes=1, dropout=0.0))
+    few = len(settings) <= HUNDREDS
+    rule = Halving(1, ENDED_EARLY if few else ENDED_EARLY_OF_HUNDREDS, extrapolate=False)
+    seeds, arguments = tuning_seeds(options), _arguments(options, steps, RECORDS // 2)
+    return sweep(algorithm, settings, central, complete(1), seeds=seeds, strategy=rule, **arguments)
 
 
-def _search(found: Sequence[Sweep]) -> Result:
-    """What the search cost, and every setting that reached the end, the best first."""
-    finished = [
-        {**setting, "validation_loss": float(score)}
-        for part in found
-        for setting, score in zip(part.settings, part.scores(), strict=True)
-        if score.isfinite()
-    ]
+def best_of(found: Sweep) -> list[dict[str, Any]]:
+    """The settings with the lowest scores."""
+    return [dict(found.settings[int(i)]) for i in found.scores().argsort()[:FINALISTS]]
+
+
+def _arguments(options: Options, steps: int, records: int) -> dict[str, Any]:
+    """What every simulation of the study has in common."""
     return {
-        "settings": sum(len(part.settings) for part in found),
-        "run_steps": sum(int(part.stacked.steps_taken.sum()) for part in found),
-        "finished": sorted(finished, key=lambda setting: setting["validation_loss"]),
+        "steps": steps,
+        "record_every": max(1, steps // records),
+        "metrics": ["validation_loss"],
+        "dtype": DTYPE,
+        "device": options.device,
+        "keep_x": False,
     }
+
+
+def _search(central: Sweep, compared: Sweep) -> Result:
+    """What the search cost, and every setting that reached the end."""
+    return {
+        "settings": len(central.settings),
+        "run_steps_on_one_node": int(central.stacked.steps_taken.sum()),
+        "run_steps": int(compared.stacked.steps_taken.sum()),
+        "on_one_node": _scores(central),
+        "on_the_ring": _scores(compared),
+    }
+
+
+def _scores(found: Sweep) -> list[Result]:
+    """Hyper-parameters and validation loss of the settings that reached the end, best first."""
+    scores = found.scores()
+    finished = [int(i) for i in scores.argsort() if scores[i].isfinite()]
+    return [{**found.settings[i], "validation_loss": round(float(scores[i]), 5)} for i in finished]
 
 
 def _curves(run: Run) -> Result:

@@ -23,6 +23,9 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 SAMPLES_AT_ONCE = 256
 """Samples of one evaluation of the module when a whole dataset is gone through."""
 
+POINTS_AT_ONCE = 8
+"""Points that are evaluated on so many samples at once."""
+
 
 class ModuleProblem(Problem):
     """n nodes train copies of one module, each on its own data, by mini-batches.
@@ -203,7 +206,9 @@ class ModuleProblem(Problem):
         if len(points) == 0:
             return points.new_empty(0)
         if self.vectorize:
-            return self._vmap(self._evaluating, (0, None, None))(points, inputs, targets)
+            losses = self._vmap(self._evaluating, (0, None, None))
+            count = POINTS_AT_ONCE * SAMPLES_AT_ONCE // len(inputs)
+            return torch.cat([losses(some, inputs, targets) for some in points.split(count)])
         return torch.stack(
             [self._model_loss(self._evaluating, point, inputs, targets) for point in points]
         )

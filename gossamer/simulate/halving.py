@@ -34,6 +34,9 @@ class Halving:
     )
     """(share of T, share of all settings that goes on)."""
 
+    extrapolate: bool = True
+    """Rank by the forecast; off, by e itself: a loss that levels off above 0 has no such rate."""
+
     def rungs(self, steps: int) -> list[int]:
         """The steps at which settings are judged."""
         rungs = {max(2, round(share * steps)) for share, _ in self.schedule}
@@ -44,7 +47,7 @@ class Halving:
         if len(times) < 3:  # too early to tell where anything is heading
             return torch.ones_like(history[0], dtype=torch.bool)
         level = history.unflatten(1, (-1, self.num_seeds)).quantile(0.5, dim=-1)
-        score = forecast(level, times, steps)
+        score = forecast(level, times, steps if self.extrapolate else int(times[-1]))
         share = next(keep for at, keep in self.schedule if round(at * steps) >= int(times[-1]))
         lowest = score.argsort()[: math.ceil(share * len(score))]
         going_on = torch.zeros_like(score, dtype=torch.bool)
