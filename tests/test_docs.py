@@ -1,18 +1,39 @@
-"""Every ```python block of the documentation runs, in order, and prints what the page says.
+"""Every code block of the documentation runs, in order, and prints what the page says.
 
-What must be printed stands in an ```output block right after it. A fragment that cannot run by
-itself is marked ```python fragment.
+The language of a block says what happens to it: `python` blocks run, one namespace per page; lines
+of `bash` blocks, and of blocks without a language, are commands that run, shortened where they take
+long; an `output` block is what the block before it prints; a `text` block is there to be read.
 """
 
+import re
+import shlex
+import sys
 from pathlib import Path
 
-import markdown
+import numpy as np
+import pages
 import pytest
+import torch
 
 import gossamer as gs
+from gossamer.cli import main
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGES = sorted(page for page in DOCS.rglob("*.md") if any(markdown.blocks(page)))
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+SECTIONS = [
+    "Update",
+    "Parameters",
+    "Guarantees",
+    "Where our reading differs from the print",
+    "Measured, beside the print",
+]
+SET_UP = ["python3 -m venv .venv", "source .venv/bin/activate", "pip install ."]
+"""What the README asks for before anything runs; `make test` does the same."""
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 @pytest.fixture(autouse=True)
@@ -26,9 +47,62 @@ def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     gs.ALGORITHMS.update(known)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [p for p in PAGES if any(pages.blocks(p))], ids=name)
 def test_page(page: Path):
-    markdown.run(page)
+    pages.run(page)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=name)
+def test_languages(page: Path):
+    assert {b.language for b in pages.fenced(page)} <= {"", "python", "bash", "text"}
+
+
+def shell_pages() -> list[Path]:
+    """Pages with commands; those of reproduce.md have a test of their own, in their order."""
+    every = [ROOT / "README.md", *PAGES]
+    return [p for p in every if any(pages.commands(p)) and p.name != "reproduce.md"]
+
+
+@pytest.mark.parametrize("page", shell_pages(), ids=name)
+def test_commands(page: Path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "120")
+    vectors = gs.StudentT(df=1.5).sample((500, 3), generator=torch.Generator().manual_seed(0))
+    np.save("noise.npy", vectors.numpy())
+    np.savetxt("norms.csv", vectors.norm(dim=1).numpy())
+    elsewhere = [c.line for c in pages.commands(DOCS / "reproduce.md")]
+    for line, output in pages.commands(page):
+        program, *arguments = shlex.split(line)
+        if line in SET_UP or line in elsewhere or program == "torchrun":
+            continue  # torchrun: tests/distributed/test_pages.py
+        if program == "make":
+            assert re.search(rf"^{arguments[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            continue
+        assert program == "gossamer", line
+        _gossamer(arguments, output is not None, monkeypatch)
+        pages.compare(f"{page.name}: {line}", capsys.readouterr().out, output)
+
+
+def _gossamer(arguments: list[str], as_printed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command, shortened unless the page prints what it answers; it must succeed."""
+    shorter = {"compare": ["--steps", "3"], "train": ["--processes", "1", "--steps", "2"]}
+    extra = [] if as_printed else shorter.get(arguments[0], [])
+    monkeypatch.setattr(sys, "argv", ["gossamer", *arguments, *extra])
+    code = 0
+    try:
+        main()
+    except SystemExit as leave:
+        code = leave.code
+    assert not code, arguments
+
+
+def test_every_method_has_its_page_in_the_fixed_sections():
+    found = {page.stem: page for page in (DOCS / "algorithms").glob("*.md")}
+    assert set(found) - {"index"} == set(gs.ALGORITHMS)
+    for method in gs.ALGORITHMS:
+        text = found[method].read_text(encoding="utf-8")
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS, method
+        for generated in ("update", "parameters", "measured", "transformer"):
+            assert f"\n[[{generated}]]\n" in text, f"{method}: {generated}"
 
 
 def test_a_method_costs_its_file_one_line_and_one_row():
@@ -36,7 +110,7 @@ def test_a_method_costs_its_file_one_line_and_one_row():
     from algorithms.contract import CONTRACT, check
     from algorithms.table import Row
 
-    page = markdown.run(DOCS / "extend.md")
+    page = pages.run(DOCS / "extend.md")
     assert gs.ALGORITHMS["SignDSGDm"] is page["SignDSGDm"]
 
     class Wrong(page["SignDSGDm"]):
@@ -54,10 +128,17 @@ def test_a_method_costs_its_file_one_line_and_one_row():
 def test_the_executor_compares(tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1.25)\n```\n\n```output\n1.2...\n```\n")
-    markdown.run(page)
+    pages.run(page)
     page.write_text("```python\nx = 3\n```\ntext\n```python\nprint(x)\n```\n\n```output\n4\n```\n")
     with pytest.raises(AssertionError, match=r"page\.md, line 5 prints\n3"):
-        markdown.run(page)
+        pages.run(page)
     page.write_text("```bash\nrm -rf x\n```\n\n```python\nraise KeyError\n```\n")
     with pytest.raises(KeyError):
-        markdown.run(page)
+        pages.run(page)
+
+
+def test_the_executor_reads_commands(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("```bash\na 1 \\\n  2  # why\nb && c\n```\n\n```\nd\n```\n```output\nD\n```\n")
+    expected = [("a 1    2", None), ("b", None), ("c", None), ("d", "D\n")]
+    assert list(pages.commands(page)) == expected

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import markdown
+import pages
 import pytest
 
 README = Path(__file__).parent.parent / "README.md"
@@ -11,5 +11,5 @@ README = Path(__file__).parent.parent / "README.md"
 def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    assert any(markdown.blocks(README))
-    markdown.run(README)
+    assert any(pages.blocks(README))
+    pages.run(README)

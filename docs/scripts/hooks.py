@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
-DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS))
+DOCS = Path(__file__).parent.parent
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tables import fill
 
 import gossamer as gs
 
@@ -51,6 +54,14 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Fill in the tables and the sections of the README."""
+    filled = fill(markdown, Path(page.file.src_uri).stem)
+    return re.sub(
+        r"^\[readme: (.+)\]$", lambda found: section(found[1]), filled, flags=re.MULTILINE
+    )
+
+
 def reference(package: str) -> str:
     """The API page of a package: its docstring, then every public class and function."""
     module = import_module(f"gossamer.{package}")
@@ -61,6 +72,12 @@ def reference(package: str) -> str:
 
 def _documented(thing: object) -> bool:
     return inspect.isclass(thing) or inspect.isfunction(thing)
+
+
+def section(title: str) -> str:
+    """The text of one section of the README."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    return home(text.partition(f"## {title}\n")[2].partition("\n## ")[0]).strip()
 
 
 def home(readme: str) -> str:

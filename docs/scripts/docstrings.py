@@ -16,17 +16,10 @@ def paragraphs(text: str) -> list[str]:
 def markdown(text: str) -> str:
     """The docstring, its equations and doctests fenced.
 
-    >>> print(markdown("Add.\\n\\nz = x + 1      x = `old`\\n\\n>>> 1 + 1\\n2"))
-    Add.
-    <BLANKLINE>
-    ```text
-    z = x + 1      x = `old`
-    ```
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> markdown("Add.\\n\\nz = x + 1      x = `old`").splitlines()
+    ['Add.', '', '```text', 'z = x + 1      x = `old`', '```']
+    >>> markdown(">>> 1 + 1\\n2").splitlines()
+    ['```pycon', '>>> 1 + 1', '2', '```']
     """
     return "\n\n".join(_fenced(paragraph) for paragraph in paragraphs(text))
 

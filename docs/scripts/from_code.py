@@ -1,0 +1,201 @@
+"""Parts of the pages that are read from the package itself."""
+
+import dataclasses
+import html
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import torch
+from docstrings import paragraphs
+from imports import LAYERS, imports, tools
+from markup import table
+
+import gossamer as gs
+from gossamer.algorithms import admissible_sets
+
+MEANING = {
+    "lr": "step size",
+    "momentum": "weight of the past in the local gradient estimate",
+    "quasi_momentum": "weight of the past in the estimate of the network's movement",
+    "clip": "clipping level",
+    "clip_exponent": "how the clipping level grows with time",
+    "scale": "size of the clipped innovation",
+    "beta1": "weight of the past in the first moment",
+    "beta2": "weight of the past in the second moment",
+    "cap": "largest second moment",
+    "eps": "added to the second moment",
+    "order": "whether a node steps before it mixes, or mixes before it steps",
+}
+
+
+FAMILIES: dict[str, Callable[[int], gs.Network]] = {
+    "path(n)": gs.path,
+    "star(n)": gs.star,
+    "ring(n)": gs.ring,
+    "ring(n, hops=2)": lambda n: gs.ring(n, hops=2),
+    "torus(rows, cols)": lambda n: gs.torus(*_sides(n)),
+    "exponential(n)": gs.exponential,
+    "exponential(n, directed=False)": lambda n: gs.exponential(n, directed=False),
+    "one_peer_exponential(n)": gs.one_peer_exponential,
+    "complete(n)": gs.complete,
+}
+SIZES = (8, 16, 64, 256)
+
+
+def update(method: str) -> str:
+    """Equations and symbols, from the second paragraph of the docstring; then the code itself."""
+    algorithm = gs.ALGORITHMS[method]
+    lines = paragraphs(inspect.getdoc(algorithm) or "")[1].splitlines()
+    rows = "".join(_equation(line) for line in lines)
+    code = textwrap.dedent(inspect.getsource(algorithm.step))
+    module = algorithm.__module__.replace(".", "/")
+    return (
+        f'<table class="equations" markdown="0">{rows}</table>\n\n'
+        f"In the code, `{module}.py`:\n\n```python\n{code}```"
+    )
+
+
+def _equation(line: str) -> str:
+    equation, _, symbols = re.sub(r" {3,}", "\t", html.escape(line)).partition("\t")
+    named = re.sub(r"`([^`]+)`", r"<code>\1</code>", symbols)
+    return f"<tr><td>{equation}</td><td>{named}</td></tr>"
+
+
+def parameters(method: str) -> str:
+    """Name, symbol, meaning, admissible set and default of every hyper-parameter."""
+    algorithm = gs.ALGORITHMS[method]
+    pairs = re.findall(r"(\S+) = `(\w+)`", inspect.getdoc(algorithm) or "")
+    symbols = {name: symbol for symbol, name in pairs}
+    sets = admissible_sets(algorithm)
+    rows = [
+        [f"`{f.name}`", symbols.get(f.name, ""), MEANING[f.name], str(sets[f.name]), _default(f)]
+        for f in dataclasses.fields(algorithm)
+    ]
+    cost = f"\n\n{_cost(method)}"
+    return table(["name", "symbol", "meaning", "admissible", "default"], rows) + cost
+
+
+def _default(field: "dataclasses.Field[Any]") -> str:
+    return "" if field.default is dataclasses.MISSING else f"`{field.default!r}`"
+
+
+def _cost(method: str) -> str:
+    messages, vectors = cost(method)
+    rounds = "one vector" if messages == 1 else f"{messages} vectors"
+    state = {0: "nothing", 1: "one vector"}.get(vectors, f"{vectors} vectors")
+    return f"A step sends {rounds} to every neighbour; a node remembers {state} beside its model."
+
+
+def cost(method: str) -> tuple[int, int]:
+    """Messages of a step and vectors of state, by making one step.
+
+    >>> cost("GTNSGDm")
+    (2, 2)
+    """
+    sent = 0
+
+    def mix(z: torch.Tensor) -> torch.Tensor:
+        nonlocal sent
+        sent += 1
+        return z
+
+    x = torch.ones(1, 2)
+    algorithm = example(method)
+    state = algorithm.init(x)
+    algorithm.step(0, x, x, state, mix)
+    return sent, len(state)
+
+
+def example(method: str) -> "gs.Algorithm[Any]":
+    """The method with some value for every hyper-parameter that has no default."""
+    fields = dataclasses.fields(gs.ALGORITHMS[method])
+    needed = [f.name for f in fields if f.default is dataclasses.MISSING]
+    return gs.ALGORITHMS[method](**dict.fromkeys(needed, 0.5))
+
+
+def methods(_: str) -> str:
+    """All methods in one table."""
+    rows = [
+        [
+            f"[{name}]({name}.md)",
+            _first_line(algorithm),
+            str(cost(name)[0]),
+            str(cost(name)[1]),
+            "yes" if algorithm.tracker else "",
+        ]
+        for name, algorithm in gs.ALGORITHMS.items()
+    ]
+    return table(["method", "what it is", "messages", "state", "tracks"], rows)
+
+
+def _first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def _sides(n: int) -> tuple[int, int]:
+    rows = next(r for r in range(math.isqrt(n), 0, -1) if n % r == 0)
+    return rows, n // rows
+
+
+def networks(_: str) -> str:
+    """Per family: messages a node sends in a round, and rounds until a disagreement is halved."""
+    rows = [
+        [f"`{name}`", str(_busiest(family(16)))] + [_speed(family(n)) for n in SIZES]
+        for name, family in FAMILIES.items()
+    ]
+    return table(["network", "messages, n = 16", *(f"n = {n}" for n in SIZES)], rows)
+
+
+def _speed(network: gs.Network) -> str:
+    """λ of a round, and after how many rounds λᵗ = ½."""
+    if network.lam < 1e-12:
+        return f"exact after {network.period}"
+    return f"{network.lam:.4g} ({math.ceil(math.log(0.5) / math.log(network.lam)):,})"
+
+
+def _busiest(network: gs.Network) -> int:
+    """The most messages any node sends in a round."""
+    return max(
+        len(one_round.out_neighbors(node))
+        for one_round in network.rounds
+        for node in range(network.num_nodes)
+    )
+
+
+def namespace(_: str) -> str:
+    """Every public name of `gossamer`, with the first line of its docstring."""
+    rows = [
+        [f"[`{name}`]({module}.md#gossamer.{module}.{name})", _first_line(getattr(gs, name))]
+        for name in gs.__all__
+        if (module := _package(getattr(gs, name))) is not None
+    ]
+    return table(["name", "what it is"], rows)
+
+
+def _package(thing: object) -> str | None:
+    module = getattr(thing, "__module__", "")
+    documented = inspect.isclass(thing) or inspect.isfunction(thing)
+    parts = module.split(".")
+    return parts[1] if documented and len(parts) > 2 else None
+
+
+def parts(_: str) -> str:
+    """Every part of the package, from the top layer down, with its docstring's first line."""
+    order = [part for layer in LAYERS for part in layer if part] + tools(imports())
+    lines = {part: _first_line(import_module(f"gossamer.{part}")) for part in order}
+    return table(["part", "what it is"], [[f"`{p}`", line] for p, line in lines.items()])
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "update": update,
+    "parameters": parameters,
+    "methods": methods,
+    "networks": networks,
+    "namespace": namespace,
+    "parts": parts,
+}

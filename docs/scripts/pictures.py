@@ -1,0 +1,161 @@
+"""The pictures of the concepts page: `python docs/scripts/pictures.py` draws them into docs/images.
+
+Each function is one picture, named as its file.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+import gossamer as gs
+from gossamer.experiments.claim_1 import claim_problem
+from gossamer.plots import OKABE_ITO, panels, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FOLDER = Path(__file__).parent.parent / "images"
+NETWORKS = (gs.ring(16), gs.exponential(16), gs.complete(16))
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    """Randomness of a picture."""
+    return torch.Generator().manual_seed(seed)
+
+
+def mixing() -> "Figure":
+    """Sixteen numbers that nobody collects become their average."""
+    start = torch.linspace(-1, 1, 16, dtype=torch.float64)
+    start = start[torch.randperm(16, generator=generator(2))]
+    figure, axes = panels(3, width=2.9, height=2.4)
+    for ax, network in zip(axes, NETWORKS, strict=True):
+        values = _rounds(network, start[:, None], 12)[:, :, 0]
+        ax.plot(values, color=OKABE_ITO[0], alpha=0.6, linewidth=1)
+        ax.set(title=f"{network.name}, λ = {network.lam:.2f}", xlabel="round")
+    axes[0].set_ylabel("value of each node")
+    return figure
+
+
+def _rounds(network: gs.Network, z: Tensor, count: int) -> Tensor:
+    """z, Wz, W²z, …, as `(count + 1, nodes, dim)`."""
+    values = [z]
+    for _ in range(count):
+        values.append(network.weights @ values[-1])
+    return torch.stack(values)
+
+
+def contraction() -> "Figure":
+    """Disagreement falls by λ in every round; λ of a family depends on its size."""
+    figure, (left, right) = panels(2, width=3.7, height=2.9)
+    drawn = (gs.ring(16), gs.torus(4, 4), gs.exponential(16))
+    for colour, network in zip(OKABE_ITO, drawn, strict=False):
+        z = torch.randn(16, 1, dtype=torch.float64, generator=generator())
+        apart = [float((w - w.mean(0)).norm()) for w in _rounds(network, z, 30)]
+        bound = [apart[0] * network.lam**t for t in range(31)]
+        left.plot(apart, color=colour, label=f"{network.name}, λ = {network.lam:.2f}")
+        left.plot(bound, ":", color=colour, linewidth=1)
+    left.set(yscale="log", ylim=(1e-8, 10), xlabel="round t", ylabel="‖z − z̄‖, dotted: λᵗ")
+    left.legend()
+    sizes = [4, 16, 64, 256]
+    families = {
+        "ring": gs.ring,
+        "torus": lambda n: gs.torus(int(n**0.5), int(n**0.5)),
+        "exponential": gs.exponential,
+    }
+    for colour, (name, family) in zip(OKABE_ITO, families.items(), strict=False):
+        right.plot(sizes, [1 - family(n).lam for n in sizes], "o-", color=colour, label=name)
+    right.set(xscale="log", yscale="log", xlabel="nodes n", ylabel="1 − λ")
+    right.set_xticks(sizes, labels=[str(n) for n in sizes])
+    right.minorticks_off()
+    right.legend()
+    return figure
+
+
+def heavy_tails() -> "Figure":
+    """The same number of draws from three laws, and how often a draw exceeds a size."""
+    laws = {
+        "Gaussian": gs.Gaussian(1.0),
+        "Student-t, 1.5": gs.StudentT(df=1.5),
+        "α-stable, 1.5": gs.AlphaStable(tail_index=1.5, skewness=0.5),
+    }
+    figure, (left, right) = panels(2, width=3.7, height=2.9)
+    for k, (name, law) in enumerate(laws.items()):
+        draws = law.sample((20_000,), generator=generator())
+        left.vlines(range(200 * k, 200 * k + 200), 0, draws[:200], OKABE_ITO[k], linewidth=0.9)
+        share = torch.logspace(0, -4, 200, dtype=torch.float64)
+        size = draws.abs().quantile(1 - share)
+        right.plot(size, share, color=OKABE_ITO[k], label=name)
+    left.set(title="200 draws of each", xticks=[], ylabel="noise")
+    right.set(xscale="log", yscale="log", xlim=(0.3, 500), title="how often |ξ| exceeds a size")
+    right.set(xlabel="size", ylabel="share of 20,000 draws")
+    right.legend()
+    return figure
+
+
+def tracking() -> "Figure":
+    """Local gradients stay apart at the optimum; the trackers agree on the average."""
+    centers = torch.linspace(-2, 2, 8, dtype=torch.float64)[:, None]
+    problem, network = gs.Quadratic(centers, start=torch.tensor([1.5])), gs.ring(8)
+    algorithm, x = gs.GTDSGD(lr=0.05), problem.start.double().expand(8, 1)
+    state = algorithm.init(x)
+    locals_, trackers = [], []
+    for t in range(80):
+        grad = problem.local_grad(x[:, None])[:, 0]
+        x, state = algorithm.step(t, x, grad, state, lambda z: network.weights @ z)
+        locals_.append(grad[:, 0])
+        trackers.append(state.y[:, 0])
+    figure, axes = panels(2, width=3.7, height=2.7)
+    drawn = {"each node's own gradient": locals_, "each node's tracker y": trackers}
+    for ax, (title, values) in zip(axes, drawn.items(), strict=True):
+        stacked = torch.stack(values)
+        ax.plot(stacked, color=OKABE_ITO[0], alpha=0.6, linewidth=1)
+        ax.plot(torch.stack(locals_).mean(1), "--", color=OKABE_ITO[1], label="average gradient")
+        ax.set(title=title, xlabel="step t", ylim=(-2.2, 4))
+    axes[0].legend()
+    return figure
+
+
+def normalization() -> "Figure":
+    """Normalized steps have one length; but normalizing before averaging can cancel."""
+    figure, (left, right) = panels(2, width=3.7, height=2.9)
+    grads = gs.AlphaStable(1.5, 0.5).sample((400, 2), generator=generator()) + 1
+    lengths = grads.norm(dim=1)
+    left.semilogy(lengths, color=OKABE_ITO[1], linewidth=0.9, label="gradient step ‖g‖")
+    left.axhline(1, color=OKABE_ITO[0], label="normalized step")
+    left.set(title="how far a step goes", xlabel="step t")
+    left.legend()
+    problem = claim_problem(1)
+    for colour, algorithm in (
+        (OKABE_ITO[1], gs.NormalizedDSGD(lr=0.05)),
+        (OKABE_ITO[0], gs.GTNSGDm(lr=0.05, momentum=0.5)),
+    ):
+        run = gs.simulate(algorithm, problem, gs.complete(4), steps=100, record_every=1)
+        name = type(algorithm).__name__
+        right.plot(run.steps, run.metrics["error"][:, 0], color=colour, label=name)
+    right.set(title="two nodes pull left, two right", xlabel="step t", ylim=(0, None))
+    right.set_ylabel("distance to the optimum")
+    right.legend()
+    return figure
+
+
+PICTURES: dict[str, Callable[[], "Figure"]] = {
+    picture.__name__: picture
+    for picture in (mixing, contraction, heavy_tails, tracking, normalization)
+}
+
+
+def draw(name: str, folder: Path = FOLDER) -> Path:
+    """Draw one picture."""
+    path = folder / f"{name}.svg"
+    with style():
+        PICTURES[name]().savefig(path, metadata={"Date": None})
+    return path
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or PICTURES:
+        print(draw(chosen))

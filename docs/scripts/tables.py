@@ -1,0 +1,16 @@
+"""What the pages do not type: a line `[[name argument]]` becomes what `TABLES[name]` makes."""
+
+import re
+
+import from_code
+import from_results
+
+MARKER = re.compile(r"^\[\[(\w+)(?: (.+))?\]\]$", re.MULTILINE)
+TABLES = {
+    name: made for source in (from_code, from_results) for name, made in source.TABLES.items()
+}
+
+
+def fill(text: str, page: str) -> str:
+    """The page's text with every marker replaced; the argument is the page's name if not given."""
+    return MARKER.sub(lambda found: TABLES[found[1]](found[2] or page), text)

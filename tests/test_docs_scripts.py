@@ -1,0 +1,70 @@
+"""The scripts behind the documentation: what they generate is current, and imports go downward."""
+
+import doctest
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+SCRIPTS = sorted(path.stem for path in (DOCS / "scripts").glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(DOCS / "scripts")
+    yield
+    for script in SCRIPTS:
+        sys.modules.pop(script, None)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_doctests(script: str):
+    assert doctest.testmod(import_module(script)).failed == 0
+
+
+def test_no_part_imports_upward():
+    imports = import_module("imports")
+    assert imports.upward(imports.imports()) == []
+
+
+def test_an_import_upward_is_noticed(tmp_path: Path):
+    (tmp_path / "networks").mkdir()
+    (tmp_path / "networks" / "graphs.py").write_text(f"from {tmp_path.name}.cli import main\n")
+    (tmp_path / "cli.py").write_text(f"import {tmp_path.name}.errors\n")
+    (tmp_path / "extra.py").write_text(f"from {tmp_path.name} import cli\n")
+    (tmp_path / "errors.py").write_text("")
+    imports = import_module("imports")
+    found = imports.imports(tmp_path)
+    assert found == {"cli": {"errors"}, "errors": set(), "extra": {"cli"}, "networks": {"cli"}}
+    assert imports.upward(found) == ["extra has no place in LAYERS", "networks imports cli"]
+
+
+def test_the_import_graph_in_the_docs_is_current():
+    imports = import_module("imports")
+    drawn = imports.PICTURE.read_text(encoding="utf-8")
+    assert imports.summary(imports.imports()) in drawn, "run `python docs/scripts/imports.py`"
+    assert imports.draw(imports.imports()).axes
+
+
+def test_pictures(tmp_path: Path):
+    """One is drawn again; the page shows every one."""
+    pictures = import_module("pictures")
+    page = (DOCS / "concepts.md").read_text(encoding="utf-8")
+    for name in pictures.PICTURES:
+        assert f"(images/{name}.svg)" in page
+        assert (DOCS / "images" / f"{name}.svg").stat().st_size < 200_000
+    assert pictures.draw("normalization", tmp_path).read_text().startswith("<?xml")
+
+
+def test_stored_results_cover_every_method():
+    import gossamer as gs
+
+    results = import_module("from_results").results("methods")["methods"]
+    assert {entry["class"] for entry in results.values()} == set(gs.ALGORITHMS)
+
+
+def test_an_unknown_marker_is_refused():
+    with pytest.raises(KeyError):
+        import_module("tables").fill("text\n[[nonsense]]\n", "page")
