@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: test reproduce docs benchmark setup lint types clean
+.PHONY: test reproduce docs benchmark peers setup lint types clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,9 @@ docs: setup
 benchmark: setup
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"
 	$(BIN)/python benchmarks/sweep.py
+
+peers: setup
+	$(BIN)/python benchmarks/peers/run.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis site

@@ -1,0 +1,113 @@
+"""docs/peers.md and docs/images/peers.png, from results.json and nothing else.
+
+python benchmarks/peers/report.py      after a change of words or looks
+"""
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from gossamer.plots import OKABE_ITO, panels, style
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
+DOCS = HERE.parents[1] / "docs"
+
+PAGE = """\
+# Beside its peers
+
+Gossamer and three tools that one could use instead, measured in one run: same problem, same
+graph, same update, same number of rounds. `make peers` installs the peers into environments of
+their own, measures, and writes this page from `benchmarks/peers/results.json`.
+
+Every node has a least-squares problem of its own in {dim} dimensions, float64, exact gradients, one
+thread per process. The peers write DSGD and gradient tracking in different orders; Gossamer runs
+each in the form of the peer (`benchmarks/peers/forms.py`), so both must arrive at the same points.
+
+- *Rounds per second*: median (lowest – highest) of {samples} repetitions in {launches} launches,
+  which the tools take in turns.
+- *Error*: (1/n) Σ ‖x_i − x\\*‖ / ‖x\\*‖ after {rounds} rounds.
+- *Gap*: the largest difference from the simulator, over all coordinates of all nodes.
+
+{table}
+
+![Rounds per second of every tool](images/peers.png)
+
+{notes}Machine: {cpu}, {cores} cores, load {load} before the start; Python {python}, torch {torch}.
+Date: {date}.
+
+What the numbers do and do not say:
+
+- A message here is {dim} numbers, so this measures the tools, not the network or the gradients.
+  With large models the exchange dominates: see [what a step costs](distributed.md#what-it-costs).
+- "100 stacked" is `gs.sweep` over 100 settings; its rounds are summed over them.
+- "Processes" is `DecentralizedOptimizer` on a torch module with autograd, as for decent-dp; DISROPT
+  computes its gradient in closed form with numpy. {cores} cores carry the four processes.
+- decent-dp talks to one neighbour per round, and sends while the next gradient is computed. It has
+  no gradient tracking.
+"""
+
+
+def write_report(results: dict[str, Any]) -> None:
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    (DOCS / "peers.md").write_text(page(results))
+    draw(results, DOCS / "images" / "peers.png")
+
+
+def page(results: dict[str, Any]) -> str:
+    """The page of the docs."""
+    machine, problem = results["machine"], results["problem"]
+    return PAGE.format(
+        table=table(results["rows"]),
+        notes="".join(f"{name} is missing: {why}.\n" for name, why in results["missing"].items()),
+        samples=problem["launches"] * problem["repetitions"],
+        load=machine["load before"],
+        **problem,
+        **machine,
+    )
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = ["| | update | tool | rounds per second | error | gap |", "|---|---|---|---|---|---|"]
+    before = ""
+    for row in rows:
+        case, update = ("", "") if row["case"] == before else (row["case"], row["update"])
+        tool = f"**{row['tool']}**" if row["tool"].startswith("Gossamer") else row["tool"]
+        speed, gap = spread(row["rounds per second"]), f"{row['gap']:.0e}" if row["gap"] else "0"
+        tool = f"{tool} {row['version']}"
+        lines.append(f"| {case} | {update} | {tool} | {speed} | {row['error']:.6e} | {gap} |")
+        before = row["case"]
+    return "\n".join(lines)
+
+
+def spread(speeds: list[float]) -> str:
+    median, low, high = statistics.median(speeds), min(speeds), max(speeds)
+    return f"{median:,.0f} ({low:,.0f} – {high:,.0f})"
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """One line per case and tool: every repetition a dot, their median a bar."""
+    with style():
+        figure, (ax,) = panels(1, width=7.2, height=4.4)
+        places, place, before = [], 0.0, None
+        for row in results["rows"]:
+            place += 1 if row["case"] == before else 2
+            if row["case"] != before:
+                ax.text(
+                    0, place - 0.75, row["case"], transform=ax.get_yaxis_transform(), va="center"
+                )
+            places.append(place)
+            speeds, ours = row["rounds per second"], row["tool"].startswith("Gossamer")
+            colour = OKABE_ITO[0 if ours else 1]
+            ax.plot(speeds, [place] * len(speeds), "o", color=colour, markersize=4, alpha=0.35)
+            ax.plot(statistics.median(speeds), place, "|", color=colour, markersize=14, mew=2.5)
+            before = row["case"]
+        ax.set_yticks(places, [row["tool"] for row in results["rows"]])
+        ax.set(xscale="log", xlabel="rounds per second", ylim=(place + 0.7, 0.7))
+        ax.grid(False, axis="y")
+        figure.savefig(path)
+
+
+if __name__ == "__main__":
+    write_report(json.loads(RESULTS.read_text()))

@@ -1,0 +1,174 @@
+"""Gossamer beside its peers: same problem, same graph, same update, same number of rounds.
+
+    make peers                                 everything, in less than six minutes
+    python benchmarks/peers/run.py --quick     a look, not numbers: writes nothing
+
+Writes benchmarks/peers/results.json, docs/peers.md and docs/images/peers.png. The peers are
+installed from the package index into environments of their own (.venvs), which are kept. Every tool
+is launched several times, in turns, so that a busy machine disturbs all alike. It is an error if a
+peer and Gossamer do not compute the same iterates.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from cases import CASES
+from environments import ENVIRONMENTS, HERE, Unavailable
+from report import write_report
+from task import Task, make_task, ring_weights, save
+
+TURNS, REPETITIONS, ROUNDS = 3, 3, 500
+NODES = {"one process": 20, "four processes": 4}
+TOLERANCE = 1e-10
+"""Two tools that compute the same in float64 differ by rounding only."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """How a script is launched, and on which task."""
+
+    script: str
+    nodes: int
+    python: Callable[[], str] = lambda: sys.executable
+    launcher: str = ""
+    """"torchrun" or "mpirun" for one process per node."""
+
+    def command(self, task: str) -> list[str]:
+        run, count = [self.python(), str(HERE / self.script), task], str(self.nodes)
+        if self.launcher == "torchrun":
+            run[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node", count]
+        if self.launcher == "mpirun":
+            root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+            run[:0] = ["mpirun", *root, "--oversubscribe", "-n", count]
+        return run
+
+
+TOOLS = {
+    "Gossamer, simulator": Tool("with_gossamer.py", 20),
+    "decent-bench": Tool("with_decent_bench.py", 20, ENVIRONMENTS["decent-bench"].python),
+    "Gossamer, four nodes simulated": Tool("with_gossamer.py", 4),
+    "Gossamer, processes": Tool("with_gossamer_processes.py", 4, launcher="torchrun"),
+    "DISROPT": Tool("with_disropt.py", 4, ENVIRONMENTS["DISROPT"].python, "mpirun"),
+    "decent-dp": Tool("with_decent_dp.py", 4, ENVIRONMENTS["decent-dp"].python, "torchrun"),
+}
+
+
+def launch(tool: Tool, task: str) -> list[dict[str, Any]]:
+    """What a tool answered, one record per case."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        tool.command(task), env=environment, capture_output=True, text=True, timeout=180
+    )
+    if done.returncode:
+        raise Unavailable(f"ended with: {done.stderr.strip().splitlines()[-1]}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def measure(turns: int, tasks: dict[int, Task]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Case → seconds of all repetitions, final x and version; and why a peer is missing."""
+    found: dict[str, Any] = {}
+    missing: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {n: str(Path(folder) / f"task-{n}.npz") for n in tasks}
+        for n, task in tasks.items():
+            save(task, paths[n])
+        for turn in range(turns):
+            for name, tool in TOOLS.items():
+                if name in missing:
+                    continue
+                print(f"turn {turn + 1} of {turns}: {name}", file=sys.stderr, flush=True)
+                try:
+                    records = launch(tool, paths[tool.nodes])
+                except (Unavailable, subprocess.TimeoutExpired) as reason:
+                    if name not in ENVIRONMENTS:
+                        raise
+                    missing[name] = str(reason)
+                    continue
+                for record in records:
+                    held = found.setdefault(record["case"], {**record, "seconds": []})
+                    held["seconds"] += record["seconds"]
+    return found, missing
+
+
+def compared(found: dict[str, Any], tasks: dict[int, Task]) -> list[dict[str, Any]]:
+    """One row per case and tool: rounds per second, error reached, distance from our iterates."""
+    rows = []
+    for name, case in CASES.items():
+        task = tasks[case.network.num_nodes]
+        ours = np.array(found[f"{name}: simulator"]["x"])
+        for key in (name, f"{name}: processes", f"{name}: simulator", f"{name}: 100 stacked"):
+            if key in found:
+                x = at_same_point(name, key, np.array(found[key]["x"]))
+                gap = float(np.abs(x - ours).max())
+                assert gap < TOLERANCE, f"not the same computation: {key} ends {gap:g} apart"
+                runs = 100 if key.endswith("stacked") else 1
+                tool = f"Gossamer, {key.split(': ')[1]}" if ": " in key else case.peer
+                rows.append(
+                    {
+                        "case": name,
+                        "update": case.update,
+                        "tool": tool,
+                        "version": found[key]["version"],
+                        "rounds per second": [
+                            runs * task.rounds / s for s in found[key]["seconds"]
+                        ],
+                        "error": task.error(x),
+                        "gap": gap,
+                    }
+                )
+    return rows
+
+
+def at_same_point(case: str, key: str, x: np.ndarray) -> np.ndarray:
+    """DISROPT's DSGD begins a round with the mixing that ends ours: mix once more."""
+    return ring_weights(4) @ x if case == key == "four on a ring, DSGD" else x
+
+
+def machine() -> dict[str, Any]:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    models = [line.split(": ")[1] for line in lines if line.startswith("model name")]
+    return {
+        "date": date.today().isoformat(),
+        "cpu": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "load before": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one turn of 50 rounds, write nothing")
+    quick = parser.parse_args(arguments).quick
+    rounds, repetitions, turns = (50, 2, 1) if quick else (ROUNDS, REPETITIONS, TURNS)
+    facts = machine()
+    tasks = {n: make_task(n, rounds, repetitions) for n in NODES.values()}
+    found, missing = measure(turns, tasks)
+    results = {
+        "machine": facts,
+        "problem": {"dim": 20, "rounds": rounds, "launches": turns, "repetitions": repetitions},
+        "missing": missing,
+        "rows": compared(found, tasks),
+    }
+    if quick:
+        print(json.dumps(results, indent=1))
+    else:
+        write_report(results)
+
+
+if __name__ == "__main__":
+    main()
