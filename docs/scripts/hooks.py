@@ -35,14 +35,26 @@ PACKAGES = (
 
 
 def on_config(config: Any) -> Any:
-    """Complete the navigation: a page per method and per package."""
-    methods = [{name: f"algorithms/{name}.md"} for name in gs.ALGORITHMS]
-    packages = [{name: f"reference/{name}.md"} for name in PACKAGES]
+    """Complete the navigation: a page per method and per package, and guides it does not name."""
+    named = {path for entry in config.nav for path in _paths(entry)}
+    added = {
+        "Methods": [{name: f"algorithms/{name}.md"} for name in gs.ALGORITHMS],
+        "API": [{name: f"reference/{name}.md"} for name in PACKAGES],
+        "Guides": sorted(page.name for page in DOCS.glob("*.md") if page.name not in named),
+    }
     for entry in config.nav:
-        for title, added in (("Methods", methods), ("API", packages)):
-            if title in entry:
-                entry[title] = [{"Overview": entry[title]}, *added]
+        for title in set(entry) & set(added):
+            first = entry[title] if isinstance(entry[title], list) else [{"Overview": entry[title]}]
+            entry[title] = first + added[title]
     return config
+
+
+def _paths(entry: Any) -> list[str]:
+    """The pages that an entry of the navigation names."""
+    if isinstance(entry, str):
+        return [entry]
+    inside = entry if isinstance(entry, list) else entry.values()
+    return [path for part in inside for path in _paths(part)]
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -83,9 +95,9 @@ def section(title: str) -> str:
 def home(readme: str) -> str:
     """The README with its links seen from docs/; those that leave docs/ become plain text.
 
-    >>> home("[Extend](docs/extend.md), [licence](LICENSE)")
-    '[Extend](extend.md), licence'
+    >>> home("[Extend](docs/extend.md#a-method), [licence](LICENSE)")
+    '[Extend](extend.md#a-method), licence'
     """
     inside = re.sub(r"\]\(docs/", "](", readme)
-    kept = r"\[([^\]]+)\]\((?!https?:|#)([^)]+)\)"
-    return re.sub(kept, lambda found: found[0] if (DOCS / found[2]).exists() else found[1], inside)
+    link = r"\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)"
+    return re.sub(link, lambda found: found[0] if (DOCS / found[2]).exists() else found[1], inside)
