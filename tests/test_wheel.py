@@ -1,0 +1,28 @@
+"""What `pip install` installs: the package with its page template, and nothing else."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_wheel(tmp_path: Path):
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    source = {str(path.relative_to(ROOT)) for path in (ROOT / "gossamer").rglob("*.py")}
+    assert files == source | {"gossamer/report/template.html", "gossamer/py.typed"}
+    assert wheel.stat().st_size < 500_000
+
+
+def test_the_command_is_installed():
+    """`gossamer --help` answers outside the repository, and shows every command."""
+    gossamer = Path(sys.executable).with_name("gossamer")
+    done = subprocess.run(
+        [gossamer, "--help"], cwd="/", capture_output=True, text=True, check=True, timeout=60
+    )
+    for command in ("list", "run", "report", "network", "compare", "plan", "tails", "train"):
+        assert f"\n  {command} " in done.stdout
