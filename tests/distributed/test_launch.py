@@ -1,0 +1,80 @@
+"""Joining and leaving: nobody goes while another still connects, and no thread stays behind."""
+
+import os
+import subprocess
+import sys
+
+from processes import context
+from torch.distributed import TCPStore
+
+from gossamer.distributed import join
+from gossamer.distributed.launch import leave
+
+ROUNDS, RANKS = 25, 4
+
+SCRIPT = """
+import os, torch
+import gossamer as gs
+from gossamer.distributed.launch import join, leave
+
+def gloo_threads():
+    names = (open(f"/proc/self/task/{t}/comm").read() for t in os.listdir("/proc/self/task"))
+    return sum("gloo" in name for name in names)
+
+join()
+model = torch.nn.Linear(3, 1)
+optimizer = gs.DecentralizedOptimizer(model.parameters(), gs.DSGD(lr=0.1), network=gs.ring)
+model(torch.ones(3)).sum().backward()
+optimizer.step()
+optimizer.consensus_error()
+assert gloo_threads() > 0
+leave()
+assert gloo_threads() == 0
+"""
+
+
+def world(rank: int, size: int, port: int, attempt: int = 0) -> dict[str, str]:
+    """What torchrun tells a rank."""
+    values = {
+        "RANK": rank,
+        "WORLD_SIZE": size,
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": port,
+        "TORCHELASTIC_USE_AGENT_STORE": True,
+        "TORCHELASTIC_RESTART_COUNT": attempt,
+    }
+    return {name: str(value) for name, value in values.items()}
+
+
+def new_store() -> TCPStore:
+    return TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+
+
+def test_no_thread_of_gloo_outlives_the_group():
+    """One that came late would abort the process; here everything that could hold it is alive."""
+    store = new_store()
+    environment = {**os.environ, **world(0, 1, store.port)}
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, env=environment, timeout=60, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def come_and_go(rank: int, port: int) -> None:
+    """Join and leave at once, as a rank that refuses its input does; again and again."""
+    for attempt in range(ROUNDS):
+        os.environ.update(world(rank, RANKS, port, attempt))
+        assert join(timeout=20) == rank
+        leave()
+    os._exit(0)
+
+
+def test_ranks_that_leave_at_once_let_the_others_join():
+    store = new_store()
+    ranks = [context.Process(target=come_and_go, args=(r, store.port)) for r in range(RANKS)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join(timeout=60)
+        process.kill()
+        process.join()
+    assert [process.exitcode for process in ranks] == [0] * RANKS
