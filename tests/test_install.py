@@ -1,4 +1,4 @@
-"""What `pip install` installs: the package with its page template, and nothing else."""
+"""What `pip install` gives: the package and nothing else, a command, and a quick import."""
 
 import subprocess
 import sys
@@ -26,3 +26,17 @@ def test_the_command_is_installed():
     )
     for command in ("list", "run", "report", "network", "compare", "plan", "tails", "train"):
         assert f"\n  {command} " in done.stdout
+
+
+def test_import_is_quick():
+    """Beyond torch's own import, at most 0.3 s of a quiet core; the test allows a busy one."""
+    code = """
+import sys, time, torch
+start = time.process_time()
+import gossamer
+took = time.process_time() - start
+assert took < 0.6, took
+slow = {"matplotlib", "click", "rich", "jinja2", "scipy"} & set(sys.modules)
+assert not slow, slow
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
