@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
-from gossamer.distributed import (
-    Checkpoints,
-    DecentralizedOptimizer,
-    MinibatchSampler,
-    join,
-)
+from gossamer.data import BatchOrder, TokenWindows, corpus_from_file, token_shard
+from gossamer.data.samples import Samples, TensorSamples
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.progress import progress
 from gossamer.seeding import stream
@@ -36,6 +34,8 @@ MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MODELS = ("mlp", "gpt")
 HELD_OUT = 0.1
 """Share of the data kept for validation."""
+CONTEXT, STRIDE = 64, 32
+"""Tokens in a window of text, and from the start of one to the start of the next."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,9 @@ class TrainConfig:
 
 
 class Data(NamedTuple):
-    """Samples of all nodes and held-out ones; targets are classes or next tokens."""
+    """What one node learns from, what its model is judged on, and how many answers there are."""
 
-    inputs: Tensor
-    targets: Tensor
+    shard: Samples
     held_out: tuple[Tensor, Tensor]
     classes: int
 
@@ -93,23 +92,23 @@ def config_of(**options: Any) -> TrainConfig:
 
 
 def run(config: TrainConfig) -> dict[str, float]:
-    """Train as this process's rank; returns the last numbers reported, the same on all ranks."""
+    """Train as this process's rank; returns the last numbers reported, the same on all ranks.
+
+    The batch of step t is the one that a simulation of the same seed gives this node.
+    """
     rank = join(config.timeout)
-    data = load_data(config)
+    data = load_data(config, rank, dist.get_world_size() if dist.is_initialized() else 1)
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
-    sampler = MinibatchSampler(
-        len(data.inputs), config.batch_size, optimizer.network.num_nodes, rank, config.seed
-    )
-    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer, sampler=sampler)
+    order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
+    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer)
     start = checkpoints.resume() if checkpoints else 0
     report = Report(config, optimizer, model, data)
     with progress("train", config.steps, show=None if rank == 0 else False) as advance:
         advance(start)
         while optimizer.steps < config.steps:
-            chosen = next(sampler)
             optimizer.zero_grad()
-            loss = loss_of(model, data.inputs[chosen], data.targets[chosen])
+            loss = loss_of(model, *data.shard[order.at(optimizer.steps)])
             loss.backward()
             optimizer.step()
             advance(1)
@@ -187,11 +186,11 @@ def make_model(config: TrainConfig, data: Data) -> nn.Module:
     if config.model == "gpt":
         from gossamer.models import GPT
 
-        model = GPT(vocabulary=data.classes, seed=config.seed)
+        model = GPT(data.classes, CONTEXT, seed=config.seed)
     else:
-        width = data.inputs.shape[-1]
+        width = data.held_out[0].shape[-1]
         model = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, data.classes))
-    return model.to(data.inputs.device)
+    return model.to(data.held_out[0].device)
 
 
 def loss_of(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
@@ -199,18 +198,37 @@ def loss_of(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
     return functional.cross_entropy(model(inputs).flatten(0, -2), targets.flatten())
 
 
-def load_data(config: TrainConfig) -> Data:
-    """The data of a configuration, on this rank's GPU if there is one."""
+def load_data(config: TrainConfig, node: int, num_nodes: int) -> Data:
+    """The data of a node, on this rank's GPU if there is one."""
     if config.model == "gpt":
-        inputs, targets, classes = _windows(config.data)
+        data = _text(config.data, node, num_nodes)
     else:
         choice("data", config.data, ("digits", "blobs"))
-        inputs, targets, classes = _digits() if config.data == "digits" else _blobs(config.seed)
+        samples = _digits() if config.data == "digits" else _blobs(config.seed)
+        data = _share(*samples, config.seed, node, num_nodes)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    order = torch.randperm(len(inputs), generator=stream("held out", config.seed))
-    inputs, targets = inputs[order].to(device), targets[order].to(device)
-    kept = int(len(inputs) * (1 - HELD_OUT))
-    return Data(inputs[:kept], targets[:kept], (inputs[kept:], targets[kept:]), classes)
+    inputs, targets = (part.to(device) for part in data.held_out)
+    return Data(data.shard.to(torch.get_default_dtype(), device), (inputs, targets), data.classes)
+
+
+def _share(
+    inputs: Tensor, targets: Tensor, classes: int, seed: int, node: int, num_nodes: int
+) -> Data:
+    """The samples in random order: some held out, the rest in equal parts, one per node."""
+    order = torch.randperm(len(inputs), generator=stream("held out", seed))
+    kept, held_out = order.tensor_split([int(len(order) * (1 - HELD_OUT))])
+    own = kept.tensor_split(num_nodes)[node]
+    shard = TensorSamples(inputs[own], targets[own])
+    return Data(shard, (inputs[held_out], targets[held_out]), classes)
+
+
+def _text(path: str, node: int, num_nodes: int) -> Data:
+    """A text file as windows of words, each with the word that follows every position."""
+    require(Path(path).is_file(), "data", path, "a text file", "gpt needs one: --data book.txt")
+    corpus = corpus_from_file(path)
+    shard = TokenWindows(token_shard(corpus.train, node, num_nodes), CONTEXT, STRIDE)
+    held_out = TokenWindows(corpus.validation, CONTEXT, CONTEXT)
+    return Data(shard, held_out[torch.arange(len(held_out))], len(corpus.vocabulary))
 
 
 def _digits() -> tuple[Tensor, Tensor, int]:
@@ -220,7 +238,7 @@ def _digits() -> tuple[Tensor, Tensor, int]:
     except ImportError as reason:
         raise InvalidInput("data: digits needs scikit-learn; pip install scikit-learn") from reason
     images, labels = datasets.load_digits(return_X_y=True)
-    return torch.tensor(images / 16.0, dtype=torch.float32), torch.tensor(labels), 10
+    return torch.tensor(images / 16.0, dtype=torch.get_default_dtype()), torch.tensor(labels), 10
 
 
 def _blobs(seed: int) -> tuple[Tensor, Tensor, int]:
@@ -229,16 +247,6 @@ def _blobs(seed: int) -> tuple[Tensor, Tensor, int]:
     labels = torch.randint(4, (2000,), generator=generator)
     centers = torch.tensor([[2.0, 0.0], [0.0, 2.0], [-2.0, 0.0], [0.0, -2.0]])
     return centers[labels] + 0.5 * torch.randn(2000, 2, generator=generator), labels, 4
-
-
-def _windows(path: str, context: int = 64) -> tuple[Tensor, Tensor, int]:
-    """A text file as windows of `context` words, each with the word that follows every position."""
-    from gossamer.data import corpus_from_file
-
-    require(Path(path).is_file(), "data", path, "a text file", "gpt needs one: --data book.txt")
-    corpus = corpus_from_file(path)
-    windows = corpus.train.unfold(0, context + 1, context // 2)
-    return windows[:, :-1], windows[:, 1:], len(corpus.vocabulary)
 
 
 def _tensorboard(folder: str | None) -> Any:

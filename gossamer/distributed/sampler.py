@@ -2,19 +2,18 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from gossamer.errors import require
-from gossamer.seeding import stream
+from gossamer.data import BatchOrder
 
 
 class MinibatchSampler:
     """An endless iterator of index batches over node `node`'s contiguous share of a dataset.
 
-    Every epoch is a new permutation of the shard, drawn from `seed`, the node and the epoch alone;
-    the last, smaller batch of an epoch is left out. So its place is one number, `position`.
+    The batches are those of `BatchOrder`, functions of `seed`, the node and the step alone, so its
+    place is one number, `position`.
 
+    >>> import torch
     >>> sampler = MinibatchSampler(num_samples=8, batch_size=2, num_nodes=2, node=1, seed=0)
     >>> sorted(torch.cat([next(sampler), next(sampler)]).tolist())
     [4, 5, 6, 7]
@@ -26,21 +25,16 @@ class MinibatchSampler:
         self, num_samples: int, batch_size: int, num_nodes: int, node: int, seed: int = 0
     ) -> None:
         self._first = num_samples * node // num_nodes
-        self._count = num_samples * (node + 1) // num_nodes - self._first
-        fits = 0 < batch_size <= self._count
-        require(fits, "batch_size", batch_size, f"1, …, {self._count}, the size of the shard")
-        self._batch_size, self._seed, self._node = batch_size, seed, node
+        count = num_samples * (node + 1) // num_nodes - self._first
+        self._order = BatchOrder(count, batch_size, seed, node)
         self.position = 0
 
     def __iter__(self) -> "MinibatchSampler":
         return self
 
     def __next__(self) -> Tensor:
-        epoch, batch = divmod(self.position, self._count // self._batch_size)
-        generator = stream("minibatches", self._seed, self._node, epoch)
-        order = torch.randperm(self._count, generator=generator)
         self.position += 1
-        return self._first + order[batch * self._batch_size :][: self._batch_size]
+        return self._first + self._order.at(self.position - 1)
 
     def state_dict(self) -> dict[str, Any]:
         """The number of batches drawn."""

@@ -32,5 +32,5 @@ def test_a_resumed_sampler_draws_the_same_batches():
 
 
 def test_a_batch_larger_than_the_shard_is_refused():
-    with pytest.raises(InvalidInput, match="batch_size: got 20, need 1, …, 10"):
+    with pytest.raises(InvalidInput, match=r"batch_size: got 20, need an integer in \[1, 10\]"):
         MinibatchSampler(40, 20, num_nodes=4, node=0)

@@ -1,0 +1,81 @@
+"""The trainings of real processes and of the simulator are one: same batches, same end."""
+
+import pytest
+import torch
+from processes import on_ranks
+from torch import Tensor, nn
+
+import gossamer as gs
+from gossamer.data import BatchOrder, TokenWindows, corpus_from_file, token_shard, zipf_corpus
+from gossamer.data.zipf import zipf_text
+from gossamer.distributed import DecentralizedOptimizer, read_nodes
+from gossamer.models import GPT
+from gossamer.problems import LanguageProblem, ModuleProblem
+from gossamer.train import CONTEXT, STRIDE, config_of, load_data, loss_of, make_model, train
+
+NODES, STEPS, SEED, BATCH = 4, 20, 3, 4
+METHOD = {"lr": 0.05, "momentum": 0.8}
+TINY = {"context": 8, "width": 16, "heads": 2, "layers": 1}
+
+
+def simulated(problem) -> Tensor:
+    """x of every node after all steps, `(nodes, dim)`."""
+    method, seen = gs.GTNSGDm(**METHOD), {"metrics": ["consensus_error"], "progress": False}
+    return gs.simulate(method, problem, gs.ring(NODES), steps=STEPS, seeds=[SEED], **seen).x[:, 0]
+
+
+def tiny_gpt(rank: int) -> Tensor:
+    """A loop as a user writes it, on this rank's part of the text."""
+    corpus = zipf_corpus(4_000, num_types=48)
+    model = GPT(len(corpus.vocabulary), **TINY, seed=SEED).double()
+    optimizer = DecentralizedOptimizer(model.parameters(), gs.GTNSGDm(**METHOD), gs.ring)
+    windows = TokenWindows(token_shard(corpus.train, rank, NODES), TINY["context"], stride=4)
+    for batch in BatchOrder(len(windows), BATCH, SEED, rank).batches(0, STEPS):
+        optimizer.zero_grad()
+        loss_of(model, *windows[batch]).backward()
+        optimizer.step()
+    return optimizer.x
+
+
+def test_a_tiny_gpt_on_four_processes_is_the_simulated_one():
+    corpus = zipf_corpus(4_000, num_types=48)
+    problem = LanguageProblem(corpus, NODES, stride=4, batch_size=BATCH, **TINY, seed=SEED)
+    real = torch.stack(on_ranks(tiny_gpt))
+    torch.testing.assert_close(real, simulated(problem), rtol=0, atol=1e-12)
+
+
+def trained_by_name(rank: int, options) -> None:
+    torch.set_default_dtype(torch.float64)
+    train(**options, **METHOD, steps=STEPS, save_every=STEPS, batch_size=BATCH, seed=SEED)
+
+
+@pytest.fixture
+def float64():
+    """New tensors are float64 in this process as in the ranks."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def problem_of(model: str, data: str):
+    """The same model and data by the names of the library."""
+    if model == "gpt":
+        sizes = {"stride": STRIDE, "context": CONTEXT, "batch_size": BATCH}
+        return LanguageProblem(corpus_from_file(data), NODES, **sizes, seed=SEED)
+    config = config_of(model=model, data=data, seed=SEED)
+    nodes = [load_data(config, node, NODES) for node in range(NODES)]
+    shards = [node.shard for node in nodes]
+    loss = nn.functional.cross_entropy
+    return ModuleProblem(make_model(config, nodes[0]), loss, shards, batch_size=BATCH)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("model", ["mlp", "gpt"])
+def test_training_by_name_is_the_simulated_one(tmp_path, model):
+    text = tmp_path / "text.txt"
+    text.write_text(zipf_text(4_000, num_types=48))
+    data = {"mlp": "blobs", "gpt": str(text)}[model]
+    options = {"model": model, "data": data, "checkpoints": str(tmp_path)}
+    on_ranks(trained_by_name, options)
+    real = torch.stack([record.tensors["x"] for record in read_nodes(tmp_path)])
+    torch.testing.assert_close(real, simulated(problem_of(model, data)), rtol=0, atol=1e-12)
