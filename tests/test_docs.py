@@ -28,7 +28,7 @@ SECTIONS = [
     "Where our reading differs from the print",
     "Measured, beside the print",
 ]
-SET_UP = ["python3 -m venv .venv", "source .venv/bin/activate", "pip install ."]
+SET_UP = ["python3 -m venv env", "source env/bin/activate", "pip install ."]
 """What the README asks for before anything runs; `make test` does the same."""
 
 

@@ -1,5 +1,6 @@
 """Parts of the pages that are read from the package itself."""
 
+import ast
 import dataclasses
 import html
 import inspect
@@ -8,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -170,18 +172,21 @@ def _busiest(network: gs.Network) -> int:
 def namespace(_: str) -> str:
     """Every public name of `gossamer`, with the first line of its docstring."""
     rows = [
-        [f"[`{name}`]({module}.md#gossamer.{module}.{name})", _first_line(getattr(gs, name))]
+        [f"[`{name}`]({path.split('.')[1]}.md#{path})", _first_line(getattr(gs, name))]
         for name in gs.__all__
-        if (module := _package(getattr(gs, name))) is not None
+        if (path := defined(getattr(gs, name))) and path.count(".") > 2
     ]
     return table(["name", "what it is"], rows)
 
 
-def _package(thing: object) -> str | None:
-    module = getattr(thing, "__module__", "")
-    documented = inspect.isclass(thing) or inspect.isfunction(thing)
-    parts = module.split(".")
-    return parts[1] if documented and len(parts) > 2 else None
+def defined(thing: object) -> str | None:
+    """Where a class or function is defined; None for anything else.
+
+    >>> defined(gs.ring)
+    'gossamer.networks.graphs.ring'
+    """
+    named = inspect.isclass(thing) or inspect.isfunction(thing)
+    return f"{thing.__module__}.{thing.__qualname__}" if named else None
 
 
 def parts(_: str) -> str:
@@ -191,7 +196,22 @@ def parts(_: str) -> str:
     return table(["part", "what it is"], [[f"`{p}`", line] for p, line in lines.items()])
 
 
+def examples(_: str) -> str:
+    """Every script of examples/: its docstring, and its code to unfold."""
+    folder = Path(__file__).parents[2] / "examples"
+    return "\n\n".join(_example(path) for path in sorted(folder.glob("*.py")))
+
+
+def _example(path: Path) -> str:
+    source = path.read_text(encoding="utf-8")
+    about, code = ast.get_docstring(ast.parse(source)), source.split('"""', 2)[2].strip()
+    shown = "\n".join(line for line in code.splitlines() if "--8<--" not in line)
+    unfolds = textwrap.indent(f"```python\n{shown}\n```", "    ")
+    return f'## {path.name}\n\n{about}\n\n??? note "The code"\n\n{unfolds}'
+
+
 TABLES: dict[str, Callable[[str], str]] = {
+    "examples": examples,
     "update": update,
     "parameters": parameters,
     "methods": methods,

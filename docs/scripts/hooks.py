@@ -13,6 +13,8 @@ from mkdocs.structure.pages import Page
 DOCS = Path(__file__).parent.parent
 sys.path.insert(0, str(Path(__file__).parent))
 
+from from_code import defined
+from mathml import render
 from tables import fill
 
 import gossamer as gs
@@ -74,16 +76,17 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     )
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Turn LaTeX into MathML."""
+    return render(html)
+
+
 def reference(package: str) -> str:
     """The API page of a package: its docstring, then every public class and function."""
     module = import_module(f"gossamer.{package}")
-    public = [name for name in module.__all__ if _documented(getattr(module, name))]
+    public = [path for name in module.__all__ if (path := defined(getattr(module, name)))]
     page = [f"# gossamer.{package}", inspect.getdoc(module) or ""]
-    return "\n\n".join(page + [f"::: gossamer.{package}.{name}" for name in public])
-
-
-def _documented(thing: object) -> bool:
-    return inspect.isclass(thing) or inspect.isfunction(thing)
+    return "\n\n".join(page + [f"::: {path}" for path in public])
 
 
 def section(title: str) -> str:
