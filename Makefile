@@ -33,6 +33,7 @@ reproduce: setup
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Documentation: $(CURDIR)/site/index.html"
 
 benchmark: setup
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"
