@@ -1,0 +1,3 @@
+"""Scripts that the tests launch on several ranks are not tests themselves."""
+
+collect_ignore_glob = ["with_*.py"]
