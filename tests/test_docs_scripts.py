@@ -65,6 +65,33 @@ def test_stored_results_cover_every_method():
     assert {entry["class"] for entry in results.values()} == set(gs.ALGORITHMS)
 
 
+def test_stored_results_are_found_again():
+    """The cheapest of them: thirteen step sizes of a method without memory."""
+    compare, stored = import_module("compare"), import_module("from_results").results("methods")
+    law = compare.NOISES["Student-t"]
+    found = compare.compare("NormalizedDSGD", compare.PROBLEMS["different"], law)
+    known = stored["methods"]["NormalizedDSGD"]["different"]["Student-t"]
+    assert found["hyperparameters"] == known["hyperparameters"]
+    assert found["errors"] == pytest.approx(known["errors"], rel=1e-3)
+
+
+def test_the_transformer_table_shows_what_is_stored(monkeypatch: pytest.MonkeyPatch):
+    pages = import_module("from_results")
+    printed = pages.transformer("GTNSGDm")
+    assert "| printed | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in printed
+    networks = ["ring", "directed exponential", "complete"]
+    columns = ["method", *(f"{n}: {who}" for n in networks for who in ("printed", "ours"))]
+    tables = [
+        {"columns": columns, "rows": [["GT-NSGDm", "0.258", "1", "0.261", "2", "0.282", "3"]]},
+        {"columns": ["method", *networks], "rows": [["GT-NSGDm", "4", "5", "6"]]},
+    ]
+    monkeypatch.setitem(pages.results("study"), "transformer-table", {"tables": tables})
+    shown = pages.transformer("GTNSGDm")
+    assert "| ours, protocol `paper` | 1 | 2 | 3 |" in shown
+    assert "| ours, protocol `causal` | 4 | 5 | 6 |" in shown
+    assert pages.transformer("NormalizedDSGD") == "Not part of that study."
+
+
 def test_an_unknown_marker_is_refused():
     with pytest.raises(KeyError):
         import_module("tables").fill("text\n[[nonsense]]\n", "page")
