@@ -144,7 +144,6 @@ def memory() -> dict[str, float]:
     return {
         "parameters": unit / unit,
         "gradients of autograd": sum(p.grad.nbytes for p in model.parameters()) / unit,
-        "the same as one vector": optimizer._flat._grad.nbytes / unit,
         "state v, y": sum(z.nbytes for z in optimizer.algorithm_state) / unit,
         "receive buffers, 2 neighbours": received / unit,
         "temporaries within a step": (_resident("VmHWM") - before) / unit,

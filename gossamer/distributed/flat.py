@@ -27,7 +27,6 @@ class FlatParameters:
         self.params = list(params)
         self.dim = sum(p.numel() for p in params)
         self.buffer = torch.empty(self.dim, dtype=params[0].dtype, device=params[0].device)
-        self._grad = torch.empty_like(self.buffer)
         self._link()
 
     def views(self, buffer: Tensor) -> list[Tensor]:
@@ -36,13 +35,14 @@ class FlatParameters:
         return [part.view(p.shape) for part, p in zip(parts, self.params, strict=True)]
 
     def gather_grads(self) -> Tensor:
-        """All gradients as one `(dim,)` tensor, valid until the next call; absent ones are 0."""
-        for p, part in zip(self.params, self.views(self._grad), strict=True):
+        """All gradients as one new `(dim,)` tensor; absent ones are 0."""
+        grad = torch.empty_like(self.buffer)
+        for p, part in zip(self.params, self.views(grad), strict=True):
             if p.grad is None:
                 part.zero_()
             else:
                 part.copy_(p.grad)
-        return self._grad
+        return grad
 
     def relink(self) -> None:
         """Take over parameters that were given new storage since, as `module.to` does."""

@@ -185,9 +185,12 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent += self._exchange.take_bytes_sent()
 
     def _hold(self, x: Tensor, state: Any) -> None:
+        """The model keeps its memory, so x is copied; the state takes that of the new one."""
         self.x.copy_(x)
-        for held, new in zip(self._state, state, strict=True):
-            held.copy_(new)
+        self._state = state
+        for name, buffer in state._asdict().items():
+            for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
+                self.state[p][name] = part
 
     def _finite_grad(self) -> Tensor:
         """This node's gradient, unscaled; 0 if some component is not finite."""
@@ -235,7 +238,8 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
         """Continue from step, x and state fields; the ranks agree on the step before the next."""
-        self._hold(x, self._state._replace(**state))
+        own = {name: z.to(self.x, copy=True) for name, z in state.items()}
+        self._hold(x, self._state._replace(**own))
         self._step.fill_(step)
         self._agreed = False
 
