@@ -1,6 +1,6 @@
 """A training loop with Hugging Face Accelerate, each process with its own model.
 
-    pip install 'gossamer[integrations]'
+    pip install '.[integrations]'
     torchrun --nproc-per-node 4 examples/hf_accelerate.py     # or accelerate launch
 
 `accelerator.prepare(model)` would wrap the model in DDP, which averages the gradients over all
@@ -25,7 +25,6 @@ def clouds(count: int, seed: int) -> TensorDataset:
 
 
 def main() -> None:
-    # --8<-- [start:loop]
     accelerator = Accelerator(cpu=True)
     model = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 4))
     model = accelerator.prepare_model(model, evaluation_mode=True)  # placed, but no DDP
@@ -38,7 +37,6 @@ def main() -> None:
             optimizer.zero_grad()
             accelerator.backward(nn.functional.cross_entropy(model(inputs), labels))
             optimizer.step()
-    # --8<-- [end:loop]
     inputs, labels = clouds(512, seed=1).tensors
     with torch.no_grad(), decentralized.averaged_parameters():
         accuracy = (model(inputs).argmax(1) == labels).float().mean()

@@ -1,6 +1,6 @@
 """A Hugging Face model under `transformers.Trainer`, each process with its own copy and data.
 
-    pip install 'gossamer[integrations]'
+    pip install '.[integrations]'
     torchrun --nproc-per-node 4 examples/hf_trainer.py
 
 The Trainer wraps models in DDP, which would average the gradients over all processes in every
@@ -17,7 +17,6 @@ import gossamer as gs
 from gossamer.distributed import join
 
 
-# --8<-- [start:trainer]
 class DecentralizedTrainer(Trainer):
     """A Trainer whose processes keep their own models; it judges and saves their average."""
 
@@ -37,9 +36,6 @@ class DecentralizedTrainer(Trainer):
     def save_model(self, *args, **kwargs):
         with self.averaged_parameters():
             super().save_model(*args, **kwargs)
-
-
-# --8<-- [end:trainer]
 
 
 def sentences(count: int, seed: int) -> list[dict[str, torch.Tensor]]:

@@ -1,6 +1,6 @@
 """A LightningModule whose processes train their own copies and talk to their neighbours only.
 
-    pip install 'gossamer[integrations]'
+    pip install '.[integrations]'
     python examples/lightning_module.py                     # Lightning starts the processes;
     torchrun --nproc-per-node 4 examples/lightning_module.py        # torchrun does as well
 
@@ -18,7 +18,6 @@ from torch.utils.data import DataLoader, TensorDataset
 import gossamer as gs
 
 
-# --8<-- [start:strategy]
 class DecentralizedStrategy(DDPStrategy):
     """DDP's launch, ranks and samplers, without DDP: gradients stay where they are computed."""
 
@@ -26,10 +25,6 @@ class DecentralizedStrategy(DDPStrategy):
         """Leave the model as it is."""
 
 
-# --8<-- [end:strategy]
-
-
-# --8<-- [start:module]
 class Classifier(lightning.LightningModule):
     def __init__(self) -> None:
         super().__init__()
@@ -41,9 +36,6 @@ class Classifier(lightning.LightningModule):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         method = gs.GTNSGDm(lr=0.1, momentum=0.8)
         return gs.DecentralizedOptimizer(self.parameters(), method, network=gs.ring)
-
-
-# --8<-- [end:module]
 
 
 def clouds(count: int, seed: int) -> TensorDataset:

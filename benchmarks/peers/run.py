@@ -48,7 +48,7 @@ class Tool:
     def command(self, task: str) -> list[str]:
         run, count = [self.python(), str(HERE / self.script), task], str(self.nodes)
         if self.launcher == "torchrun":
-            run[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node", count]
+            run[1:1] = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", count]
         if self.launcher == "mpirun":
             root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
             run[:0] = ["mpirun", *root, "--oversubscribe", "-n", count]

@@ -35,7 +35,7 @@ def test_diagnose_noise(tmp_path):
 def test_simulate_then_torchrun(tmp_path):
     loss = re.search(r"loss ([\d.]+)", run("simulate_then_torchrun.py", tmp_path))[1]
     assert float(loss) < 0.3  # log 3 = 1.1 at the start
-    out = output([*TORCHRUN, str(EXAMPLES / "simulate_then_torchrun.py")], tmp_path)
+    out = output([*TORCHRUN, "--standalone", str(EXAMPLES / "simulate_then_torchrun.py")], tmp_path)
     gaps = [float(gap) for gap in re.findall(r"simulation (\S+)", out)]
     assert len(gaps) == 4
     assert max(gaps) < 1e-12

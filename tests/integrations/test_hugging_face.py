@@ -12,7 +12,7 @@ pytestmark = pytest.mark.flaky(reruns=2)  # processes race with the machine
 
 
 def test_the_example_of_the_trainer(tmp_path):
-    out = output([*TORCHRUN, str(EXAMPLES / "hf_trainer.py")], tmp_path)
+    out = output([*TORCHRUN, "--standalone", str(EXAMPLES / "hf_trainer.py")], tmp_path)
     before, after = re.search(r"average model ([\d.]+) → ([\d.]+) after 100 steps", out).groups()
     assert float(before) > 2.0  # log 16 = 2.8
     assert float(after) < 0.1
@@ -22,12 +22,12 @@ def test_the_example_of_the_trainer(tmp_path):
 def test_the_trainer_takes_the_steps_of_a_loop(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
     script = Path(__file__).with_name("with_hf_trainer.py")
-    out = output([*TORCHRUN, str(script)], tmp_path)
+    out = output([*TORCHRUN, "--standalone", str(script)], tmp_path)
     assert sorted(re.findall(r"rank (\d) agrees", out)) == list("0123")
 
 
 def test_the_example_of_accelerate(tmp_path):
-    out = output([*TORCHRUN, str(EXAMPLES / "hf_accelerate.py")], tmp_path)
+    out = output([*TORCHRUN, "--standalone", str(EXAMPLES / "hf_accelerate.py")], tmp_path)
     accuracy, steps = re.search(r"average model ([\d.]+) after (\d+) steps on 4 pro", out).groups()
     assert float(accuracy) > 0.95
     assert int(steps) == 4 * 2048 / 4 / 16

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.flaky(reruns=2)  # processes race with the machine
 
 
 def test_the_example(tmp_path):
-    out = output([*TORCHRUN, str(EXAMPLES / "lightning_module.py")], tmp_path)
+    out = output([*TORCHRUN, "--standalone", str(EXAMPLES / "lightning_module.py")], tmp_path)
     accuracy, steps = re.search(r"average model ([\d.]+) after (\d+) steps on 4 pro", out).groups()
     assert float(accuracy) > 0.95
     assert int(steps) == 4 * 2048 / 4 / 16
@@ -20,5 +20,5 @@ def test_the_example(tmp_path):
 def test_the_trainer_takes_the_steps_of_a_loop(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
     script = Path(__file__).with_name("with_lightning.py")
-    out = output([*TORCHRUN, str(script)], tmp_path)
+    out = output([*TORCHRUN, "--standalone", str(script)], tmp_path)
     assert sorted(re.findall(r"rank (\d) agrees", out)) == list("0123")
