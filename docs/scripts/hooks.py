@@ -100,7 +100,10 @@ def home(readme: str) -> str:
 
     >>> home("[Extend](docs/extend.md#a-method), [licence](LICENSE)")
     '[Extend](extend.md#a-method), licence'
+    >>> home("<!-- not on the site -->\\nmake docs\\n<!-- on the site -->\\nread")
+    'read'
     """
+    readme = re.sub(r"<!-- not on the site -->.*?<!-- on the site -->\n", "", readme, flags=re.S)
     inside = re.sub(r"\]\(docs/", "](", readme)
     link = r"\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)"
     return re.sub(link, lambda found: found[0] if (DOCS / found[2]).exists() else found[1], inside)
