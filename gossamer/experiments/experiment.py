@@ -107,6 +107,10 @@ class Experiment(ABC):
     def verdicts(self, results: Results) -> list[Verdict]:
         """The paper's statements beside our measurements."""
 
+    def readable(self, results: Results, units: Sequence[Unit]) -> bool:
+        """Whether the results so far can be drawn and judged: by default, when all are there."""
+        return len(results) == len(units)
+
     def tables(self, results: Results) -> list[Table]:
         """Further tables for the report; none by default."""
         return []

@@ -87,10 +87,11 @@ class Store:
             self.path(experiment, unit).unlink(missing_ok=True)
 
     def results(self, experiment: Experiment, options: Options) -> Results | None:
-        """All results of an experiment, or None while some are missing."""
-        found = {unit.name: self.load(experiment, unit) for unit in experiment.units(options)}
-        complete = {name: result for name, result in found.items() if result is not None}
-        return complete if len(complete) == len(found) else None
+        """The results of an experiment, or None while there are too few to read."""
+        units = experiment.units(options)
+        found = {unit.name: self.load(experiment, unit) for unit in units}
+        stored = {name: result for name, result in found.items() if result is not None}
+        return stored if experiment.readable(stored, units) else None
 
     def seconds(self, experiment: Experiment, options: Options) -> float:
         """What the stored units took to compute."""

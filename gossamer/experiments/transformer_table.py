@@ -1,9 +1,9 @@
 """The paper's table: nine methods train a GPT on three networks, under two protocols."""
 
+import statistics
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
-
-import torch
 
 from gossamer.experiments.experiment import (
     Experiment,
@@ -86,6 +86,10 @@ class TransformerTable(Experiment):
         facts = Unit("corpus", study, partial(_corpus, options))
         return [facts, *(_unit(p, m, study, options) for p in TASKS for m in PRINTED)]
 
+    def readable(self, results: Results, units: Sequence[Unit]) -> bool:
+        """When the paper's table is complete; the causal one may be shown method by method."""
+        return all(u.name in results for u in units if not u.name.startswith("causal"))
+
     def figures(self, results: Results) -> "dict[str, Figure]":
         """Validation loss over steps on the ring, a panel per protocol."""
         from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
@@ -93,8 +97,9 @@ class TransformerTable(Experiment):
         with style():
             figure, axes = panels(len(TASKS), width=5.0, height=3.6)
             for ax, protocol in zip(axes, TASKS, strict=True):
-                for i, method in enumerate(PRINTED):
+                for method in methods(results, protocol):
                     ring = results[f"{protocol} {method}"]["networks"]["ring"]
+                    i = list(PRINTED).index(method)
                     colour, line = OKABE_ITO[i % 8], LINE_STYLES[i // 8]
                     curve(ax, ring["steps"], ring["validation_loss"], method, colour, line)
                 ax.set(title=f"protocol `{protocol}`, ring", xlabel="step t", ylim=(0, None))
@@ -115,30 +120,32 @@ class TransformerTable(Experiment):
             Table(
                 "Protocol `causal`: validation loss, mean ± deviation of five runs",
                 ["method", *NETWORKS],
-                [[m, *(_ours(results, "causal", m, n) for n in NETWORKS)] for m in PRINTED],
+                [
+                    [m, *(_ours(results, "causal", m, n) for n in NETWORKS)]
+                    for m in methods(results, "causal")
+                ],
             ),
             Table(
                 "What the search chose, and the share of a full grid's run-steps that it took",
                 ["protocol", "method", "settings", "on one node", "on the ring", "chosen"],
-                [[p, m, *_choice(results[f"{p} {m}"])] for p in TASKS for m in PRINTED],
+                [[p, m, *_choice(results[f"{p} {m}"])] for p in TASKS for m in methods(results, p)],
             ),
         ]
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """The paper's sentences about its table, and our goals."""
-        orderings = [_near_best(results), _above_guaranteed(results), _causal_order(results)]
+        orderings = [_near_best(results), _above_guaranteed(results)]
+        causal = [_causal_order(results)] if "causal GT-NSGDm" in results else []
         if results["corpus"]["corpus"] != "multi30k":
-            return orderings  # no printed number is about the artificial text
-        return [
-            _lambda(),
-            _plateau(results),
-            _gt_nsgdm(results),
-            *orderings[:2],
-            _all_cells(results),
-            _causal_goal(results),
-            orderings[2],
-            _cost(results),
-        ]
+            return orderings + causal  # no printed number is about the artificial text
+        printed = [_lambda(), _plateau(results), _gt_nsgdm(results)]
+        goal = [_causal_goal(results)] if causal else []
+        return [*printed, *orderings, _all_cells(results), *goal, *causal, _cost(results)]
+
+
+def methods(results: Results, protocol: str) -> list[str]:
+    """The methods that there are results of."""
+    return [method for method in PRINTED if f"{protocol} {method}" in results]
 
 
 def _unit(protocol: str, method: str, study: Result, options: Options) -> Unit:
@@ -160,10 +167,8 @@ def _unit(protocol: str, method: str, study: Result, options: Options) -> Unit:
 
 
 def _corpus(options: Options) -> Result:
-    """Sizes, and what a model that knows only word frequencies loses on the validation tokens."""
+    """Sizes, and the validation loss of a model that knows the frequencies of words."""
     text = corpus(options)
-    counts = torch.bincount(text.train, minlength=len(text.vocabulary)).double()
-    unigram = -(counts / counts.sum()).log()[text.validation]
     language = problem(options, task_of(options, TASKS["paper"]))
     return {
         "corpus": text.name,
@@ -171,7 +176,7 @@ def _corpus(options: Options) -> Result:
         "validation_tokens": len(text.validation),
         "vocabulary": len(text.vocabulary),
         "parameters": language.dim,
-        "unigram_loss": float(unigram[unigram.isfinite()].mean()),
+        "unigram_loss": text.unigram_loss(),
     }
 
 
@@ -236,7 +241,19 @@ def _gt_nsgdm(results: Results) -> Verdict:
         "GT-NSGDm ends at 0.258, 0.261, 0.282",
         ", ".join(f"{loss:.3f}" for loss in ours.values()),
         judge(*close),
-        f"Judged: at most 0.30 and within {TOLERANCE} of the printed mean on each network.",
+        f"Judged: at most 0.30 and within {TOLERANCE} of the printed mean on each network. "
+        f"{_last_fall(results)}",
+    )
+
+
+def _last_fall(results: Results) -> str:
+    """How fast the loss still falls: the paper prints neither its stride nor its steps."""
+    ring = results["paper GT-NSGDm"]["networks"]["ring"]
+    begin, end = (statistics.fmean(ring["validation_loss"][k]) for k in (-4, -1))
+    steps = ring["steps"][-1] - ring["steps"][-4]
+    return (
+        "The paper prints neither the stride nor the number of steps; over the last "
+        f"{steps} steps the loss on the ring still falls from {begin:.3f} to {end:.3f}."
     )
 
 
@@ -293,19 +310,23 @@ def _causal_goal(results: Results) -> Verdict:
 
 
 def _causal_order(results: Results) -> Verdict:
-    means = {n: {m: _loss(results, "causal", m, n) for m in PRINTED} for n in NETWORKS}
+    known = methods(results, "causal")
+    means = {n: {m: _loss(results, "causal", m, n) for m in known} for n in NETWORKS}
     best = {n: min(of, key=of.__getitem__) for n, of in means.items()}
     gaps = [of["GT-NSGDm"] - of[best[n]] for n, of in means.items()]
     return Verdict(
         "Beyond the paper: under the `causal` protocol GT-NSGDm is at most 0.05 above the best",
         ", ".join(f"{n}: {m} {means[n][m]:.3f}" for n, m in best.items()),
         judge(*(gap <= TOLERANCE for gap in gaps)),
-        "GT-NSGDm above the best method by " + ", ".join(f"{gap:.3f}" for gap in gaps) + ".",
+        "GT-NSGDm above the best method by " + ", ".join(f"{gap:.3f}" for gap in gaps) + "."
+        f" Of {len(known)} methods.",
     )
 
 
 def _cost(results: Results) -> Verdict:
-    minutes = {p: sum(results[f"{p} {m}"]["seconds"] for m in PRINTED) / 60 for p in TASKS}
+    minutes = {
+        p: sum(results[f"{p} {m}"]["seconds"] for m in methods(results, p)) / 60 for p in TASKS
+    }
     machine = results["paper GT-NSGDm"]["machine"]
     return Verdict(
         f"Search and training took about {GPU_HOURS_OF_THE_PAPER} H100-hours; our goal: at most "

@@ -39,6 +39,9 @@ class Section:
 
     experiment: Experiment
     seconds: float
+    missing: list[str]
+    """Units that are still to be computed."""
+
     pictures: list[Picture]
     verdicts: list[Verdict]
     tables: list[Table]
@@ -85,6 +88,7 @@ def _section(experiment: Experiment, store: Store, options: Options) -> Section 
     return Section(
         experiment,
         store.seconds(experiment, options),
+        [unit.name for unit in store.missing(experiment, options)],
         [_picture(stem, figure, store.root) for stem, figure in figures.items()],
         experiment.verdicts(results),
         experiment.tables(results),

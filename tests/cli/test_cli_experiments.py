@@ -45,18 +45,19 @@ def test_the_last_line_names_the_same_study(gossamer):
     assert "`gossamer report --full --out 'my runs' --seed 3`" in out
 
 
-def test_all_runs_every_experiment(gossamer, monkeypatch):
+@pytest.mark.parametrize(("name", "study"), [("all", "synthetic"), ("language", "language")])
+def test_a_study_runs_all_its_experiments(gossamer, monkeypatch, name: str, study: str):
     computed = []
     for experiment in EXPERIMENTS.values():
         unit = Unit("one", {}, lambda name=experiment.name: computed.append(name) or {})
         monkeypatch.setattr(experiment, "units", lambda options, unit=unit: [unit])
-    assert gossamer("run all").code == 0
-    assert computed == list(EXPERIMENTS)
+    assert gossamer(f"run {name}").code == 0
+    assert computed == [k for k, experiment in EXPERIMENTS.items() if experiment.study == study]
 
 
 def test_a_damaged_file_is_found_before_any_work(refused, gossamer, tmp_path, monkeypatch):
     """Also that of the last experiment, when all are to be run."""
-    last = list(EXPERIMENTS)[-1]
+    last = [name for name, e in EXPERIMENTS.items() if e.study == "synthetic"][-1]
     store = Store.open(tmp_path / "runs", Options())
     unit = EXPERIMENTS[last].units(Options())[0]
     path = store.folder(EXPERIMENTS[last]) / f"{unit.name}.json"
