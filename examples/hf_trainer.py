@@ -18,12 +18,13 @@ from gossamer.distributed import join
 
 
 class DecentralizedTrainer(Trainer):
-    """A Trainer whose processes keep their own models; it judges and saves their average."""
+    """Every process keeps its own model; their average is judged and saved."""
 
     def create_accelerator_and_postprocess(self):
         super().create_accelerator_and_postprocess()
         prepare = self.accelerator.prepare_model
-        self.accelerator.prepare_model = partial(prepare, evaluation_mode=True)  # no DDP
+        without_ddp = partial(prepare, evaluation_mode=True)
+        self.accelerator.prepare_model = without_ddp
 
     def averaged_parameters(self):
         optimizer = getattr(self.optimizer, "optimizer", self.optimizer)  # train() wraps it

@@ -19,7 +19,7 @@ import gossamer as gs
 
 
 class DecentralizedStrategy(DDPStrategy):
-    """DDP's launch, ranks and samplers, without DDP: gradients stay where they are computed."""
+    """DDP's launch, ranks and samplers, without its averaging of gradients."""
 
     def configure_ddp(self) -> None:
         """Leave the model as it is."""

@@ -76,7 +76,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         tool = f"**{row['tool']}**" if row["tool"].startswith("Gossamer") else row["tool"]
         speed, gap = spread(row["rounds per second"]), f"{row['gap']:.0e}" if row["gap"] else "0"
         tool = f"{tool} {row['version']}"
-        lines.append(f"| {case} | {update} | {tool} | {speed} | {row['error']:.6e} | {gap} |")
+        lines.append(f"| {case} | {update} | {tool} | {speed} | {row['error']:.5g} | {gap} |")
         before = row["case"]
     return "\n".join(lines)
 
@@ -88,23 +88,23 @@ def spread(speeds: list[float]) -> str:
 
 def draw(results: dict[str, Any], path: Path) -> None:
     """One line per case and tool: every repetition a dot, their median a bar."""
+    lines: list[tuple[str, dict[str, Any]]] = []  # a title line, then one per tool
+    for row in results["rows"]:
+        if not lines or lines[-1][1]["case"] != row["case"]:
+            lines.append((row["case"], {"case": row["case"], "rounds per second": []}))
+        lines.append((row["tool"], row))
     with style():
         figure, (ax,) = panels(1, width=7.2, height=4.4)
-        places, place, before = [], 0.0, None
-        for row in results["rows"]:
-            place += 1 if row["case"] == before else 2
-            if row["case"] != before:
-                ax.text(
-                    0, place - 0.75, row["case"], transform=ax.get_yaxis_transform(), va="center"
-                )
-            places.append(place)
-            speeds, ours = row["rounds per second"], row["tool"].startswith("Gossamer")
-            colour = OKABE_ITO[0 if ours else 1]
+        for place, (tool, row) in enumerate(lines):
+            speeds, colour = row["rounds per second"], OKABE_ITO[0 if "Gossamer" in tool else 1]
             ax.plot(speeds, [place] * len(speeds), "o", color=colour, markersize=4, alpha=0.35)
-            ax.plot(statistics.median(speeds), place, "|", color=colour, markersize=14, mew=2.5)
-            before = row["case"]
-        ax.set_yticks(places, [row["tool"] for row in results["rows"]])
-        ax.set(xscale="log", xlabel="rounds per second", ylim=(place + 0.7, 0.7))
+            if speeds:
+                ax.plot(statistics.median(speeds), place, "|", color=colour, markersize=14, mew=2.5)
+        ax.set_yticks(range(len(lines)), [tool for tool, _ in lines])
+        for (_, row), label in zip(lines, ax.get_yticklabels(), strict=True):
+            label.set_weight("normal" if row["rounds per second"] else "bold")
+        ax.set(xscale="log", xlabel="rounds per second", ylim=(len(lines) - 0.5, -0.5))
+        ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
         figure.savefig(path)
 
