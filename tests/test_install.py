@@ -29,14 +29,12 @@ def test_the_command_is_installed():
 
 
 def test_import_is_quick():
-    """Beyond torch's own import, at most 0.3 s of a quiet core; the test allows a busy one."""
-    code = """
-import sys, time, torch
-start = time.process_time()
-import gossamer
-took = time.process_time() - start
-assert took < 0.6, took
-slow = {"matplotlib", "click", "rich", "jinja2", "scipy"} & set(sys.modules)
-assert not slow, slow
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    """Beyond torch's own import at most 0.3 s of the processor; a busy one has three tries."""
+    code = "from time import process_time as now; import torch; t = now(); import gossamer"
+    python = [sys.executable, "-c"]
+    took = (
+        float(subprocess.check_output([*python, f"{code}; print(now() - t)"])) for _ in range(3)
+    )
+    assert any(seconds < 0.3 for seconds in took)
+    slow = "{'matplotlib', 'click', 'rich', 'jinja2', 'scipy'} & set(sys.modules)"
+    subprocess.run([*python, f"import sys, gossamer; sys.exit(bool({slow}))"], check=True)
