@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, Stateless, StepSize
+from gossamer.algorithms.operators import minus
 
 
 @dataclass(frozen=True)
@@ -34,4 +35,4 @@ class DSGD(Algorithm[Stateless]):
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
         """Gradient step, then mix."""
-        return mix(x - self.lr * grad), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)
+        return mix(minus(x, self.lr, grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)

@@ -29,5 +29,5 @@ class DSGDCClip(Algorithm[Stateless]):
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
         """Clamped gradient step, then mix."""
-        update = self.lr * clip_components(grad, self.clip)  # α clamp(gᵗ, −τ, τ)
-        return descend(x, update, mix, self.order), state
+        clipped = clip_components(grad, self.clip)  # clamp(gᵗ, −τ, τ)
+        return descend(x, self.lr, clipped, mix, self.order), state

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Real, Stateless, StepSize
-from gossamer.algorithms.operators import clip_norm, descend
+from gossamer.algorithms.operators import clip_factor, descend
 
 
 @dataclass(frozen=True)
@@ -39,4 +39,4 @@ class DSGDClip(Algorithm[Stateless]):
         """Clipped gradient step of size α/(t+1), then mix."""
         lr = self.lr / (t + 1)  # αₜ = α/(t+1)
         clip = self.clip * (t + 1) ** self.clip_exponent  # τₜ = τ (t+1)^q
-        return descend(x, lr * clip_norm(grad, clip), mix, self.order), state
+        return descend(x, lr * clip_factor(grad, clip), grad, mix, self.order), state

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless, StepSize
-from gossamer.algorithms.operators import clip_norm, descend
+from gossamer.algorithms.operators import clip_factor, descend
 
 
 @dataclass(frozen=True)
@@ -29,5 +29,5 @@ class DSGDGClip(Algorithm[Stateless]):
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
         """Clipped gradient step, then mix."""
-        update = self.lr * clip_norm(grad, self.clip)  # α gᵗ min(1, τ/‖gᵗ‖)
-        return descend(x, update, mix, self.order), state
+        scale = self.lr * clip_factor(grad, self.clip)  # α min(1, τ/‖gᵗ‖)
+        return descend(x, scale, grad, mix, self.order), state

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, StepSize
+from gossamer.algorithms.operators import minus
 
 
 class GTDSGDState(NamedTuple):
@@ -41,4 +42,4 @@ class GTDSGD(Algorithm[GTDSGDState]):
     ) -> tuple[Tensor, GTDSGDState]:
         """Track, then descend along the tracker."""
         y = mix(state.y + grad - state.grad)  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
-        return mix(x - self.lr * y), GTDSGDState(y, grad)  # xᵗ⁺¹ = W (xᵗ − α yᵗ)
+        return mix(minus(x, self.lr, y)), GTDSGDState(y, grad)  # xᵗ⁺¹ = W (xᵗ − α yᵗ)

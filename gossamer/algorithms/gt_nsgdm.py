@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, StepSize
-from gossamer.algorithms.operators import ema, normalize
+from gossamer.algorithms.operators import ema, inverse_norm, minus
 
 
 class GTNSGDmState(NamedTuple):
@@ -54,4 +54,5 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
         """Estimate, track, then move by exactly α along the tracker."""
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
         y = mix(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
-        return mix(x - self.lr * normalize(y)), GTNSGDmState(v, y)  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
+        x = mix(minus(x, self.lr * inverse_norm(y), y))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
+        return x, GTNSGDmState(v, y)

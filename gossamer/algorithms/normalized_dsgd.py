@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, Stateless, StepSize
-from gossamer.algorithms.operators import normalize
+from gossamer.algorithms.operators import inverse_norm, minus
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,4 @@ class NormalizedDSGD(Algorithm[Stateless]):
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
         """Normalized gradient step, then mix."""
-        return mix(x - self.lr * normalize(grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)
+        return mix(minus(x, self.lr * inverse_norm(grad), grad)), state  # W (xᵗ − α gᵗ/‖gᵗ‖)

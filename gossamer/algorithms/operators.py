@@ -15,26 +15,39 @@ def ema(old: Tensor, new: Tensor, momentum: Scalar) -> Tensor:
     return torch.lerp(new, old, momentum)
 
 
-def normalize(y: Tensor) -> Tensor:
-    """y / ‖y‖, with 0 / 0 := 0 and no ε.
+def minus(x: Tensor, scale: Scalar, direction: Tensor) -> Tensor:
+    """x − s·d with s = `scale` and d = `direction`, in one pass.
 
-    >>> normalize(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    >>> minus(torch.tensor([3.0, 4.0]), 0.5, torch.tensor([2.0, 4.0]))
+    tensor([2., 2.])
+    """
+    if isinstance(scale, Tensor):
+        return torch.addcmul(x, direction, scale, value=-1)
+    return torch.sub(x, direction, alpha=scale)
+
+
+def inverse_norm(y: Tensor) -> Tensor:
+    """1/‖y‖, with 1/0 := 0 and no ε: what normalizes y.
+
+    >>> y = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
+    >>> inverse_norm(y) * y
     tensor([[0.6000, 0.8000],
             [0.0000, 0.0000]])
     """
     norm = torch.linalg.vector_norm(y, dim=-1, keepdim=True)
-    return y / norm.clamp(min=torch.finfo(y.dtype).tiny)  # only 0 is below the smallest float
+    return norm.reciprocal().nan_to_num(nan=torch.nan, posinf=0.0)
 
 
-def clip_norm(g: Tensor, clip: Scalar) -> Tensor:
-    """g · min(1, τ/‖g‖) with τ = `clip`.
+def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
+    """min(1, τ/‖g‖) with τ = `clip`: what shortens g to the length τ at most.
 
-    >>> clip_norm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
+    >>> g = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
+    >>> clip_factor(g, 1.0) * g
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
     norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
-    return g * (clip / norm).clamp(max=1.0)
+    return (clip / norm).clamp(max=1.0)
 
 
 def clip_components(g: Tensor, clip: Scalar) -> Tensor:
@@ -56,13 +69,15 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
     return z * torch.addcmul(floor, z, z).rsqrt_() * scale
 
 
-def descend(x: Tensor, update: Tensor, mix: Mix, order: Order) -> Tensor:
-    """W(x − update), or W x − update when the order is combine-then-adapt.
+def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order) -> Tensor:
+    """W(x − s·d), or W x − s·d when the order is combine-then-adapt.
 
-    >>> halve = lambda z: z / 2
-    >>> descend(torch.tensor(3.0), torch.tensor(1.0), halve, "adapt-then-combine")
+    >>> x, halve = torch.tensor(3.0), lambda z: z / 2
+    >>> descend(x, 1.0, torch.tensor(1.0), halve, "adapt-then-combine")
     tensor(1.)
-    >>> descend(torch.tensor(3.0), torch.tensor(1.0), halve, "combine-then-adapt")
+    >>> descend(x, 1.0, torch.tensor(1.0), halve, "combine-then-adapt")
     tensor(0.5000)
     """
-    return mix(x - update) if order == "adapt-then-combine" else mix(x) - update
+    if order == "adapt-then-combine":
+        return mix(minus(x, scale, direction))
+    return minus(mix(x), scale, direction)

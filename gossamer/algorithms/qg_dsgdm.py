@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
-from gossamer.algorithms.operators import ema
+from gossamer.algorithms.operators import ema, minus
 
 
 class QGDSGDmState(NamedTuple):
@@ -43,6 +43,6 @@ class QGDSGDm(Algorithm[QGDSGDmState]):
     ) -> tuple[Tensor, QGDSGDmState]:
         """Momentum step and mix, then learn the momentum from how far x really moved."""
         m = self.momentum * state.m_hat + grad  # mᵗ⁺¹ = β m̂ᵗ + gᵗ
-        x_next = mix(x - self.lr * m)  # xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)
+        x_next = mix(minus(x, self.lr, m))  # xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)
         d = (x - x_next) / self.lr  # dᵗ = (xᵗ − xᵗ⁺¹)/η
         return x_next, QGDSGDmState(ema(state.m_hat, d, self.quasi_momentum))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive, StepSize
-from gossamer.algorithms.operators import ema, smooth_clip
+from gossamer.algorithms.operators import ema, minus, smooth_clip
 
 
 class SClipEFState(NamedTuple):
@@ -48,4 +48,4 @@ class SClipEF(Algorithm[SClipEFState]):
         scale, clip = self.scale * (t + 1) ** -0.5, self.clip * (t + 1) ** 0.6
         innovation = smooth_clip(grad - state.m, scale, clip)  # Ψₜ(gᵗ − mᵗ)
         m = ema(state.m, innovation, momentum)  # mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ
-        return mix(x - lr * m), SClipEFState(m)  # xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)
+        return mix(minus(x, lr, m)), SClipEFState(m)  # xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)

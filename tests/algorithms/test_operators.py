@@ -8,16 +8,32 @@ from hypothesis import strategies as st
 
 from gossamer.algorithms.operators import (
     clip_components,
-    clip_norm,
+    clip_factor,
     descend,
     ema,
-    normalize,
+    inverse_norm,
+    minus,
     smooth_clip,
 )
 
 G = heavy(4, 5, 3)
 LENGTH = G.norm(dim=-1, keepdim=True)
 numbers = st.floats(-1e6, 1e6)
+
+
+def normalize(y: torch.Tensor) -> torch.Tensor:
+    return inverse_norm(y) * y
+
+
+def clip_norm(g: torch.Tensor, level: float) -> torch.Tensor:
+    return clip_factor(g, level) * g
+
+
+def test_minus_takes_numbers_and_tensors():
+    x, d, scale = heavy(4, 5, 3, seed=1), heavy(4, 5, 3, seed=2), heavy(5, 1, seed=3)
+    close(minus(x, 0.3, d), x - 0.3 * d)
+    close(minus(x, scale, d), x - scale * d)
+    close(minus(x, torch.tensor(0.3).double(), d), x - torch.tensor(0.3).double() * d)
 
 
 def test_normalize_keeps_the_direction_at_length_one():
@@ -99,8 +115,8 @@ def test_ema_without_momentum_is_the_new_value():
 def test_both_orders_move_the_mean_alike_and_agree_without_mixing():
     W = torch.tensor([[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0.5, 0.5], [0.5, 0, 0, 0.5]])
     x, update = heavy(4, 3, seed=1), heavy(4, 3, seed=2)
-    adapted = descend(x, update, lambda z: W.double() @ z, "adapt-then-combine")
-    combined = descend(x, update, lambda z: W.double() @ z, "combine-then-adapt")
+    adapted = descend(x, 1.0, update, lambda z: W.double() @ z, "adapt-then-combine")
+    combined = descend(x, 1.0, update, lambda z: W.double() @ z, "combine-then-adapt")
     close(adapted.mean(0), combined.mean(0))
     assert not torch.allclose(adapted, combined)
-    assert torch.equal(descend(x, update, lambda z: z, "combine-then-adapt"), x - update)
+    assert torch.equal(descend(x, 1.0, update, lambda z: z, "combine-then-adapt"), x - update)
