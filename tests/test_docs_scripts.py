@@ -61,13 +61,13 @@ def test_pictures(tmp_path: Path):
 def test_stored_results_cover_every_method():
     import gossamer as gs
 
-    results = import_module("from_results").results("methods")["methods"]
+    results = import_module("from_results").compared()["methods"]
     assert {entry["class"] for entry in results.values()} == set(gs.ALGORITHMS)
 
 
 def test_stored_results_are_found_again():
     """The cheapest of them: thirteen step sizes of a method without memory."""
-    compare, stored = import_module("compare"), import_module("from_results").results("methods")
+    compare, stored = import_module("compare"), import_module("from_results").compared()
     law = compare.NOISES["Student-t"]
     found = compare.compare("NormalizedDSGD", compare.PROBLEMS["different"], law)
     known = stored["methods"]["NormalizedDSGD"]["different"]["Student-t"]
@@ -85,7 +85,7 @@ def test_the_transformer_table_shows_what_is_stored(monkeypatch: pytest.MonkeyPa
         {"columns": columns, "rows": [["GT-NSGDm", "0.258", "1", "0.261", "2", "0.282", "3"]]},
         {"columns": ["method", *networks], "rows": [["GT-NSGDm", "4", "5", "6"]]},
     ]
-    monkeypatch.setitem(pages.results("study"), "transformer-table", {"tables": tables})
+    monkeypatch.setitem(pages.study(), "transformer-table", {"tables": tables})
     shown = pages.transformer("GTNSGDm")
     assert "| ours, protocol `paper` | 1 | 2 | 3 |" in shown
     assert "| ours, protocol `causal` | 4 | 5 | 6 |" in shown

@@ -5,13 +5,13 @@ every method, on two problems: the study's, whose nodes hold samples of one law,
 disagree. Writes docs/results/methods.json, of which docs/scripts/from_results.py makes the tables.
 """
 
+import json
 import math
 import os
 import platform
 import time
+from pathlib import Path
 from typing import Any
-
-from gather import write
 
 import gossamer as gs
 from gossamer.experiments import Options
@@ -85,4 +85,6 @@ def made() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    write("methods", {"made": made(), "methods": comparison()})
+    found = json.dumps({"made": made(), "methods": comparison()}, indent=1, ensure_ascii=False)
+    path = Path(__file__).parent.parent / "results" / "methods.json"
+    path.write_text(found + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gather import study
 from markup import table
 
 from gossamer.experiments.grids import TRANSFORMER
@@ -23,9 +24,9 @@ Final = dict[str, Any]
 
 
 @cache
-def results(name: str) -> dict[str, Any]:
-    """What docs/scripts/compare.py ("methods") or gather.py ("study") wrote."""
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+def compared() -> dict[str, Any]:
+    """What docs/scripts/compare.py wrote."""
+    return json.loads((RESULTS / "methods.json").read_text(encoding="utf-8"))
 
 
 def spread(errors: Sequence[float | None]) -> str:
@@ -55,7 +56,7 @@ def _median(final: Final) -> float:
 
 def by_noise(problem: str) -> str:
     """Every method under every noise: the lowest median in bold, failures marked."""
-    found = results("methods")["methods"]
+    found = compared()["methods"]
     noises = list(next(iter(found.values()))[problem])
     lowest = {n: min(found, key=lambda m: _median(found[m][problem][n])) for n in noises}
     worst = {m: max(_median(final) for final in found[m][problem].values()) for m in found}
@@ -73,13 +74,13 @@ def _cell(final: Final, best: bool) -> str:
 
 def _link(method: str) -> str:
     """The class, linked; a second reading of it keeps its remark."""
-    name, remark = results("methods")["methods"][method]["class"], method.partition(" ")[2]
+    name, remark = compared()["methods"][method]["class"], method.partition(" ")[2]
     return f"[{name}](algorithms/{name}.md)" + (f" {remark}" if remark else "")
 
 
 def decision(_: str) -> str:
     """For nodes alike and different, under every noise: the lowest, the as good, the bad."""
-    found = results("methods")["methods"]
+    found = compared()["methods"]
     rows = [
         [f"{problem}, {noise} noise", *_choice({m: e[problem][noise] for m, e in found.items()})]
         for problem in ("alike", "different")
@@ -99,7 +100,7 @@ def _choice(finals: dict[str, Final]) -> list[str]:
 
 def tuning(problem: str) -> str:
     """The share of every method's search set that ends near its best, and that fails."""
-    found = results("methods")["methods"]
+    found = compared()["methods"]
     noises = list(next(iter(found.values()))[problem])
     rows = [
         [_link(method), str(entry[problem][noises[0]]["settings"])]
@@ -116,7 +117,7 @@ def _shares(final: Final) -> str:
 
 def momenta(_: str) -> str:
     """GT-NSGDm's final error for every momentum of the grid and of two rules, step size tuned."""
-    found = results("study")["momenta"]
+    found = study()["momenta"]
     grid = next(iter(found.values()))["momenta"][:-2]
     rules = ["1 − T^(−1/2)", "from samples"]
     rows = [
@@ -135,7 +136,7 @@ def _tuned(entry: dict[str, Any], k: int) -> str:
 
 def measured(method: str) -> str:
     """One method's tuned parameters and final errors, on both problems."""
-    entries = {n: e for n, e in results("methods")["methods"].items() if e["class"] == method}
+    entries = {n: e for n, e in compared()["methods"].items() if e["class"] == method}
     rows = [
         [
             name,
@@ -154,7 +155,7 @@ def measured(method: str) -> str:
 
 def experiment(name: str) -> str:
     """The tables of one experiment, as its report shows them."""
-    shown = results("study")[name]["tables"]
+    shown = study()[name]["tables"]
     return "\n\n".join(f"{t['title']}:\n\n{table(t['columns'], t['rows'])}" for t in shown)
 
 
@@ -163,7 +164,7 @@ def verdicts(name: str) -> str:
     name, _, word = name.partition(" ")
     rows = [
         [v["statement"], v["ours"], f"**{v['holds']}**", v["note"]]
-        for v in results("study")[name]["verdicts"]
+        for v in study()[name]["verdicts"]
         if word in v["statement"]
     ]
     return table(["the paper, or the expectation", "measured", "holds", "why"], rows)
@@ -171,13 +172,13 @@ def verdicts(name: str) -> str:
 
 def provenance(_: str) -> str:
     """When, where and with what the numbers were made."""
-    compared, study = results("methods")["made"], results("study")["ring-noise"]["made"]
+    methods, full = compared()["made"], study()["ring-noise"]["made"]
     return (
-        f"The comparison of all methods was measured on {compared['date']} ({_with(compared)}, "
-        f"{compared['machine']}) by `python docs/scripts/compare.py` and is stored in "
+        f"The comparison of all methods was measured on {methods['date']} ({_with(methods)}, "
+        f"{methods['machine']}) by `python docs/scripts/compare.py` and is stored in "
         "`docs/results/methods.json`. Tables of named experiments are those of the full study, "
-        f"`gossamer run all --full`, of {study['time'][:10]} ({_with(study)}), stored in "
-        "`results/full` and gathered by `python docs/scripts/gather.py`."
+        f"`gossamer run all --full`, of {full['time'][:10]} ({_with(full)}), stored in "
+        "`results/full`."
     )
 
 
@@ -192,7 +193,7 @@ def transformer(method: str) -> str:
     if not names:
         return "Not part of that study."
     printed = [f"{mean:.3f} ± {deviation:.3f}" for mean, deviation in PRINTED[names[0]]]
-    tables = results("study").get("transformer-table", {}).get("tables", [])[: len(PROTOCOLS)]
+    tables = study().get("transformer-table", {}).get("tables", [])[: len(PROTOCOLS)]
     ours = [
         [f"ours, protocol `{protocol}`", *_losses(found, names[0])]
         for protocol, found in zip(PROTOCOLS, tables, strict=False)
@@ -203,10 +204,12 @@ def transformer(method: str) -> str:
 
 def _losses(found: dict[str, Any], name: str) -> list[str]:
     """Our losses in the row of a method, whose table may have the printed ones between them."""
-    cells = next(row for row in found["rows"] if row[0] == name)[1:]
+    cells = next((row for row in found["rows"] if row[0] == name), None)
+    if cells is None:
+        return ["still to be run"] * 3
     return [
         cell
-        for cell, column in zip(cells, found["columns"][1:], strict=True)
+        for cell, column in zip(cells[1:], found["columns"][1:], strict=True)
         if "printed" not in column
     ]
 

@@ -1,14 +1,15 @@
-"""Tables and verdicts of the stored study, for the pages: results/full → docs/results/study.json.
+"""Tables and verdicts of the stored study, results/full, for the pages.
 
     gossamer run all --full --out results        half an hour; what is stored already costs nothing
-    python docs/scripts/gather.py                a second
+    gossamer run language --full --device cuda --out results
 
-Experiments that are not complete are left out, and so are their places in the pages. The tables of
-the site are made by docs/scripts/from_results.py from what is gathered; none is typed.
+Experiments that cannot be read yet are left out, and so are their places in the pages. The tables
+of the site are made by docs/scripts/from_results.py from what is gathered; none is typed.
 """
 
 import json
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ def gather(experiment: Experiment) -> dict[str, Any] | None:
 def made(experiment: Experiment) -> dict[str, str]:
     """Date, commit and versions of the unit that was stored last."""
     paths = [STORE.path(experiment, unit) for unit in experiment.units(OPTIONS)]
-    records = [json.loads(path.read_text(encoding="utf-8"))["made"] for path in paths]
+    stored = [path.read_text(encoding="utf-8") for path in paths if path.exists()]
+    records = [json.loads(text)["made"] for text in stored]
     return max(records, key=lambda record: record["time"])
 
 
@@ -45,12 +47,8 @@ def momenta() -> dict[str, Any]:
     return {noise: {row: result[row] for row in rows} for noise, result in found.items()}
 
 
-def write(name: str, content: object) -> None:
-    """Write docs/results/`name`.json."""
-    path = DOCS / "results" / f"{name}.json"
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    study = {name: gather(experiment) for name, experiment in EXPERIMENTS.items()}
-    write("study", {name: found for name, found in study.items() if found} | {"momenta": momenta()})
+@cache
+def study() -> dict[str, Any]:
+    """Experiment → what was gathered of it; and the momenta."""
+    found = {name: gather(experiment) for name, experiment in EXPERIMENTS.items()}
+    return {name: kept for name, kept in found.items() if kept} | {"momenta": momenta()}
