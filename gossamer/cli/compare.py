@@ -18,7 +18,7 @@ from gossamer.networks import Network
 from gossamer.noise import NOISES, Noise
 from gossamer.problems import Problem
 from gossamer.simulate import Run, simulate, sweep
-from gossamer.simulate.metrics import METRICS
+from gossamer.simulate.metrics import METRICS, main_metric
 from gossamer.spec import NETWORKS, PROBLEMS, build, parse
 
 
@@ -87,7 +87,7 @@ def compare(
     net = build("network", network, NETWORKS)
     task = build("problem", problem or f"RobustRegression({net.num_nodes})", PROBLEMS)
     law = None if noise == "none" else build("noise", noise, NOISES)
-    metric = choice("metric", metric or ("loss" if task.optimum is None else "error"), METRICS)
+    metric = choice("metric", metric or main_metric(task), METRICS)
     path = _writable(Path(out))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
     click.echo(f"Writes {path}.png, .svg, .pdf and .csv.")

@@ -67,6 +67,11 @@ METRICS: dict[str, Callable[[Stack], Tensor]] = {
 }
 
 
+def main_metric(problem: Problem) -> str:
+    """What a problem is judged by: the error, or the loss where the optimum is unknown."""
+    return "loss" if problem.optimum is None else "error"
+
+
 def available_metrics(problem: Problem, algorithm: Algorithm[Any]) -> list[str]:
     """The metrics that exist here: an error has an optimum, a tracker's error a tracker."""
     missing = {

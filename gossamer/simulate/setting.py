@@ -28,16 +28,18 @@ class Setting:
     network: Network
     noise: Noise | None
     steps: int
-    record_every: int
+    record_every: int | None
+    """k of the records at steps 0, k, 2k, …; None makes about 100 of them."""
+
     metrics: Sequence[str]
     dtype: torch.dtype
     device: torch.device | str
     progress: bool | None
-    keep_x: bool = True
+    keep_x: bool
 
     def __post_init__(self) -> None:
         whole("steps", self.steps, 1)
-        whole("record_every", self.record_every, 1)
+        whole("record_every", self.interval, 1)
 
     def require_metrics_of(self, algorithm: Algorithm[Any]) -> None:
         """Refuse metrics that do not exist for this problem and method."""
@@ -47,9 +49,14 @@ class Setting:
             require(name in existing, "metrics", repr(name), among)
 
     @property
+    def interval(self) -> int:
+        """k, with its default filled in."""
+        return max(1, self.steps // 100) if self.record_every is None else self.record_every
+
+    @property
     def record_steps(self) -> list[int]:
         """0, k, 2k, … and always the last step."""
-        return sorted({*range(0, self.steps, self.record_every), self.steps})
+        return sorted({*range(0, self.steps, self.interval), self.steps})
 
     @property
     def runs_at_once(self) -> int:
@@ -76,7 +83,7 @@ class Setting:
             "network": self.network.name,
             "noise": None if self.noise is None else _describe(self.noise),
             "steps": int(self.steps),
-            "record_every": int(self.record_every),
+            "record_every": int(self.interval),
             "metrics": list(self.metrics),
             "dtype": str(self.dtype).removeprefix("torch."),
             "device": str(self.device),
@@ -84,18 +91,10 @@ class Setting:
         }
 
 
-def record_interval(steps: int, record_every: int | None) -> int:
-    """k of the records at 0, k, 2k, …; by default there are 100 of them.
-
-    >>> record_interval(5000, None), record_interval(20, None), record_interval(20, 6)
-    (50, 1, 6)
-    """
-    return max(1, whole("steps", steps, 1) // 100) if record_every is None else record_every
-
-
 def _describe(noise: Noise) -> dict[str, Any]:
     """Name and arguments of a law, ready for its constructor."""
-    arguments = [field.name for field in dataclasses.fields(noise) if field.init]  # type: ignore[arg-type]
+    fields = dataclasses.fields(noise)  # type: ignore[arg-type]  # every law is a dataclass
+    arguments = [field.name for field in fields if field.init]
     return {"name": type(noise).__name__, **{name: getattr(noise, name) for name in arguments}}
 
 

@@ -13,7 +13,7 @@ from gossamer.problems import Problem
 from gossamer.simulate.metrics import available_metrics
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.setting import Setting, list_seeds, record_interval
+from gossamer.simulate.setting import Setting, list_seeds
 
 
 def simulate(
@@ -60,17 +60,9 @@ def simulate(
     >>> run.metrics["error"].shape
     torch.Size([101, 3])
     """
+    names = available_metrics(problem, algorithm) if metrics is None else metrics
     setting = Setting(
-        problem,
-        network,
-        noise,
-        steps,
-        record_interval(steps, record_every),
-        available_metrics(problem, algorithm) if metrics is None else metrics,
-        dtype,
-        device,
-        progress,
-        keep_x,
+        problem, network, noise, steps, record_every, names, dtype, device, progress, keep_x
     )
     config = {"algorithm": describe_algorithm(algorithm)}
     return record(setting, algorithm, list_seeds(seeds), config)

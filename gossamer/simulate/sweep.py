@@ -16,9 +16,10 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulate.halving import Halving
+from gossamer.simulate.metrics import main_metric
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.setting import Setting, list_seeds, record_interval
+from gossamer.simulate.setting import Setting, list_seeds
 
 Strategy = Literal["grid", "halving"]
 
@@ -57,8 +58,11 @@ class Sweep:
         return median.where(median.isfinite(), torch.inf)
 
     def best(self, metric: str | None = None) -> Run:
-        """The runs of the setting with the lowest score."""
-        return self.runs(int(self.scores(metric).argmin()))
+        """The runs of the setting with the lowest score; refused where every setting diverged."""
+        scores, count = self.scores(metric), len(self.settings)
+        found = f"{count} settings that all diverged" if count > 1 else "a setting that diverged"
+        require(bool(scores.isfinite().any()), "grid", found, "one that does not", "try a lower lr")
+        return self.runs(int(scores.argmin()))
 
     def runs(self, setting: int) -> Run:
         """The runs of one setting, as `simulate` would have returned them."""
@@ -135,18 +139,9 @@ def sweep(
     >>> found.best().hyperparameters
     {'lr': 0.01, 'momentum': 0.5}
     """
-    default = ["loss"] if problem.optimum is None else ["error"]
+    names = [main_metric(problem)] if metrics is None else metrics
     setting = Setting(
-        problem,
-        network,
-        noise,
-        steps,
-        record_interval(steps, record_every),
-        default if metrics is None else metrics,
-        dtype,
-        device,
-        progress,
-        keep_x,
+        problem, network, noise, steps, record_every, names, dtype, device, progress, keep_x
     )
     settings = _settings(algorithm, grid)
     listed = list_seeds(seeds)

@@ -72,10 +72,12 @@ def test_half_of_the_seeds_diverging_is_too_many():
     assert result.scores()[0] == torch.inf
 
 
-def test_everything_may_diverge():
+def test_everything_may_diverge_and_then_there_is_no_best():
     result = swept(gs.DSGD, {"lr": [1e200, 1e300]})
     assert (result.scores() == torch.inf).all()
-    assert (result.best().diverged_at > 0).all()
+    assert (result.runs(0).diverged_at > 0).all()
+    with pytest.raises(gs.InvalidInput, match="grid: got 2 settings that all diverged, need one"):
+        result.best()
 
 
 class Bowl(gs.Problem):
