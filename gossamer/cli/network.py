@@ -40,17 +40,15 @@ def network(name: str, arguments: tuple[str, ...], draw: Path | None) -> None:
 
 def describe(net: Network) -> list[tuple[str, str]]:
     """Label and value of what a user wants to know of a network."""
-    senders = [len(net.at(0).in_neighbors(i)) for i in range(net.num_nodes)]
-    degrees = (
-        f"{min(senders)}" if min(senders) == max(senders) else f"{min(senders)} to {max(senders)}"
-    )
+    senders = net.at(0).in_degrees
+    least, most = int(senders.min()), int(senders.max())
     rows = [
         ("network", net.name),
         ("nodes", f"{net.num_nodes:,}"),
-        ("neighbours per node", degrees),
+        ("neighbours per node", f"{least}" if least == most else f"{least} to {most}"),
         ("λ", f"{net.lam:.6f}"),
         ("spectral gap 1 − λ", f"{net.spectral_gap:.3g}"),
         ("mixing time", f"{net.mixing_time():,} rounds until disagreement falls to 0.1 %"),
-        ("messages per round", f"{sum(senders):,} in all"),
+        ("messages per round", f"{int(senders.sum()):,} in all"),
     ]
     return rows if net.period == 1 else [*rows, ("period", f"{net.period} rounds, λ per round")]

@@ -16,6 +16,9 @@ from gossamer.networks.weights import Graph, Scheme, scheme
 ATTEMPTS = 100
 """How many random graphs are drawn in search of a connected one."""
 
+MOST_NODES, MOST_WEIGHTS = 10**6, 2**26
+"""Of a named family: what is built within seconds and some gigabytes."""
+
 
 def from_graph(
     graph: Graph, weights: str | Scheme | None = None, *, name: str | None = None
@@ -56,6 +59,7 @@ def ring(
     n, hops = whole("n", n, 1), whole("hops", hops, 1)
     most = max(1, n // 2)
     require(hops <= most, "hops", hops, f"at most n // 2 = {most}", f"use gs.complete({n})")
+    require_size(n, 2 * hops)
     graph = nx.circulant_graph(n, list(range(1, hops + 1)))
     parameters = f"{n}" + (f", hops={hops}" if hops > 1 else "")
     return _named("ring", parameters, graph, weights)
@@ -84,6 +88,7 @@ def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper")
     choice("weights", weights, ("paper", "textbook"))
     powers = [2**k for k in range(n.bit_length()) if 2**k < n and (directed or 2 ** (k + 1) <= n)]
     offsets = {s % n for power in powers for s in ([power] if directed else [power, -power])}
+    require_size(n, len(offsets))
     kept = 2 if weights == "paper" else 1
     weight = 1 / (kept + len(offsets))
     name = f"exponential({n}" + ("" if directed else ", directed=False")
@@ -99,6 +104,7 @@ def complete(n: SupportsIndex) -> StaticNetwork:
     complete(8): 8 nodes, degree 7, λ = 0
     """
     n = whole("n", n, 1)
+    require_size(n, n - 1)
     return from_matrix(torch.full((n, n), 1 / n, dtype=torch.float64), name=f"complete({n})")
 
 
@@ -109,6 +115,7 @@ def star(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwor
     star(8): 8 nodes, degrees 1 to 7, λ = 0.875
     """
     n = whole("n", n, 1)
+    require_size(n, 2)
     return _named("star", f"{n}", nx.star_graph(n - 1), weights)
 
 
@@ -119,6 +126,7 @@ def path(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwor
     path(8): 8 nodes, degrees 1 to 2, λ = 0.949253
     """
     n = whole("n", n, 1)
+    require_size(n, 2)
     return _named("path", f"{n}", nx.path_graph(n), weights)
 
 
@@ -131,6 +139,7 @@ def torus(
     torus(4, 5): 20 nodes, degree 4, λ = 0.723607
     """
     rows, cols = whole("rows", rows, 1), whole("cols", cols, 1)
+    require_size(rows * cols, 4)
     graph = nx.grid_2d_graph(rows, cols, periodic=True)
     return _named("torus", f"{rows}, {cols}", graph, weights)
 
@@ -142,6 +151,7 @@ def hypercube(dimension: SupportsIndex, weights: str | Scheme = "metropolis") ->
     hypercube(3): 8 nodes, degree 3, λ = 0.5
     """
     dimension = whole("dimension", dimension, 0)
+    require_size(2 ** min(dimension, 64), dimension)
     graph = nx.empty_graph(2**dimension)
     graph.add_edges_from((i, i ^ (1 << bit)) for i in graph for bit in range(dimension))
     return _named("hypercube", f"{dimension}", graph, weights)
@@ -157,6 +167,7 @@ def erdos_renyi(
     """
     n = whole("n", n, 1)
     require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
+    require_size(n, probability * n)
     graph = _first_connected(
         lambda draws: nx.fast_gnp_random_graph(n, probability, seed=draws),
         seed,
@@ -177,6 +188,7 @@ def random_regular(
     n, degree = whole("n", n, 1), whole("degree", degree, 0)
     require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
     require(n * degree % 2 == 0, "degree", degree, f"an even n · degree (n = {n} is odd)")
+    require_size(n, degree)
     graph = _first_connected(
         lambda draws: nx.random_regular_graph(degree, n, seed=draws),
         seed,
@@ -184,6 +196,21 @@ def random_regular(
         "raise degree to at least 3",
     )
     return _named("random_regular", f"{n}, {degree}, seed={seed}", graph, weights)
+
+
+def require_size(num_nodes: int, degree: float) -> None:
+    """Refuse a network that would take minutes and all memory to build.
+
+    >>> require_size(10**7, degree=2)
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: network: got 10,000,000 nodes that each hear 2, need at most
+    1,000,000 nodes and 67,108,864 weights, all of which are kept in memory; build a smaller one
+    """
+    small = num_nodes <= MOST_NODES and num_nodes * (degree + 1) <= MOST_WEIGHTS
+    found = f"{num_nodes:,} nodes that each hear {degree:,.0f}"
+    most = f"at most {MOST_NODES:,} nodes and {MOST_WEIGHTS:,} weights, all of which are kept"
+    require(small, "network", found, f"{most} in memory", "build a smaller one")
 
 
 def circulant(n: int, weights: dict[int, float]) -> torch.Tensor:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from gossamer.errors import require, whole
-from gossamer.networks.graphs import circulant
+from gossamer.networks.graphs import circulant, require_size
 from gossamer.networks.matrices import Matrix, doubly_stochastic
 from gossamer.networks.network import Network, StaticNetwork, require_contraction
 
@@ -76,6 +76,7 @@ def one_peer_exponential(n: SupportsIndex) -> TimeVarying:
     """
     n = whole("n", n, 1)
     shifts = [2**k for k in range((n - 1).bit_length())]
+    require_size(n, len(shifts))
     matrices = [circulant(n, {0: 0.5, shift: 0.5}) for shift in shifts] or [circulant(1, {0: 1.0})]
     return time_varying(matrices, name=f"one_peer_exponential({n})")
 
