@@ -4,7 +4,7 @@ from gossamer.experiments.auto_momentum import AutoMomentum
 from gossamer.experiments.causal_reference import CausalReference
 from gossamer.experiments.claim_1 import Claim1
 from gossamer.experiments.connectivity import Connectivity
-from gossamer.experiments.experiment import Experiment, Options, Table, Unit, Verdict, judge
+from gossamer.experiments.experiment import Experiment, Options, Unit
 from gossamer.experiments.lemmas import Lemmas
 from gossamer.experiments.nodes import Nodes
 from gossamer.experiments.noise_evidence import NoiseEvidence
@@ -16,6 +16,7 @@ from gossamer.experiments.speed_up import SpeedUp
 from gossamer.experiments.store import Store
 from gossamer.experiments.topology_independence import TopologyIndependence
 from gossamer.experiments.transformer_table import TransformerTable
+from gossamer.experiments.verdict import Table, Verdict, judge
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

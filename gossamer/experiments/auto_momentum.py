@@ -3,19 +3,10 @@
 import statistics
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gossamer.algorithms import GTNSGDm
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.grids import MOMENTA, STEP_SIZES
 from gossamer.experiments.synthetic import (
     NETWORKS,
@@ -27,13 +18,11 @@ from gossamer.experiments.synthetic import (
     steps,
     tuning_seeds,
 )
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.noise import Noise
 from gossamer.seeding import stream
 from gossamer.simulate import simulate, sweep
 from gossamer.theory import momentum_from_noise, momentum_rule
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NETWORK = NETWORKS["ring"]
 SAMPLES = 10_000
@@ -105,7 +94,7 @@ class AutoMomentum(Experiment):
             for name, noise in NOISES.items()
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Final error against 1 − β, a panel per noise, the two rules marked."""
         from gossamer.plots import OKABE_ITO, panels, style
 

@@ -1,17 +1,8 @@
 """A published causal setting: four printed losses beside ours, and three methods more."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.grids import TRANSFORMER
 from gossamer.experiments.language import (
     NETWORKS,
@@ -25,9 +16,7 @@ from gossamer.experiments.language import (
     tuning_seeds,
 )
 from gossamer.experiments.synthetic import fresh_seeds, show_hyperparameters
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from gossamer.experiments.verdict import Table, Verdict, judge
 
 TASK = Task("causal", stride=32, epochs=20, dropout=0.1)
 
@@ -61,7 +50,7 @@ class CausalReference(Experiment):
         """A unit per method."""
         return [_unit(method, options) for method in METHODS]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Validation loss over steps."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

@@ -1,26 +1,15 @@
 """Claim 1: vanilla normalization can stay arbitrarily far from the optimum, for any step size."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 
 from gossamer.algorithms import GTNSGDm, NormalizedDSGD
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
+from gossamer.experiments.verdict import Verdict, judge
 from gossamer.networks import complete
 from gossamer.problems import Quadratic
 from gossamer.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NODES = 4
 STEP_SIZES = [1e-3, 1e-2, 0.1, 1.0, 10.0]
@@ -85,7 +74,7 @@ class Claim1(Experiment):
             for barrier in BARRIERS
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Distance to the optimum over steps, one panel per barrier."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

@@ -1,18 +1,9 @@
 """Dependence on connectivity: GT-NSGDm on four networks of 20 nodes under α-stable noise."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gossamer.experiments.dependence import NAMED, STABLE, compute, config
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.synthetic import (
     NETWORKS,
     PRINTED_LAMBDA,
@@ -20,9 +11,7 @@ from gossamer.experiments.synthetic import (
     median_error,
     spread,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from gossamer.experiments.verdict import Table, Verdict, judge
 
 COMPARABLE = 1.25
 """Errors are comparable while the largest median is at most this multiple of the smallest."""
@@ -45,7 +34,7 @@ class Connectivity(Experiment):
             for name, network in NETWORKS.items()
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Error over steps."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

@@ -3,7 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from gossamer.experiments.verdict import Table, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,8 +16,8 @@ Result = dict[str, Any]
 Results = Mapping[str, Result]
 """Unit name → its stored result."""
 
-
-Holds = Literal["yes", "partly", "no"]
+Figures: TypeAlias = "dict[str, Figure]"
+"""File stem → figure."""
 
 Study = Literal["synthetic", "language"]
 """On the embedded regression problem, minutes on a CPU; or training Transformers, for a GPU."""
@@ -52,31 +54,6 @@ class Unit:
     compute: Callable[[], Result]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """One statement or number of the paper beside what we measured."""
-
-    statement: str
-    """What the paper says, or the expectation, quoted or close to it."""
-
-    ours: str
-    """What we measured, with its spread."""
-
-    holds: Holds
-
-    note: str = ""
-    """Why, and under which reading it does hold."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows beside a figure: chosen hyper-parameters, final errors, costs."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
 class Experiment(ABC):
     """One figure, table or claim: what to compute, and how to read what was computed.
 
@@ -100,7 +77,7 @@ class Experiment(ABC):
         """The work, in the order it is done."""
 
     @abstractmethod
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """File stem → figure."""
 
     @abstractmethod
@@ -114,12 +91,3 @@ class Experiment(ABC):
     def tables(self, results: Results) -> list[Table]:
         """Further tables for the report; none by default."""
         return []
-
-
-def judge(*conditions: bool) -> Holds:
-    """All of them, some of them, none of them.
-
-    >>> judge(True, False)
-    'partly'
-    """
-    return "yes" if all(conditions) else "partly" if any(conditions) else "no"

@@ -1,22 +1,14 @@
 """The lemmas of the analysis on recorded paths, and measured gradient norms under the bound."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from gossamer.algorithms import GTNSGDm
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.synthetic import NODES, NOISES, problem
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import StaticNetwork, complete, exponential, from_matrix, ring
 from gossamer.noise import Noise
 from gossamer.problems import Quadratic
@@ -31,9 +23,6 @@ from gossamer.theory.lemmas import (
     tracker_expansion_gap,
     tracker_mean_gap,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LR, MOMENTUM, PATH_STEPS = 0.01, 0.8, 500
 NETWORKS: dict[str, StaticNetwork] = {
@@ -139,7 +128,7 @@ class Lemmas(Experiment):
         ]
         return [*units, Unit("two opposed nodes", {"weight": 0.75, "steps": 20}, _tightness)]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Consensus errors against their bound, and averages against the final bound."""
         from gossamer.plots import OKABE_ITO, panels, style
 

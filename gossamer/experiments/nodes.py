@@ -4,23 +4,12 @@ import math
 import statistics
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from gossamer.experiments.dependence import NAMED, STABLE, compute, config
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.synthetic import final_errors, median_error, spread
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import complete
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PRINTED = {2: 0.40, 5: 0.35, 10: 0.29, 20: 0.20, 40: 0.21}
 TOLERANCE = 0.08
@@ -49,7 +38,7 @@ class Nodes(Experiment):
             for n in PRINTED
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Error over steps, and the final errors beside the printed ones."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

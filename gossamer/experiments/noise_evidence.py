@@ -11,18 +11,10 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import DSGD
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.language import DTYPE, Task, machine, problem, task_of
 from gossamer.experiments.synthetic import NOISES, fresh_seeds
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import complete
 from gossamer.problems.module_problem import ModuleProblem
 from gossamer.seeding import stream
@@ -239,7 +231,7 @@ class NoiseEvidence(Experiment):
         """A unit per protocol."""
         return [_unit(protocol, options) for protocol in TASKS]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Per protocol the densities at three epochs and that of the synthetic law."""
         return {f"{self.name}-{p}": _row_of_densities(p, results[p]) for p in TASKS}
 

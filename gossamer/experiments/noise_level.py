@@ -1,23 +1,12 @@
 """Dependence on the noise level: Gaussian and α-stable noise of several scales."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gossamer.experiments.dependence import NAMED, compute, config, increasing
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.synthetic import NETWORKS, final_errors, median_error, spread
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.noise import AlphaStable, Gaussian, Noise
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAUSSIAN = [1.0, 2.0, 4.0]
 STABLE = [0.1, 0.3, 1.0]
@@ -47,7 +36,7 @@ class NoiseLevel(Experiment):
             for name, noise in family.items()
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Error over steps, a panel per family."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

@@ -2,27 +2,16 @@
 
 import statistics
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import complete
 from gossamer.noise import AlphaStable, Gaussian, Noise
 from gossamer.problems import Quadratic
 from gossamer.theory import Slope, fit_slope, measure_rule, plan, rate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NODES = 4
 ORDERS = [1.2, 1.45, 1.8, 2.0]
@@ -103,7 +92,7 @@ class Rates(Experiment):
             for p in ORDERS
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Averaged gradient norm against T; dashed: the theorem's slope."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

@@ -1,18 +1,8 @@
 """The paper's comparison on the 20-node ring under Gaussian, Student-t and α-stable noise."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.grids import SYNTHETIC
 from gossamer.experiments.synthetic import (
     NETWORKS,
@@ -28,9 +18,7 @@ from gossamer.experiments.synthetic import (
     tune,
     tuning_seeds,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from gossamer.experiments.verdict import Table, Verdict, judge
 
 HEAVY = ("Student-t", "α-stable")
 DASHED = {"DSGD-Clip (shrinking)": 1, "GT-DSGD": 3}
@@ -84,7 +72,7 @@ class RingNoise(Experiment):
             for method, (algorithm, grid) in SYNTHETIC.items()
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Average estimation error over steps, one panel per noise."""
         from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
 

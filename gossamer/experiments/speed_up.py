@@ -1,28 +1,16 @@
 """Remarks on Theorems 1 and 2: n nodes reduce the noise by n^(1−1/p)."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import torch
 
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.rates import ORDERS, skewed_noise, two_camps
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import complete
 from gossamer.noise import AlphaStable, Noise
 from gossamer.seeding import stream
 from gossamer.theory import Slope, fit_slope, measure_rule
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZES = [2, 4, 8, 16, 32]
 ORDER = 1.45
@@ -100,7 +88,7 @@ class SpeedUp(Experiment):
         ]
         return [Unit("noise", batches, partial(_compute_noise, options)), *runs]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Averaged noise and gradient norm against n; dashed: the remark's slope."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

@@ -1,24 +1,12 @@
 """Remark on Theorem 2: for large T the rate does not depend on the network."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.rates import skewed_noise, two_camps
+from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import Network, complete, exponential, ring
 from gossamer.theory import Slope, fit_slope, measure_rule, parameters
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NODES = 20
 ORDER = 1.45
@@ -84,7 +72,7 @@ class TopologyIndependence(Experiment):
             for name, w in NETWORKS.items()
         ]
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Whole and second-half averages against T, a line per network."""
         from gossamer.plots import OKABE_ITO, curve, panels, style
 

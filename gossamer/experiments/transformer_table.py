@@ -3,18 +3,8 @@
 import statistics
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from gossamer.experiments.experiment import (
-    Experiment,
-    Options,
-    Result,
-    Results,
-    Table,
-    Unit,
-    Verdict,
-    judge,
-)
+from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.grids import TRANSFORMER
 from gossamer.experiments.language import (
     NETWORKS,
@@ -30,9 +20,7 @@ from gossamer.experiments.language import (
     tuning_seeds,
 )
 from gossamer.experiments.synthetic import fresh_seeds, show_hyperparameters
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from gossamer.experiments.verdict import Table, Verdict, judge
 
 TASKS = {
     "paper": Task("paper", stride=5, epochs=12),
@@ -90,7 +78,7 @@ class TransformerTable(Experiment):
         """When the paper's table is complete; the causal one may be shown method by method."""
         return all(u.name in results for u in units if not u.name.startswith("causal"))
 
-    def figures(self, results: Results) -> "dict[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Validation loss over steps on the ring, a panel per protocol."""
         from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
 

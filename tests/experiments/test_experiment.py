@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gossamer.experiments import EXPERIMENTS, Experiment, Options, judge
+from gossamer.experiments import EXPERIMENTS, Experiment, Options
 from gossamer.experiments.claim_1 import Claim1
 from gossamer.experiments.connectivity import Connectivity
 from gossamer.experiments.nodes import Nodes
@@ -14,14 +14,6 @@ from gossamer.experiments.ring_noise import RingNoise
 
 SYNTHETIC = [RingNoise(), Connectivity(), NoiseLevel(), Nodes()]
 OPTIONS = [Options(), Options(full=True), Options(seed=3), Options(device="cuda")]
-
-
-@pytest.mark.parametrize(
-    ("conditions", "answer"),
-    [([True, True], "yes"), ([True, False], "partly"), ([False], "no"), ([False, False], "no")],
-)
-def test_judge(conditions: list[bool], answer: str):
-    assert judge(*conditions) == answer
 
 
 def test_the_studies_of_the_paper_are_there_under_their_names():
