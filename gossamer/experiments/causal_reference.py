@@ -1,21 +1,15 @@
 """A published causal setting: four printed losses beside ours, and three methods more."""
 
-from functools import partial
-
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
-from gossamer.experiments.grids import TRANSFORMER
 from gossamer.experiments.language import (
     NETWORKS,
     Task,
     final_losses,
     mean_and_deviation,
     mean_loss,
-    searched,
-    task_of,
-    tune_and_train,
-    tuning_seeds,
+    tuned_unit,
 )
-from gossamer.experiments.synthetic import fresh_seeds, show_hyperparameters
+from gossamer.experiments.synthetic import show_hyperparameters
 from gossamer.experiments.verdict import Table, Verdict, judge
 
 TASK = Task("causal", stride=32, epochs=20, dropout=0.1)
@@ -48,7 +42,9 @@ class CausalReference(Experiment):
 
     def units(self, options: Options) -> list[Unit]:
         """A unit per method."""
-        return [_unit(method, options) for method in METHODS]
+        ring = {"ring": NETWORKS["ring"]}
+        facts = {"network": NETWORKS["ring"].name}
+        return [tuned_unit(method, method, TASK, ring, options, facts) for method in METHODS]
 
     def figures(self, results: Results) -> Figures:
         """Validation loss over steps."""
@@ -81,23 +77,6 @@ class CausalReference(Experiment):
         """Each printed loss, and what the added methods reach."""
         losses = {m: mean_loss(results[m]["networks"]["ring"]) for m in METHODS}
         return [*(_printed(m, losses[m]) for m in PRINTED), _added(losses)]
-
-
-def _unit(method: str, options: Options) -> Unit:
-    algorithm, settings = TRANSFORMER[method]
-    settings = searched(options, settings)
-    ring = {"ring": NETWORKS["ring"]}
-    config = {
-        "corpus": "multi30k" if options.full else "zipf",
-        "data_seed": options.seed,
-        "method": method,
-        "settings": settings,
-        "task": vars(task_of(options, TASK)),
-        "network": NETWORKS["ring"].name,
-        "tuning_seeds": tuning_seeds(options),
-        "fresh_seeds": fresh_seeds(options),
-    }
-    return Unit(method, config, partial(tune_and_train, algorithm, settings, TASK, ring, options))
 
 
 def _printed(method: str, ours: float) -> Verdict:

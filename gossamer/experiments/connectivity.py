@@ -1,8 +1,6 @@
 """Dependence on connectivity: GT-NSGDm on four networks of 20 nodes under α-stable noise."""
 
-from functools import partial
-
-from gossamer.experiments.dependence import NAMED, STABLE, compute, config
+from gossamer.experiments.dependence import NAMED, STABLE, unit
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.synthetic import (
     NETWORKS,
@@ -29,10 +27,7 @@ class Connectivity(Experiment):
 
     def units(self, options: Options) -> list[Unit]:
         """A unit per network."""
-        return [
-            Unit(name, config(network, STABLE, options), partial(compute, network, STABLE, options))
-            for name, network in NETWORKS.items()
-        ]
+        return [unit(name, network, STABLE, options) for name, network in NETWORKS.items()]
 
     def figures(self, results: Results) -> Figures:
         """Error over steps."""

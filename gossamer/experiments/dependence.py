@@ -1,11 +1,12 @@
 """How GT-NSGDm depends on λ, σ and n: what the three experiments share."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from gossamer.algorithms import GTNSGDm
-from gossamer.experiments.experiment import Options, Result
+from gossamer.experiments.experiment import Options, Result, Unit
 from gossamer.experiments.synthetic import curves, fresh_seeds, problem
 from gossamer.networks import Network
 from gossamer.noise import AlphaStable, Noise
@@ -22,6 +23,11 @@ NAMED = f"α = {LR}, β = {MOMENTUM}, T = {STEPS:,}"
 def seeds(options: Options) -> list[int]:
     """Five fresh seeds, twenty in the full study."""
     return [s + 100 * k for k in range(4 if options.full else 1) for s in fresh_seeds(options)]
+
+
+def unit(name: str, network: Network, noise: Noise, options: Options) -> Unit:
+    """One curve."""
+    return Unit(name, config(network, noise, options), partial(compute, network, noise, options))
 
 
 def config(network: Network, noise: Noise, options: Options) -> dict[str, Any]:

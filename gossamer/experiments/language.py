@@ -5,15 +5,15 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
 
 from gossamer.algorithms import Algorithm
 from gossamer.data import Corpus, multi30k, zipf_corpus
-from gossamer.experiments.experiment import Options, Result
-from gossamer.experiments.grids import Settings
+from gossamer.experiments.experiment import Options, Result, Unit
+from gossamer.experiments.grids import TRANSFORMER, Settings
 from gossamer.experiments.synthetic import fresh_seeds
 from gossamer.networks import Network, complete, exponential, ring
 from gossamer.problems.language import LanguageProblem, Protocol
@@ -102,6 +102,34 @@ def tuning_seeds(options: Options) -> list[int]:
 def searched(options: Options, settings: Settings) -> Settings:
     """The settings to try: all, or at most eight of them, evenly spread, in the quick study."""
     return settings if options.full else settings[:: -(-len(settings) // 8)]
+
+
+def study(options: Options) -> Result:
+    """What every configuration says of the data."""
+    return {"corpus": "multi30k" if options.full else "zipf", "data_seed": options.seed}
+
+
+def tuned_unit(
+    name: str,
+    method: str,
+    task: Task,
+    networks: Mapping[str, Network],
+    options: Options,
+    facts: Result,
+) -> Unit:
+    """A method tuned and then trained on every network; `facts` complete its configuration."""
+    algorithm, settings = TRANSFORMER[method]
+    settings = searched(options, settings)
+    config = {
+        **study(options),
+        **facts,
+        "method": method,
+        "settings": settings,
+        "task": vars(task_of(options, task)),
+        "tuning_seeds": tuning_seeds(options),
+        "fresh_seeds": fresh_seeds(options),
+    }
+    return Unit(name, config, partial(tune_and_train, algorithm, settings, task, networks, options))
 
 
 def tune_and_train(

@@ -2,10 +2,9 @@
 
 import math
 import statistics
-from functools import partial
 from itertools import pairwise
 
-from gossamer.experiments.dependence import NAMED, STABLE, compute, config
+from gossamer.experiments.dependence import NAMED, STABLE, unit
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.synthetic import final_errors, median_error, spread
 from gossamer.experiments.verdict import Table, Verdict, judge
@@ -29,14 +28,7 @@ class Nodes(Experiment):
 
     def units(self, options: Options) -> list[Unit]:
         """A unit per number of nodes."""
-        return [
-            Unit(
-                f"n={n}",
-                config(complete(n), STABLE, options),
-                partial(compute, complete(n), STABLE, options),
-            )
-            for n in PRINTED
-        ]
+        return [unit(f"n={n}", complete(n), STABLE, options) for n in PRINTED]
 
     def figures(self, results: Results) -> Figures:
         """Error over steps, and the final errors beside the printed ones."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gossamer.algorithms import DSGD
 from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.language import DTYPE, Task, machine, problem, task_of
+from gossamer.experiments.language import DTYPE, Task, machine, problem, study, task_of
 from gossamer.experiments.synthetic import NOISES, fresh_seeds
 from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import complete
@@ -266,8 +266,7 @@ class NoiseEvidence(Experiment):
 def _unit(protocol: str, options: Options) -> Unit:
     task = task_of(options, TASKS[protocol])
     config = {
-        "corpus": "multi30k" if options.full else "zipf",
-        "data_seed": options.seed,
+        **study(options),
         "task": vars(task),
         "lr": LR,
         "measured_epochs": measured_epochs(task),

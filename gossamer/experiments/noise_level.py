@@ -1,8 +1,6 @@
 """Dependence on the noise level: Gaussian and α-stable noise of several scales."""
 
-from functools import partial
-
-from gossamer.experiments.dependence import NAMED, compute, config, increasing
+from gossamer.experiments.dependence import NAMED, increasing, unit
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
 from gossamer.experiments.synthetic import NETWORKS, final_errors, median_error, spread
 from gossamer.experiments.verdict import Table, Verdict, judge
@@ -31,7 +29,7 @@ class NoiseLevel(Experiment):
     def units(self, options: Options) -> list[Unit]:
         """A unit per noise."""
         return [
-            Unit(name, config(NETWORK, noise, options), partial(compute, NETWORK, noise, options))
+            unit(name, NETWORK, noise, options)
             for family in FAMILIES.values()
             for name, noise in family.items()
         ]

@@ -121,7 +121,7 @@ class Rates(Experiment):
                 loudness,
                 rule,
                 f"{-rate(p, p_known=known):.3f}",
-                _show(_slope(results[_name(p, loudness)], rule)),
+                str(_slope(results[_name(p, loudness)], rule)),
                 f"{_last(results[_name(p, loudness)], rule):.3f}",
                 f"{results[_name(p, loudness)]['bounds'][rule][-1]:.2f}",
             ]
@@ -173,7 +173,7 @@ def _known_verdict(results: Results, loudness: str) -> Verdict:
     slopes = {p: _slope(results[_name(p, loudness)], "p known") for p in ORDERS}
     return Verdict(
         f"Theorem 1: with p known, T^(−(p−1)/(3p−2)); {loudness} noise",
-        "; ".join(f"p = {p:g}: {_show(s)} ({-rate(p):.3f})" for p, s in slopes.items()),
+        "; ".join(f"p = {p:g}: {s} ({-rate(p):.3f})" for p, s in slopes.items()),
         judge(*(abs(s.slope + rate(p)) <= TOLERANCE for p, s in slopes.items())),
         f"In brackets the theorem's slope; within {TOLERANCE}.",
     )
@@ -184,7 +184,7 @@ def _unknown_verdict(results: Results, loudness: str) -> Verdict:
     theory = {p: -rate(p, p_known=False) for p in ORDERS}
     return Verdict(
         f"Theorem 2: with p unknown, at least as fast as T^(−(p−1)/(2p)); {loudness} noise",
-        "; ".join(f"p = {p:g}: {_show(s)} ({theory[p]:.3f})" for p, s in slopes.items()),
+        "; ".join(f"p = {p:g}: {s} ({theory[p]:.3f})" for p, s in slopes.items()),
         judge(*(s.slope <= theory[p] + TOLERANCE for p, s in slopes.items())),
         "Steeper where the way from the start, which falls as T^(−1/4), is the larger part. "
         "Not yet falling where the noise that momentum leaves exceeds the initial gradient: short "
@@ -203,7 +203,3 @@ def _last(result: Result, rule: str) -> float:
 
 def _slope(result: Result, rule: str) -> Slope:
     return fit_slope(result["horizons"], result["averages"][rule])
-
-
-def _show(slope: Slope) -> str:
-    return f"{slope.slope:.3f} ± {slope.error:.3f}"

@@ -113,14 +113,14 @@ class SpeedUp(Experiment):
     def tables(self, results: Results) -> list[Table]:
         """Slopes in n."""
         rows = [
-            [f"noise alone, p = {p:g}", _show(slope), f"{noise_exponent(skewed_noise(p, 1)):.3f}"]
+            [f"noise alone, p = {p:g}", str(slope), f"{noise_exponent(skewed_noise(p, 1)):.3f}"]
             for p, slope in _noise_slopes(results).items()
         ]
         promised = f"{noise_exponent(skewed_noise(ORDER, 1)):.3f}"
         for name in CASES:
             for T, whole, second in _run_slopes(results[name]):
-                rows.append([f"{name}, T = {T:,}, second half", _show(second), promised])
-                rows.append([f"{name}, T = {T:,}, whole run", _show(whole), "–"])
+                rows.append([f"{name}, T = {T:,}, second half", str(second), promised])
+                rows.append([f"{name}, T = {T:,}, whole run", str(whole), "–"])
         return [Table("Slopes in the number of nodes", ["what", "slope ± s.e.", "theory"], rows)]
 
     def verdicts(self, results: Results) -> list[Verdict]:
@@ -134,14 +134,14 @@ class SpeedUp(Experiment):
         return [
             Verdict(
                 "Averaging over n nodes reduces noise by n^(1−1/p)",
-                "; ".join(f"p = {p:g}: {_show(s)} ({exponents[p]:.3f})" for p, s in alone.items()),
+                "; ".join(f"p = {p:g}: {s} ({exponents[p]:.3f})" for p, s in alone.items()),
                 judge(*(abs(s.slope - exponents[p]) <= 0.05 for p, s in alone.items())),
                 "In brackets −(1−1/α) with α the stable index, the supremum of the admissible p.",
             ),
             Verdict(
                 "In the high-noise regime GT-NSGDm has a speed-up factor n^(1−1/p)",
                 f"slope of the second half at T = {T:,} (promised {promised:.3f}): "
-                + "; ".join(f"{name}: {_show(s)}" for name, s in levels.items()),
+                + "; ".join(f"{name}: {s}" for name, s in levels.items()),
                 judge(
                     all(s.slope < -2 * s.error for s in levels.values()),
                     all(abs(s.slope - promised) <= 2 * s.error for s in levels.values()),
@@ -153,7 +153,7 @@ class SpeedUp(Experiment):
             ),
             Verdict(
                 "Outside that regime more nodes buy nothing",
-                f"slope of the whole average under quiet noise {_show(quiet)}",
+                f"slope of the whole average under quiet noise {quiet}",
                 judge(abs(quiet.slope) <= 0.03),
             ),
         ]
@@ -167,7 +167,3 @@ def _run_slopes(result: Result) -> list[tuple[int, Slope, Slope]]:
     """T, slope of the whole average and of the second half."""
     rows = zip(result["horizons"], result["averages"], result["second_half"], strict=True)
     return [(T, fit_slope(SIZES, whole), fit_slope(SIZES, second)) for T, whole, second in rows]
-
-
-def _show(slope: Slope) -> str:
-    return f"{slope.slope:.3f} ± {slope.error:.3f}"

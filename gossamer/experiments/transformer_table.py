@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.grids import TRANSFORMER
 from gossamer.experiments.language import (
     NETWORKS,
     Task,
@@ -14,12 +13,11 @@ from gossamer.experiments.language import (
     mean_and_deviation,
     mean_loss,
     problem,
-    searched,
+    study,
     task_of,
-    tune_and_train,
-    tuning_seeds,
+    tuned_unit,
 )
-from gossamer.experiments.synthetic import fresh_seeds, show_hyperparameters
+from gossamer.experiments.synthetic import show_hyperparameters
 from gossamer.experiments.verdict import Table, Verdict, judge
 
 TASKS = {
@@ -70,9 +68,8 @@ class TransformerTable(Experiment):
 
     def units(self, options: Options) -> list[Unit]:
         """The corpus, then a unit per protocol and method."""
-        study = {"corpus": "multi30k" if options.full else "zipf", "data_seed": options.seed}
-        facts = Unit("corpus", study, partial(_corpus, options))
-        return [facts, *(_unit(p, m, study, options) for p in TASKS for m in PRINTED)]
+        facts = Unit("corpus", study(options), partial(_corpus, options))
+        return [facts, *(_unit(p, m, options) for p in TASKS for m in PRINTED)]
 
     def readable(self, results: Results, units: Sequence[Unit]) -> bool:
         """When the paper's table is complete; the causal one may be shown method by method."""
@@ -136,22 +133,10 @@ def methods(results: Results, protocol: str) -> list[str]:
     return [method for method in PRINTED if f"{protocol} {method}" in results]
 
 
-def _unit(protocol: str, method: str, study: Result, options: Options) -> Unit:
-    algorithm, settings = TRANSFORMER[method]
-    settings = searched(options, settings)
-    task = task_of(options, TASKS[protocol])
-    config = {
-        **study,
-        "protocol": protocol,
-        "method": method,
-        "settings": settings,
-        "task": vars(task),
-        "networks": [network.name for network in NETWORKS.values()],
-        "tuning_seeds": tuning_seeds(options),
-        "fresh_seeds": fresh_seeds(options),
-    }
-    compute = partial(tune_and_train, algorithm, settings, TASKS[protocol], NETWORKS, options)
-    return Unit(f"{protocol} {method}", config, compute)
+def _unit(protocol: str, method: str, options: Options) -> Unit:
+    networks = [network.name for network in NETWORKS.values()]
+    facts = {"protocol": protocol, "networks": networks}
+    return tuned_unit(f"{protocol} {method}", method, TASKS[protocol], NETWORKS, options, facts)
 
 
 def _corpus(options: Options) -> Result:

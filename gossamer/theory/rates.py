@@ -143,6 +143,9 @@ class Slope(NamedTuple):
     error: float
     """Standard error of the slope."""
 
+    def __str__(self) -> str:
+        return f"{self.slope:.3f} ± {self.error:.3f}"
+
 
 def fit_slope(
     x: Sequence[float], values: Sequence[float] | Sequence[Sequence[float]] | Tensor
