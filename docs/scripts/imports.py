@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parent.parent
@@ -106,7 +107,7 @@ def draw(found: Imports) -> "Figure":
         if part
     }
     with style():
-        figure, (ax,) = panels(1, width=7.2, height=5.6)
+        figure, (ax,) = panels(1, width=8.2, height=5.6)
         for part, other in arrows(found):
             _arrow(ax, place[part], place[other])
         for part, (x, y) in place.items():
@@ -116,8 +117,8 @@ def draw(found: Imports) -> "Figure":
     return figure
 
 
-def _arrow(ax: object, start: tuple[float, float], end: tuple[float, float]) -> None:
-    ax.annotate(  # type: ignore[attr-defined]
+def _arrow(ax: "Axes", start: tuple[float, float], end: tuple[float, float]) -> None:
+    ax.annotate(
         "",
         xy=(end[0], end[1] + 0.24),
         xytext=(start[0], start[1] - 0.24),
@@ -125,9 +126,9 @@ def _arrow(ax: object, start: tuple[float, float], end: tuple[float, float]) -> 
     )
 
 
-def _box(ax: object, part: str, x: float, y: float, *, tool: bool) -> None:
+def _box(ax: "Axes", part: str, x: float, y: float, *, tool: bool) -> None:
     face = "white" if tool else "#2a6f97"
-    ax.text(  # type: ignore[attr-defined]
+    ax.text(
         x,
         y,
         part,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gossamer.data.tokens import Corpus, basic_english
 from gossamer.errors import InvalidInput, require
+from gossamer.files import whole_file
 
 URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/"
@@ -70,9 +71,8 @@ def _download(path: Path) -> None:
         ) from reason
     _verify(content, URL + path.name, SHA256[path.name])
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)
+    with whole_file(path) as partial:
+        partial.write_bytes(content)
 
 
 def _verify(content: bytes, where: str, expected: str) -> None:

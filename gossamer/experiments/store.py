@@ -11,6 +11,7 @@ from typing import Any
 
 from gossamer.errors import InvalidInput, require
 from gossamer.experiments.experiment import Experiment, Options, Result, Results, Unit
+from gossamer.files import whole_file
 from gossamer.simulate.run import versions
 
 
@@ -74,12 +75,8 @@ class Store:
             "result": _plain(result),
             "made": {**made, **versions()},
         }
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
+        with whole_file(path) as partial:
             partial.write_text(json.dumps(record, indent=1), encoding="utf-8")
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def forget(self, experiment: Experiment, units: list[Unit]) -> None:
         """Remove the stored results of these units."""

@@ -1,9 +1,9 @@
 """Figures as files, in the formats people ask for."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gossamer.files import whole_file
 from gossamer.plots import style
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ def save_figure(figure: "Figure", stem: Path) -> dict[str, Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = {fmt: stem.with_name(f"{stem.name}.{fmt}") for fmt in FORMATS}
     for fmt, path in paths.items():
-        partial = path.with_name(f".{path.name}.partial")
-        with style():
+        with style(), whole_file(path) as partial:
             figure.savefig(partial, format=fmt)
-        os.replace(partial, path)
     return paths

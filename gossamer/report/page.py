@@ -1,7 +1,6 @@
 """One HTML page with everything in it: figures, tables, and what holds of the paper."""
 
 import base64
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import jinja2
 
 from gossamer.errors import require
 from gossamer.experiments import Experiment, Options, Store, Table, Verdict
+from gossamer.files import whole_file
 from gossamer.report.figures import FORMATS, save_figure
 from gossamer.simulate.run import versions
 
@@ -74,9 +74,8 @@ def write_report(experiments: Mapping[str, Experiment], store: Store, options: O
         minutes=sum(section.seconds for section in sections) / 60,
     )
     path = store.root / "report.html"
-    partial = path.with_name(".report.html.partial")
-    partial.write_text(page, encoding="utf-8")
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        partial.write_text(page, encoding="utf-8")
     return path
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import InvalidInput
+from gossamer.files import whole_file
 from gossamer.version import __version__
 
 TENSORS = ("steps", "diverged_at", "steps_taken", "x")
@@ -64,12 +65,9 @@ class Run:
         tensors = {f"metrics.{name}": value for name, value in self.metrics.items()}
         tensors |= {name: getattr(self, name) for name in TENSORS}
         tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.partial")
-        save_file(
-            tensors, partial, metadata={"config": json.dumps(dict(self.config), allow_nan=False)}
-        )
-        os.replace(partial, path)
+        facts = {"config": json.dumps(dict(self.config), allow_nan=False)}
+        with whole_file(Path(path)) as partial:
+            save_file(tensors, partial, metadata=facts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Run":
@@ -83,7 +81,7 @@ class Run:
                 metrics = {k: file.get_tensor(f"metrics.{k}") for k in config["metrics"]}
         except (SafetensorError, KeyError, TypeError, ValueError) as reason:
             raise InvalidInput(
-                f"path: {path} is not a run saved by Gossamer ({reason})"
+                f"path: {path} is not a run saved by Gossamer ({reason}); give what `save` wrote"
             ) from reason
         return cls(metrics=metrics, config=config, **fields)
 
