@@ -66,7 +66,9 @@ def list_(full: bool, out: str, seed: int) -> None:
 @device_option
 @click.option("--force", is_flag=True, help="Forget what is stored and start over.")
 def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) -> None:
-    """Run the experiment NAME; or `all` of the synthetic study, or all of `language`.
+    """Run the experiment NAME, or a study.
+
+    `all` is the synthetic study, `language` trains the Transformers.
 
     Results are stored unit by unit: interrupt at any time, and the same command goes on where it
     stopped. What is stored already costs nothing.
