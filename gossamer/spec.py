@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from gossamer import networks
-from gossamer.algorithms import ALGORITHMS
 from gossamer.errors import InvalidInput, choice
 from gossamer.networks import Network
-from gossamer.noise import NOISES
 from gossamer.problems import Problem, Quadratic, RobustRegression
 
 T = TypeVar("T")
@@ -100,6 +98,3 @@ def usage(maker: Callable[..., Any]) -> str:
     empty = inspect.Parameter.empty
     shown = [p.name if p.default is empty else f"{p.name}={p.default}" for p in parameters]
     return f"({', '.join(shown)})"
-
-
-__all__ = ["ALGORITHMS", "NETWORKS", "NOISES", "PROBLEMS", "build", "parse", "usage"]
