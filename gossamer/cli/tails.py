@@ -1,12 +1,13 @@
 """`gossamer tails`: how heavy is the noise in this file?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from gossamer.cli.picture import picture_option
 from gossamer.errors import InvalidInput
+from gossamer.tails.samples import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--kind",
-    type=click.Choice(["vectors", "norms"]),
+    type=click.Choice(get_args(Kind)),
     default=None,
     help="What the file holds, where its shape does not say.",
 )
 @picture_option("--figure", "a figure")
-def tails(file: Path, kind: str | None, figure: Path | None) -> None:
+def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
     """Diagnose the tail of gradient noise stored in FILE (.npy or .csv).
 
     FILE holds noise vectors g − ∇f, one per row, or their norms in one column.
@@ -32,7 +33,7 @@ def tails(file: Path, kind: str | None, figure: Path | None) -> None:
     """  # fmt: skip
     from gossamer.tails import diagnose, plot
 
-    diagnosis = diagnose(read_samples(file), kind=kind)  # type: ignore[arg-type]
+    diagnosis = diagnose(read_samples(file), kind=kind)
     click.echo(diagnosis)
     if figure is not None:
         plot(diagnosis).savefig(figure)

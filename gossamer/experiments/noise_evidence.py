@@ -21,7 +21,7 @@ from gossamer.seeding import stream
 from gossamer.simulate import Stack
 from gossamer.tails import Diagnosis, TailEstimate, diagnose
 from gossamer.tails.diagnose import COLUMNS
-from gossamer.tails.estimate import Z95
+from gossamer.tails.estimate import GAUSSIAN_IQR, Z95
 from gossamer.tails.samples import Array
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def _density(ax: "Axes", norms: Array, colour: str) -> None:
     one = 1 / (z.size * (bins[1] - bins[0]))  # the density of a bin that holds one norm
     counts, _ = np.histogram(z, bins)
     ax.stairs(counts * one, bins, fill=True, color=colour, alpha=0.5)
-    x, deviation = np.linspace(*SHOWN, 400), 1 / 1.34898
+    x, deviation = np.linspace(*SHOWN, 400), 1 / GAUSSIAN_IQR
     gaussian = np.exp(-((x / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
     ax.plot(x, gaussian, "--", color="0.3", linewidth=1, label="Gaussian")
     ax.set(yscale="log", xlim=SHOWN, ylim=(one / 2, 2))

@@ -4,7 +4,7 @@ import math
 import textwrap
 import warnings
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gossamer.tails.hill import hill_cutoffs
 from gossamer.tails.log_moment import log_moment
 from gossamer.tails.max_to_sum import max_to_sum
 from gossamer.tails.moments import MomentEstimate, moments_cutoffs
-from gossamer.tails.samples import Array, Samples, as_array, as_vectors, centre
+from gossamer.tails.samples import Array, Kind, Samples, as_array, as_vectors, centre
 from gossamer.tails.stable_fit import stable_fit
 from gossamer.tails.verdict import Readings, Tail, classify, describe, disagreements, suggest_p
 
@@ -88,7 +88,7 @@ class Diagnosis:
 def diagnose(
     samples: Samples,
     *,
-    kind: Literal["vectors", "norms"] | None = None,
+    kind: Kind | None = None,
     norms: Samples | None = None,
 ) -> Diagnosis:
     r"""How heavy is the tail of this gradient noise? Every estimator, and their disagreements.
@@ -161,7 +161,7 @@ def diagnose(
 
 
 def _read(
-    samples: Samples, kind: str | None, norms: Samples | None
+    samples: Samples, kind: Kind | None, norms: Samples | None
 ) -> tuple[Array | None, Array, list[str]]:
     """The centred vectors (None for norms), the norms of whole vectors, and warnings."""
     array = as_array(samples)

@@ -11,6 +11,7 @@ import torch
 from gossamer.noise import AlphaStable
 from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.tails.diagnose import Diagnosis, diagnose
+from gossamer.tails.estimate import GAUSSIAN_IQR, Z95, cutoffs
 from gossamer.tails.hill import hill_curve
 from gossamer.tails.samples import Array, Samples
 from gossamer.tails.stable_fit import StableFit, stable_fit
@@ -79,7 +80,7 @@ def _draw_survival(axes: Axes, diagnosis: Diagnosis, fit: StableFit) -> None:
     median, deviation = _gaussian_of_quartiles(ordered)
     z = (x - median) / deviation
     axes.loglog(x, [math.erfc(value / math.sqrt(2)) / 2 for value in z], **GAUSSIAN)
-    index, k = diagnosis.hill[DECISIVE].tail_index, max(2, ordered.size // 20)
+    index, k = diagnosis.hill[DECISIVE].tail_index, cutoffs(ordered.size)[DECISIVE]
     tail = x[x >= ordered[k]]
     line = k / ordered.size * (tail / ordered[k]) ** -index
     axes.loglog(tail, line, color=GREY, ls=":", label=f"Hill at {DECISIVE}: {index:.2f}")
@@ -90,15 +91,13 @@ def _draw_survival(axes: Axes, diagnosis: Diagnosis, fit: StableFit) -> None:
 def _draw_hill(axes: Axes, diagnosis: Diagnosis) -> None:
     curve = hill_curve(diagnosis.norms)
     shown = (curve.k >= 10) & (curve.k <= curve.k.size / 2)
-    k, index, error = curve.k[shown], curve.tail_index[shown], 1.96 * curve.standard_error[shown]
+    k, index, error = curve.k[shown], curve.tail_index[shown], Z95 * curve.standard_error[shown]
     axes.fill_between(k, index - error, index + error, color=BLUE, alpha=0.2, lw=0)
     axes.semilogx(k, index, color=BLUE, label="Hill, 95 % band")
     axes.axhline(2, color=GREY, ls=":", label="finite variance above")
     top = 1.3 * float(np.max(index))
-    n = diagnosis.norms.size
-    for (cut, estimate), count in zip(
-        diagnosis.moments.items(), (math.isqrt(n), n // 20, n // 10), strict=True
-    ):
+    for cut, count in cutoffs(diagnosis.norms.size).items():
+        estimate = diagnosis.moments[cut]
         axes.axvline(count, color=GREY, lw=0.5)
         axes.text(count, top, f"{cut} ", rotation=90, va="top", ha="right", fontsize=8, color=GREY)
         if estimate.tail_index < top:
@@ -110,7 +109,7 @@ def _draw_hill(axes: Axes, diagnosis: Diagnosis) -> None:
 def _gaussian_of_quartiles(norms: Array) -> tuple[float, float]:
     """Mean and deviation of the Gaussian with the median and quartiles of the sample."""
     low, median, high = np.quantile(norms, [0.25, 0.5, 0.75])
-    return float(median), float(high - low) / 1.34898
+    return float(median), float(high - low) / GAUSSIAN_IQR
 
 
 def _stable_survival(x: Array, fit: StableFit) -> Array:

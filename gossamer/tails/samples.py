@@ -1,6 +1,6 @@
 """Samples of gradient noise, checked: what every estimator starts from."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from gossamer.errors import require
 
 Array: TypeAlias = NDArray[np.float64]
 Samples: TypeAlias = ArrayLike | Tensor
+Kind = Literal["vectors", "norms"]
 
 
 def as_array(samples: Samples) -> Array:
