@@ -47,13 +47,17 @@ class TokenWindows:
 
     def __getitem__(self, index: int | Tensor) -> tuple[Tensor, Tensor]:
         start = torch.as_tensor(index, device=self.tokens.device) * self.stride
-        offset = torch.arange(self.context + 1, device=self.tokens.device)
-        window = self.tokens[start[..., None] + offset]
-        return window[..., :-1], window[..., 1:]
+        return read_windows(self.tokens, start, self.context)
 
     def to(self, dtype: torch.dtype, device: torch.device | str) -> "TokenWindows":
         """The same windows on another device; tokens are integers in every precision."""
         return TokenWindows(self.tokens.to(device), self.context, self.stride)
+
+
+def read_windows(tokens: Tensor, start: Tensor, context: int) -> tuple[Tensor, Tensor]:
+    """Inputs and targets of the windows that begin at `start`, each `(*start.shape, context)`."""
+    window = tokens[start[..., None] + torch.arange(context + 1, device=tokens.device)]
+    return window[..., :-1], window[..., 1:]
 
 
 @dataclass(frozen=True)

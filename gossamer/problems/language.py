@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.data.order import TokenWindows, token_shard
+from gossamer.data.order import TokenWindows, read_windows, token_shard
 from gossamer.data.tokens import Corpus
-from gossamer.errors import require
+from gossamer.errors import choice
 from gossamer.models.gpt import GPT
 from gossamer.models.stacked_gpt import StackedGPT
 from gossamer.problems.module_problem import ModuleProblem
@@ -69,8 +69,7 @@ class LanguageProblem(ModuleProblem):
         vectorize: bool = True,
         autocast: torch.dtype | None = None,
     ) -> None:
-        words = get_args(Protocol)
-        require(protocol in words, "protocol", protocol, f"one of {', '.join(words)}")
+        choice("protocol", protocol, get_args(Protocol))
         self.corpus, self.protocol, self.stride, self.seed = corpus, protocol, stride, seed
         self.context, self.dropout = context, dropout
         tokens = corpus.train if protocol == "causal" else shuffled(corpus.train, seed)
@@ -96,9 +95,7 @@ class LanguageProblem(ModuleProblem):
     def _batch(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
         """The windows of all nodes with one read of the stream."""
         start = self._indices(t, seeds) * self.stride + self._offsets[:, None, None]
-        context = torch.arange(self.context + 1, device=start.device)
-        window = self._tokens[start[..., None] + context]
-        return window[..., :-1], window[..., 1:]
+        return read_windows(self._tokens, start, self.context)
 
     def describe(self) -> dict[str, Any]:
         """What the problem was built from."""

@@ -8,6 +8,7 @@ from typing import Any, Self, SupportsIndex
 import torch
 from torch import Tensor
 
+from gossamer.data.samples import move
 from gossamer.errors import whole
 
 
@@ -78,8 +79,7 @@ class Problem(ABC):
         moved = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
-                precision = dtype if value.is_floating_point() else value.dtype
-                setattr(moved, name, value.to(device, precision))
+                setattr(moved, name, move(value, dtype, device))
         return moved
 
 

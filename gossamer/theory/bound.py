@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gossamer.errors import require
+from gossamer.errors import choice, require
 from gossamer.theory.checks import require_positive
 from gossamer.theory.constants import Constants
 
@@ -37,8 +37,7 @@ class Bound:
     def __getitem__(self, name: str) -> float:
         """The value of the term called `name`."""
         values = {term.name: term.value for term in self.terms}
-        require(name in values, "name", name, f"one of {', '.join(values)}")
-        return values[name]
+        return values[choice("name", name, values)]
 
     def table(self) -> list[tuple[str, str, float, float]]:
         """Rows of name, formula, value and share of the total, largest first."""

@@ -54,7 +54,7 @@ def test_protocols_differ_in_order_and_attention():
     assert not torch.equal(paper._tokens, CORPUS.train)
     assert torch.equal(paper._tokens.sort().values, CORPUS.train.sort().values)
     assert torch.equal(paper._tokens, shuffled(CORPUS.train, 0))
-    with pytest.raises(gs.InvalidInput, match="protocol: got bert, need one of causal, paper"):
+    with pytest.raises(gs.InvalidInput, match="protocol: got 'bert', need one of causal, paper"):
         build(protocol="bert")
 
 

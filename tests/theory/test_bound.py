@@ -106,5 +106,5 @@ def test_refusals(constants: Constants, name: str, value: float):
 
 
 def test_unknown_term(constants: Constants):
-    with pytest.raises(gs.InvalidInput, match="name: got noise, need one of initial gap"):
+    with pytest.raises(gs.InvalidInput, match="name: got 'noise', need one of initial gap"):
         split(constants)["noise"]
