@@ -36,7 +36,7 @@ from gossamer.distributed import DecentralizedOptimizer
 from gossamer.models import GPT
 from gossamer.networks import ring
 
-RANKS, MEGABYTE = 4, 1e6
+RANKS = 4
 TOKENS = torch.randint(10208, (2, 17), generator=torch.Generator().manual_seed(0))
 
 

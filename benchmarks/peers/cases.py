@@ -18,6 +18,10 @@ def pairs_of_decent_dp(rounds: int = 500) -> gs.Network:
     return gs.time_varying([others, others] + [others, PAIRS] * (rounds // 2), name="pairs(4)")
 
 
+STACKED = 100
+"""Settings of a sweep, which the simulator advances together."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One comparison."""

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from cases import CASES
+from cases import CASES, STACKED
 from environments import ENVIRONMENTS, HERE, Unavailable
 from report import write_report
 from task import Task, make_task, ring_weights, save
@@ -109,12 +109,12 @@ def compared(found: dict[str, Any], tasks: dict[int, Task]) -> list[dict[str, An
     for name, case in CASES.items():
         task = tasks[case.network.num_nodes]
         ours = np.array(found[f"{name}: simulator"]["x"])
-        for key in (name, f"{name}: processes", f"{name}: simulator", f"{name}: 100 stacked"):
+        for key in (name, f"{name}: processes", f"{name}: simulator", f"{name}: {STACKED} stacked"):
             if key in found:
                 x = at_same_point(name, key, np.array(found[key]["x"]))
                 gap = float(np.abs(x - ours).max())
                 assert gap < TOLERANCE, f"not the same computation: {key} ends {gap:g} apart"
-                runs = 100 if key.endswith("stacked") else 1
+                runs = STACKED if key.endswith("stacked") else 1
                 tool = f"Gossamer, {key.split(': ')[1]}" if ": " in key else case.peer
                 rows.append(
                     {

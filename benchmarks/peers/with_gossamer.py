@@ -3,13 +3,11 @@
 from typing import Any
 
 import torch
-from cases import CASES, Case
+from cases import CASES, STACKED, Case
 from task import Array, Task, answer, given, timed
 from torch import Tensor
 
 import gossamer as gs
-
-STACKED = 100
 
 
 class LeastSquares(gs.Problem):

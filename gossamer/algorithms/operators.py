@@ -56,7 +56,7 @@ def clip_components(g: Tensor, clip: Scalar) -> Tensor:
     >>> clip_components(torch.tensor([3.0, -0.4]), 1.0)
     tensor([ 1.0000, -0.4000])
     """
-    return torch.clamp(g, -clip, clip)  # type: ignore[arg-type]
+    return torch.clamp(g, -clip, clip)  # type: ignore[arg-type]  # never a number and a tensor
 
 
 def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
