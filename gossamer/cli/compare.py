@@ -3,6 +3,7 @@
 import csv
 import math
 import os
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,7 @@ def compare(
     rows = [_row(method, task, net, law, steps, seeds, metric) for method in methods]
     _draw(rows, metric, path)
     _write(rows, metric, path.with_name(f"{path.name}.csv"))
-    _print(rows, metric)
+    show(rows, metric)
 
 
 def _method(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
@@ -161,7 +162,8 @@ def _write(rows: Sequence[Row], metric: str, path: Path) -> None:
                     writer.writerow([row.method, row.hyperparameters, seed, step, value])
 
 
-def _print(rows: Sequence[Row], metric: str) -> None:
+def show(rows: Sequence[Row], metric: str) -> None:
+    """Print the table, the lowest median first."""
     from rich.console import Console
     from rich.table import Table
 
@@ -173,5 +175,5 @@ def _print(rows: Sequence[Row], metric: str) -> None:
 
 
 def _median(run: Run, metric: str) -> float:
-    value = float(run.final(metric).median())
+    value = statistics.median(run.final(metric).tolist())
     return value if math.isfinite(value) else math.inf

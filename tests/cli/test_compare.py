@@ -1,11 +1,14 @@
 """`gossamer compare`: given and tuned methods, files and table, and what cannot be compared."""
 
 import csv
+import dataclasses
 from pathlib import Path
 
 import pytest
+import torch
 
 import gossamer as gs
+from gossamer.cli.compare import Row, show
 
 SMALL = "-n 'ring(6)' -p 'Quadratic(6, 4)' --noise 'StudentT(1.5, scale=0.1)' --seeds 3"
 
@@ -63,6 +66,18 @@ def test_tuned_methods_are_ranked_by_their_error(gossamer, tmp_path: Path):
     table = out[out.index("hyper-parameters") :].splitlines()[1:]
     assert table[0].split()[0] == best
     assert all(median < 1 for median in medians.values())
+
+
+def test_ranked_by_the_median_that_is_shown(capsys: pytest.CaptureFixture[str]):
+    run = gs.simulate(gs.DSGD(0.1), gs.Quadratic.random(4, 2), gs.ring(4), steps=1, seeds=[0, 1])
+
+    def ended_at(*errors: float) -> gs.Run:
+        return dataclasses.replace(run, metrics={"error": torch.tensor([errors])})
+
+    rows = [Row("wide", False, ended_at(0.1, 0.9)), Row("narrow", False, ended_at(0.2, 0.4))]
+    show(rows, "error")
+    shown = capsys.readouterr().out
+    assert shown.index("narrow") < shown.index("wide"), "medians 0.3 and 0.5"
 
 
 def test_every_method_can_be_tuned(gossamer):
