@@ -104,7 +104,7 @@ def searched(options: Options, settings: Settings) -> Settings:
     return settings if options.full else settings[:: -(-len(settings) // 8)]
 
 
-def study(options: Options) -> Result:
+def data_facts(options: Options) -> Result:
     """What every configuration says of the data."""
     return {"corpus": "multi30k" if options.full else "zipf", "data_seed": options.seed}
 
@@ -121,7 +121,7 @@ def tuned_unit(
     algorithm, settings = TRANSFORMER[method]
     settings = searched(options, settings)
     config = {
-        **study(options),
+        **data_facts(options),
         **facts,
         "method": method,
         "settings": settings,

@@ -1,27 +1,29 @@
 """The paper's first figure: does gradient noise grow heavy tails while a GPT is trained?"""
 
 import math
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from gossamer.algorithms import DSGD
 from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.language import DTYPE, Task, machine, problem, study, task_of
-from gossamer.experiments.synthetic import NOISES, fresh_seeds
+from gossamer.experiments.far_quantile import FarQuantile, length, shape
+from gossamer.experiments.language import Task, data_facts, task_of
+from gossamer.experiments.noise_norms import (
+    LR,
+    PASSES,
+    measure_training,
+    measured_epochs,
+    noise_seeds,
+    training_seed,
+)
+from gossamer.experiments.synthetic import NOISES
 from gossamer.experiments.verdict import Table, Verdict, judge
-from gossamer.networks import complete
-from gossamer.problems.module_problem import ModuleProblem
 from gossamer.seeding import stream
-from gossamer.simulate import Stack
 from gossamer.tails import Diagnosis, TailEstimate, diagnose
 from gossamer.tails.diagnose import COLUMNS
-from gossamer.tails.estimate import GAUSSIAN_IQR, Z95
+from gossamer.tails.estimate import GAUSSIAN_IQR
 from gossamer.tails.samples import Array
 
 if TYPE_CHECKING:
@@ -33,114 +35,11 @@ TASKS = {
     "paper": Task("paper", stride=5, epochs=12, num_nodes=1),
 }
 
-LR = 0.1
-"""The paper prints no step size for this figure."""
-
-MEASURED = (0, 6, 10)
-"""Epochs, of twelve, at whose beginning the noise is measured."""
-
-PASSES = 8
-"""Passes over the data, each in its own order, whose batches are measured."""
-
 STABLE = NOISES["α-stable"]
 SYNTHETIC = "α-stable"
 
-FAR = 0.999
-"""The quantile that says how long a tail is."""
-
 SHOWN = (-3.0, 15.0)
 """Norms that a panel shows, in interquartile ranges from the median."""
-
-
-# ---- measuring -------------------------------------------------------------------------------
-
-
-def measured_epochs(task: Task) -> list[int]:
-    """Epochs 0, 6 and 10 of twelve, in proportion for a shorter training."""
-    return [epoch * task.epochs // 12 for epoch in MEASURED]
-
-
-def training_seed(options: Options) -> int:
-    """The order of the batches that the model is trained on."""
-    return fresh_seeds(options)[0]
-
-
-def noise_seeds(options: Options) -> list[int]:
-    """The orders of the batches that noise is measured on, no other study's."""
-    return [1000 * options.seed + 700 + k for k in range(PASSES)]
-
-
-def full_gradient(problem: ModuleProblem, x: Tensor, seed: int) -> Tensor:
-    """∇f(x) as the mean of g(x, ξ) over the batches of one epoch, `(1, 1, dim)` → the same.
-
-    An epoch holds every sample once, but for those that fill no batch, fewer than `batch_size`.
-    Evaluated like the batches, so that rounding of x to bfloat16 is no part of their difference.
-    """
-    total = torch.zeros_like(x, dtype=torch.float64)
-    for t in range(problem.steps_per_epoch):
-        total += problem.sample_grad(x, t, [seed])
-    return (total / problem.steps_per_epoch).to(x.dtype)
-
-
-def noise_norms(
-    problem: ModuleProblem, x: Tensor, gradient: Tensor, seeds: Sequence[int]
-) -> Tensor:
-    """‖g(x, ξ) − ∇f(x)‖ of every batch ξ of one epoch of each of the seeds.
-
-    Args:
-        problem: of one node.
-        x: where the model stands, `(1, 1, dim)`.
-        gradient: ∇f(x), of the same shape.
-        seeds: of the orders; evaluated at once.
-
-    Returns the norms in float64, `(steps_per_epoch, seeds)`.
-    """
-    points = x.expand(1, len(seeds), -1)
-    norms = []
-    for t in range(problem.steps_per_epoch):
-        noise = problem.sample_grad(points, t, seeds) - gradient
-        norms.append(torch.linalg.vector_norm(noise, dim=-1, dtype=torch.float64))
-    return torch.cat(norms)
-
-
-def _compute(task: Task, options: Options) -> Result:
-    began = time.perf_counter()
-    language, seeds = problem(options, task), [training_seed(options)]
-    stack = Stack(DSGD(LR), language, complete(1), None, seeds, DTYPE, options.device)
-    measured = []
-    for epoch in measured_epochs(task):
-        stack.advance(epoch * language.steps_per_epoch - stack.t)
-        measured.append({"epoch": epoch, **_measure(language, stack.x, noise_seeds(options))})
-    stack.advance(task.epochs * language.steps_per_epoch - stack.t)
-    return {
-        "measured": measured,
-        "final_validation_loss": _validation_loss(language, stack.x),
-        "parameters": language.dim,
-        "steps_per_epoch": language.steps_per_epoch,
-        "machine": machine(options),
-        "seconds": round(time.perf_counter() - began, 1),
-    }
-
-
-def _measure(problem: ModuleProblem, x: Tensor, seeds: Sequence[int]) -> Result:
-    gradient = full_gradient(problem, x, seeds[0])
-    norms = noise_norms(problem, x, gradient, seeds)
-    return {
-        "validation_loss": _validation_loss(problem, x),
-        "gradient_norm": _five_digits(float(gradient.norm())),
-        "norms": [_five_digits(norm) for norm in norms.flatten().tolist()],
-    }
-
-
-def _validation_loss(problem: ModuleProblem, x: Tensor) -> float:
-    return _five_digits(float(problem.validation_loss(x[0])))
-
-
-def _five_digits(value: float) -> float:
-    return float(f"{value:.5g}")
-
-
-# ---- reading ---------------------------------------------------------------------------------
 
 
 def samples(result: Result) -> dict[str, Array]:
@@ -149,57 +48,6 @@ def samples(result: Result) -> dict[str, Array]:
     size = len(result["measured"][0]["norms"])
     draws = STABLE.sample((size,), generator=stream("noise-evidence"))
     return {**norms, SYNTHETIC: draws.abs().numpy()}
-
-
-class FarQuantile(NamedTuple):
-    """How far the 99.9 % quantile lies out, and a 95 % interval that assumes nothing.
-
-    The number of norms below a quantile q is binomial, so q lies between the order statistics
-    nq ± 1.96 √(nq(1 − q)); a small sample does not bound it from above.
-    """
-
-    estimate: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Array) -> "FarQuantile":
-        """That of a sample.
-
-        >>> FarQuantile.of(np.arange(10_001.0))
-        FarQuantile(estimate=9990.0, low=9984.0, high=9998.0)
-        """
-        ordered, n = np.sort(values), values.size
-        half = Z95 * math.sqrt(n * FAR * (1 - FAR))
-        low, high = math.floor(n * FAR - half), math.ceil(n * FAR + half)
-        above = float(ordered[high]) if high < n else math.inf
-        return cls(float(np.quantile(ordered, FAR)), float(ordered[low]), above)
-
-    def __str__(self) -> str:
-        bounded = math.isfinite(self.high)
-        span = f"{self.low:.4g} – {self.high:.4g}" if bounded else f"above {self.low:.4g}"
-        return f"{self.estimate:.4g} ({span})"
-
-
-def length(norms: Array) -> FarQuantile:
-    """How long the tail is: the 99.9 % quantile over the median."""
-    return FarQuantile.of(norms / np.median(norms))
-
-
-def shape(norms: Array) -> FarQuantile:
-    """The 99.9 % quantile's distance from the median over the upper quartile's.
-
-    Neither location nor scale of a sample matters. A Gaussian has 4.58 whatever its deviation.
-    """
-    median, upper = np.quantile(norms, [0.5, 0.75])
-    return FarQuantile.of((norms - median) / (upper - median))
-
-
-def _tail(diagnosis: Diagnosis) -> TailEstimate:
-    return diagnosis.hill["√n"]
-
-
-# ---- the experiment --------------------------------------------------------------------------
 
 
 class NoiseEvidence(Experiment):
@@ -263,17 +111,21 @@ class NoiseEvidence(Experiment):
         ]
 
 
+def _tail(diagnosis: Diagnosis) -> TailEstimate:
+    return diagnosis.hill["√n"]
+
+
 def _unit(protocol: str, options: Options) -> Unit:
     task = task_of(options, TASKS[protocol])
     config = {
-        **study(options),
+        **data_facts(options),
         "task": vars(task),
         "lr": LR,
         "measured_epochs": measured_epochs(task),
         "training_seed": training_seed(options),
         "noise_seeds": noise_seeds(options),
     }
-    return Unit(protocol, config, partial(_compute, task, options))
+    return Unit(protocol, config, partial(measure_training, task, options))
 
 
 def _row_of_densities(protocol: str, result: Result) -> "Figure":

@@ -9,11 +9,11 @@ from gossamer.experiments.language import (
     NETWORKS,
     Task,
     corpus,
+    data_facts,
     final_losses,
     mean_and_deviation,
     mean_loss,
     problem,
-    study,
     task_of,
     tuned_unit,
 )
@@ -68,7 +68,7 @@ class TransformerTable(Experiment):
 
     def units(self, options: Options) -> list[Unit]:
         """The corpus, then a unit per protocol and method."""
-        facts = Unit("corpus", study(options), partial(_corpus, options))
+        facts = Unit("corpus", data_facts(options), partial(_corpus, options))
         return [facts, *(_unit(p, m, options) for p in TASKS for m in PRINTED)]
 
     def readable(self, results: Results, units: Sequence[Unit]) -> bool:
