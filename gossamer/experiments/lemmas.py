@@ -174,49 +174,67 @@ class Lemmas(Experiment):
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """Identities, inequalities, tightness and the final bound."""
-        cells = _cells(results).values()
-        identities = ("tracker_mean", "tracker_expansion", "estimator_change")
-        gap = max(r[name] for r in cells for name in identities)
-        longest = max(r["mean_step"][1] for r in cells)
-        shortest = {n: results[f"{n}, Student-t"]["mean_step"][0] for n in NETWORKS}
-        share = max(map(_consensus_share, cells))
-        tight = results["two opposed nodes"]
-        attained = min(a / b for a, b in _after_start(tight))
-        slack = min(r["descent_slack"] for r in cells)
-        ratio = max(a / b for r in cells for a, b in r["bound"].values())
         return [
-            Verdict(
-                "ȳ = v̄; y − 1ȳ = Σ (W−J)^(t−k+1)(vᵏ − vᵏ⁻¹); v − v⁻ = (1/β−1)(g − v)",
-                f"largest relative gap {gap:.1e}",
-                judge(gap <= ROUNDING),
-                "Printed, the sum has vᵗ − vᵗ⁻¹ where vᵏ − vᵏ⁻¹ is meant.",
-            ),
-            Verdict(
-                "‖x̄⁺ − x̄‖ = α",
-                f"largest {longest:.6f} α; smallest "
-                + ", ".join(f"{name} {value:.3f} α" for name, value in shortest.items()),
-                "partly" if longest <= 1 + ROUNDING else "no",
-                "≤ α always, which is all the proof needs; equality on the complete graph, where "
-                "all trackers agree.",
-            ),
-            Verdict(
-                "Consensus: (1/n) Σ ‖x_i − x̄‖ ≤ αλ/(1−λ)",
-                f"largest share of αλ(1−λᵗ)/(1−λ): {share:.3f}; two opposed nodes: {attained:.12f}",
-                judge(share <= 1 + ROUNDING, attained >= 1 - ROUNDING),
-                "Two nodes with gradients +1 and −1 attain the bound at every step.",
-            ),
-            Verdict(
-                "Descent lemma of the network average, at every step",
-                f"least slack {slack:.1e}, relative to the largest gradient met",
-                judge(slack >= -ROUNDING),
-            ),
-            Verdict(
-                "The averaged gradient norm is below the explicit bound",
-                f"largest ratio of measured to bound {ratio:.3f}",
-                judge(ratio <= 1),
-                "A worst case: the bound is several times what is measured.",
-            ),
+            _identities(results),
+            _mean_step(results),
+            _consensus(results),
+            _descent(results),
+            _bound(results),
         ]
+
+
+def _identities(results: Results) -> Verdict:
+    names = ("tracker_mean", "tracker_expansion", "estimator_change")
+    gap = max(r[name] for r in _cells(results).values() for name in names)
+    return Verdict(
+        "ȳ = v̄; y − 1ȳ = Σ (W−J)^(t−k+1)(vᵏ − vᵏ⁻¹); v − v⁻ = (1/β−1)(g − v)",
+        f"largest relative gap {gap:.1e}",
+        judge(gap <= ROUNDING),
+        "Printed, the sum has vᵗ − vᵗ⁻¹ where vᵏ − vᵏ⁻¹ is meant.",
+    )
+
+
+def _mean_step(results: Results) -> Verdict:
+    longest = max(r["mean_step"][1] for r in _cells(results).values())
+    shortest = {n: results[f"{n}, Student-t"]["mean_step"][0] for n in NETWORKS}
+    return Verdict(
+        "‖x̄⁺ − x̄‖ = α",
+        f"largest {longest:.6f} α; smallest "
+        + ", ".join(f"{name} {value:.3f} α" for name, value in shortest.items()),
+        "partly" if longest <= 1 + ROUNDING else "no",
+        "≤ α always, which is all the proof needs; equality on the complete graph, where "
+        "all trackers agree.",
+    )
+
+
+def _consensus(results: Results) -> Verdict:
+    share = max(map(_consensus_share, _cells(results).values()))
+    attained = min(a / b for a, b in _after_start(results["two opposed nodes"]))
+    return Verdict(
+        "Consensus: (1/n) Σ ‖x_i − x̄‖ ≤ αλ/(1−λ)",
+        f"largest share of αλ(1−λᵗ)/(1−λ): {share:.3f}; two opposed nodes: {attained:.12f}",
+        judge(share <= 1 + ROUNDING, attained >= 1 - ROUNDING),
+        "Two nodes with gradients +1 and −1 attain the bound at every step.",
+    )
+
+
+def _descent(results: Results) -> Verdict:
+    slack = min(r["descent_slack"] for r in _cells(results).values())
+    return Verdict(
+        "Descent lemma of the network average, at every step",
+        f"least slack {slack:.1e}, relative to the largest gradient met",
+        judge(slack >= -ROUNDING),
+    )
+
+
+def _bound(results: Results) -> Verdict:
+    ratio = max(a / b for r in _cells(results).values() for a, b in r["bound"].values())
+    return Verdict(
+        "The averaged gradient norm is below the explicit bound",
+        f"largest ratio of measured to bound {ratio:.3f}",
+        judge(ratio <= 1),
+        "A worst case: the bound is several times what is measured.",
+    )
 
 
 def _cells(results: Results) -> dict[str, Result]:
