@@ -50,8 +50,11 @@ def read_samples(file: Path) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64
         if file.suffix == ".csv":
             return np.loadtxt(file, delimiter=",", skiprows=int(_has_header(file)), ndmin=1)
     except (ValueError, OSError, UnicodeDecodeError) as reason:
-        raise InvalidInput(f"file: {file} holds no table of numbers ({reason})") from reason
-    raise InvalidInput(f"file: got {file.name}, need a .npy or .csv file")
+        raise InvalidInput(
+            f"file: {file} holds no table of numbers ({reason}), need rows of equally many "
+            "numbers; a .csv file may have one header line"
+        ) from reason
+    raise InvalidInput(f"file: got {file.name}, need a .npy or .csv file; np.save writes one")
 
 
 def _has_header(file: Path) -> bool:

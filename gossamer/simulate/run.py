@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.errors import InvalidInput
+from gossamer.errors import InvalidInput, choice
 from gossamer.files import whole_file
 from gossamer.version import __version__
 
@@ -56,7 +56,7 @@ class Run:
 
     def final(self, metric: str | None = None) -> Tensor:
         """The metric, by default the main one, at the last record, `(seeds,)`."""
-        return self.metrics[metric or self.main_metric][-1]
+        return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all."""

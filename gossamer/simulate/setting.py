@@ -109,4 +109,4 @@ def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
     try:
         return [operator.index(seed) for seed in listed]
     except TypeError:
-        raise InvalidInput(f"seeds: got {listed}, need integers") from None
+        raise InvalidInput(f"seeds: got {listed}, need integers; as range(5)") from None

@@ -53,7 +53,8 @@ class Sweep:
         the mean of the middle two, so half of them diverging is enough to be refused.
         """
         tail = max(1, len(self.stacked.steps) // 10)
-        level = self.metrics[metric or self.stacked.main_metric][-tail:].mean(0)
+        name = choice("metric", metric or self.stacked.main_metric, self.stacked.metrics)
+        level = self.metrics[name][-tail:].mean(0)
         median = level.quantile(0.5, dim=-1)
         return median.where(median.isfinite(), torch.inf)
 

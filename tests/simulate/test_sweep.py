@@ -66,6 +66,11 @@ def test_scores_are_medians_of_the_final_level():
     assert result.best().hyperparameters == result.settings[int(np.argmin(expected))]
 
 
+def test_a_metric_that_was_not_recorded_is_refused():
+    with pytest.raises(gs.InvalidInput, match="metric: got 'loss', need one of error"):
+        swept().best("loss")
+
+
 def test_half_of_the_seeds_diverging_is_too_many():
     result = swept(seeds=range(2))
     result.stacked.metrics["error"][-1, 0] = torch.inf
