@@ -162,5 +162,5 @@ def test_final_is_the_last_record_of_the_main_metric():
     assert torch.equal(run.final(), run.metrics["error"][-1])
     assert torch.equal(run.final("loss"), run.metrics["loss"][-1])
     assert torch.equal(simulated(metrics=["loss"]).final(), run.metrics["loss"][-1])
-    with pytest.raises(gs.InvalidInput, match="metric: got 'eror', .*did you mean 'error'?"):
+    with pytest.raises(gs.InvalidInput, match=r"metric: got 'eror', .*did you mean 'error'\?"):
         run.final("eror")
