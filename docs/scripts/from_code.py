@@ -174,7 +174,7 @@ def namespace(_: str) -> str:
     rows = [
         [f"[`{name}`]({path.split('.')[1]}.md#{path})", _first_line(getattr(gs, name))]
         for name in gs.__all__
-        if (path := defined(getattr(gs, name))) and path.count(".") > 2
+        if (path := defined(getattr(gs, name)))
     ]
     return table(["name", "what it is"], rows)
 

@@ -19,7 +19,7 @@ from tables import fill
 
 import gossamer as gs
 
-PACKAGES = (
+PARTS = (
     "networks",
     "noise",
     "algorithms",
@@ -32,16 +32,18 @@ PACKAGES = (
     "tails",
     "experiments",
     "report",
+    "plots",
+    "errors",
 )
 """The API reference has a page for each."""
 
 
 def on_config(config: Any) -> Any:
-    """Complete the navigation: a page per method and per package, and guides it does not name."""
+    """Complete the navigation: a page per method and per part, and guides it does not name."""
     named = {path for entry in config.nav for path in _paths(entry)}
     added = {
         "Methods": [{name: f"algorithms/{name}.md"} for name in gs.ALGORITHMS],
-        "API": [{name: f"reference/{name}.md"} for name in PACKAGES],
+        "API": [{name: f"reference/{name}.md"} for name in PARTS],
         "Guides": sorted(page.name for page in DOCS.glob("*.md") if page.name not in named),
     }
     for entry in config.nav:
@@ -61,7 +63,7 @@ def _paths(entry: Any) -> list[str]:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the home page, which is the README, and the API pages."""
-    pages = {f"reference/{name}.md": reference(name) for name in PACKAGES}
+    pages = {f"reference/{name}.md": reference(name) for name in PARTS}
     pages["index.md"] = home((DOCS.parent / "README.md").read_text(encoding="utf-8"))
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -81,11 +83,17 @@ def on_page_content(html: str, **_: Any) -> str:
     return render(html)
 
 
-def reference(package: str) -> str:
-    """The API page of a package: its docstring, then every public class and function."""
-    module = import_module(f"gossamer.{package}")
-    public = [path for name in module.__all__ if (path := defined(getattr(module, name)))]
-    page = [f"# gossamer.{package}", inspect.getdoc(module) or ""]
+def reference(part: str) -> str:
+    """The API page of a part: its docstring, then every public class and function.
+
+    >>> "::: gossamer.errors.require" in reference("errors").splitlines()
+    True
+    """
+    module = import_module(f"gossamer.{part}")
+    exported = getattr(module, "__all__", vars(module))
+    paths = [defined(getattr(module, name)) for name in exported]
+    public = [path for path in paths if path and path.startswith(module.__name__)]
+    page = [f"# gossamer.{part}", inspect.getdoc(module) or ""]
     return "\n\n".join(page + [f"::: {path}" for path in public])
 
 
