@@ -107,7 +107,7 @@ def draw(found: Imports) -> "Figure":
         if part
     }
     with style():
-        figure, (ax,) = panels(1, width=8.2, height=5.6)
+        figure, (ax,) = panels(1, width=8.8, height=5.6)
         for part, other in arrows(found):
             _arrow(ax, place[part], place[other])
         for part, (x, y) in place.items():

@@ -17,6 +17,7 @@ from gossamer.tails.moments import MomentEstimate, moments_cutoffs
 from gossamer.tails.samples import Array, Kind, Samples, as_array, as_vectors, centre
 from gossamer.tails.stable_fit import stable_fit
 from gossamer.tails.verdict import Readings, Tail, classify, describe, disagreements, suggest_p
+from gossamer.text import aligned
 
 COLUMNS = ("estimator", "tail index", "95 % interval", "reads")
 
@@ -72,12 +73,8 @@ class Diagnosis:
 
     def __str__(self) -> str:
         what = "norms" if self.dim is None else f"vectors of dimension {self.dim:,}"
-        rows = [COLUMNS, *self.table()]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
         lines = [f"Gradient noise: {self.num_samples:,} {what}", ""]
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            lines.append(("  " + "  ".join(cells)).rstrip())
+        lines += [f"  {row}" for row in aligned([COLUMNS, *self.table()])]
         lines += ["", *_wrap(self.verdict, "")]
         lines += [line for words in self.disagreements for line in _wrap(words, "– ")]
         lines += [line for words in self.warnings for line in _wrap(words, "! ")]

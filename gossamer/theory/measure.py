@@ -1,7 +1,6 @@
 """The quantity the theorems bound, measured."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,6 +11,7 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulate import METRICS, Stack
+from gossamer.simulate.sweep import stack_settings
 from gossamer.theory.estimate import estimate_gap, estimate_smoothness
 from gossamer.theory.rules import parameters
 
@@ -71,12 +71,8 @@ def measure_rule(
     L, gap = estimate_smoothness(problem).value, estimate_gap(problem).value
     n, lam = network.num_nodes, network.lam
     rules = [parameters(T, num_nodes=n, lam=lam, smoothness=L, gap=gap, p=p) for T in horizons]
-    column = partial(_column, copies=len(seeds))
-    algorithm = GTNSGDm(column([r.lr for r in rules]), column([r.momentum for r in rules]))
+    settings = [{"lr": rule.lr, "momentum": rule.momentum} for rule in rules]
+    algorithm = stack_settings(GTNSGDm, settings, copies=len(seeds))
     stack = Stack(algorithm, problem, network, noise, [*seeds] * len(horizons))
     ends = torch.tensor(horizons).repeat_interleave(len(seeds))
     return average_grad_norm(stack, ends, every).view(2, len(horizons), len(seeds))
-
-
-def _column(values: list[float], copies: int) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64).repeat_interleave(copies)[:, None]

@@ -13,6 +13,7 @@ from gossamer.errors import require
 from gossamer.networks import Network, complete, exponential, ring, torus
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.text import aligned
 from gossamer.theory.bound import Bound
 from gossamer.theory.checks import require_nonnegative, require_steps
 from gossamer.theory.constants import Constants
@@ -291,11 +292,6 @@ def _count(value: float) -> str:
 
 
 def _text_table(columns: Row, rows: Sequence[Row]) -> str:
-    """Columns padded to their widest cell."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-
-    def pad(row: Row) -> str:
-        return "  ".join(map(str.ljust, row, widths)).rstrip()
-
-    rule = "  ".join("─" * width for width in widths)
-    return "\n".join([pad(columns), rule, *map(pad, rows)])
+    """Columns under their names and a rule."""
+    rule = ["─" * max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    return "\n".join(aligned([columns, rule, *rows]))
