@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.errors import require, whole
 from gossamer.seeding import stream
 
 
@@ -36,8 +36,8 @@ class TokenWindows:
     """
 
     def __init__(self, tokens: Tensor, context: int, stride: int) -> None:
-        require(context >= 1, "context", context, "an integer ≥ 1")
-        require(stride >= 1, "stride", stride, "an integer ≥ 1")
+        whole("context", context, 1)
+        whole("stride", stride, 1)
         length = f"{len(tokens)} tokens"
         require(len(tokens) > context, "tokens", length, f"more than context = {context}")
         self.tokens, self.context, self.stride = tokens, context, stride

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gossamer.data.tokens import Corpus, basic_english
-from gossamer.errors import require
+from gossamer.errors import require, whole
 from gossamer.seeding import stream
 
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
@@ -61,7 +61,7 @@ def zipf_text(
     ba de ne be di pe bi fi ba bo .
     go ba bo go ba bu ku ba bu ko .
     """
-    require(num_types >= 2, "num_types", num_types, "an integer ≥ 2")
+    whole("num_types", num_types, 2)
     require(0 < spread <= 1, "spread", spread, "a number in (0, 1]")
     words = [_spell(k) for k in range(num_types)]
     chain = _chain(num_words, zipf_frequencies(num_types, exponent), spread, seed)

@@ -13,7 +13,7 @@ from gossamer.algorithms import Algorithm
 from gossamer.problems import Problem
 from gossamer.simulate.stack import Stack
 
-POINTS_AT_ONCE = 2**21
+ELEMENTS_AT_ONCE = 2**21
 """Elements of the largest tensor built when ∇f is evaluated at every node's point."""
 
 
@@ -37,7 +37,7 @@ def grad_norm(stack: Stack) -> Tensor:
     """(1/n) Σ ‖∇f(x_i)‖, the quantity the theorems bound."""
     nodes, runs, dim = stack.x.shape
     points = stack.x.reshape(nodes * runs, dim)
-    pieces = points.split(max(1, POINTS_AT_ONCE // (nodes * dim)))
+    pieces = points.split(max(1, ELEMENTS_AT_ONCE // (nodes * dim)))
     grads = torch.cat([stack.problem.grad(piece) for piece in pieces])
     return _mean_norm(grads.view(nodes, runs, dim))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gossamer.errors import require
+from gossamer.errors import whole
 from gossamer.theory.checks import require_lam, require_nonnegative, require_p, require_positive
 from gossamer.theory.rules import Parameters, parameters
 
@@ -44,7 +44,7 @@ class Constants:
     """The order of the noise's finite moment, in (1, 2]."""
 
     def __post_init__(self) -> None:
-        require(self.num_nodes >= 1, "num_nodes", self.num_nodes, "an integer ≥ 1")
+        whole("num_nodes", self.num_nodes, 1)
         require_lam(self.lam)
         require_positive("smoothness", self.smoothness)
         require_positive("gap", self.gap)

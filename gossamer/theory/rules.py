@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gossamer.algorithms import GTNSGDm
-from gossamer.errors import require
+from gossamer.errors import whole
 from gossamer.theory.checks import require_lam, require_p, require_positive, require_steps
 
 
@@ -106,7 +106,7 @@ def parameters(
     """
     forgetting = _forgetting(steps, p)
     require_lam(lam)
-    require(num_nodes >= 1, "num_nodes", num_nodes, "an integer ≥ 1")
+    whole("num_nodes", num_nodes, 1)
     require_positive("smoothness", smoothness)
     require_positive("gap", gap, "at gap 0 the start is a minimiser and nothing is to be done")
     scale = gap * (1 - lam) / (smoothness * steps)
@@ -136,7 +136,7 @@ def laplacian_lam(num_nodes: int) -> float:
     Reference: M. Fiedler, "Algebraic connectivity of graphs", Czechoslovak Math. J. 23 (1973);
     B. Mohar, "Eigenvalues, diameter, and mean distance in graphs", Graphs Combin. 7 (1991).
     """
-    require(num_nodes >= 1, "num_nodes", num_nodes, "an integer ≥ 1")
+    whole("num_nodes", num_nodes, 1)
     if num_nodes == 1:
         return 0.0
     return 1 - 4 / num_nodes * math.sin(math.pi / (2 * num_nodes)) ** 2

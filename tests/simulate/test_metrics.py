@@ -39,7 +39,7 @@ def brute_force(problem: gs.Problem, x: np.ndarray, y: np.ndarray) -> dict[str, 
 def test_metrics_are_their_formulas(
     monkeypatch: pytest.MonkeyPatch, problem: gs.Problem, pieces: int
 ):
-    monkeypatch.setattr(metrics, "POINTS_AT_ONCE", pieces * problem.num_nodes * problem.dim)
+    monkeypatch.setattr(metrics, "ELEMENTS_AT_ONCE", pieces * problem.num_nodes * problem.dim)
     method, noise = gs.GTNSGDm(lr=0.1, momentum=0.8), gs.StudentT(1.5)
     stack = gs.Stack(method, problem, gs.ring(5), noise, range(4))
     stack.advance(17)
