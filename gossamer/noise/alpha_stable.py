@@ -10,8 +10,8 @@ from gossamer.errors import require
 from gossamer.noise.gaussian import Gaussian
 from gossamer.noise.noise import Noise, draw_exponential, draw_uniform, require_positive
 
-# The largest angle strictly below π/2: there cos V is still positive.
 RIGHT_ANGLE = math.nextafter(math.pi / 2, 0)
+"""The largest angle strictly below π/2: there cos V is still positive."""
 
 
 @dataclass(frozen=True)

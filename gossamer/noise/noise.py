@@ -9,9 +9,9 @@ from torch import Tensor
 
 from gossamer.errors import require
 
-# Samples are drawn this many at a time on the CPU: the intermediates then stay in its cache,
-# which halves the time of a large draw. One kernel launch over everything is best elsewhere.
 CPU_BLOCK = 2**16
+"""Samples drawn at a time on the CPU: the intermediates then stay in its cache, which halves the
+time of a large draw. One kernel launch over everything is best elsewhere."""
 
 
 class Noise(ABC):

@@ -3,8 +3,11 @@
 import math
 from dataclasses import dataclass
 
-Z95 = 1.959964  # 97.5 % point of N(0, 1): a two-sided 95 % interval
-GAUSSIAN_IQR = 1.34898  # from the lower to the upper quartile of N(0, 1)
+Z95 = 1.959964
+"""The 97.5 % point of N(0, 1): a two-sided 95 % interval."""
+
+GAUSSIAN_IQR = 1.34898
+"""From the lower to the upper quartile of N(0, 1)."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from gossamer.tails.moments import MomentEstimate
 
 Tail = Literal["infinite variance", "finite variance", "no power tail", "undecided"]
 
-# Where the two tail estimators are weighed: √n is too noisy to decide, 10 % reaches the centre.
 DECISIVE = "5 %"
+"""Where the two tail estimators are weighed: √n is too noisy to decide, 10 % reaches the centre."""
 
 
 @dataclass(frozen=True)
