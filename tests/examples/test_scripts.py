@@ -4,10 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
 from distributed.test_examples import EXAMPLES, TORCHRUN, output
-
-processes = pytest.mark.flaky(reruns=2)  # processes race with the machine
 
 
 def run(name: str, folder: Path) -> str:
@@ -31,17 +28,15 @@ def test_diagnose_noise(tmp_path):
     assert (tmp_path / "diagnose_noise.png").stat().st_size > 10_000
 
 
-@processes
 def test_simulate_then_torchrun(tmp_path):
     loss = re.search(r"loss ([\d.]+)", run("simulate_then_torchrun.py", tmp_path))[1]
     assert float(loss) < 0.3  # log 3 = 1.1 at the start
     out = output([*TORCHRUN, "--standalone", str(EXAMPLES / "simulate_then_torchrun.py")], tmp_path)
-    gaps = [float(gap) for gap in re.findall(r"simulation (\S+)", out)]
+    gaps = [float(gap) for gap in re.findall(r"simulation ([\d.e-]+)", out)]
     assert len(gaps) == 4
     assert max(gaps) < 1e-12
 
 
-@processes
 def test_survive_a_dead_node(tmp_path):
     out = run("survive_a_dead_node.py", tmp_path)
     assert "step 100 on ring(4): x = 1.500000" in out

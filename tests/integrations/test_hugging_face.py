@@ -8,7 +8,6 @@ from distributed.test_examples import EXAMPLES, TORCHRUN, output
 
 for package in ("transformers", "accelerate"):
     pytest.importorskip(package, reason=f"needs {package}; pip install '.[integrations]'")
-pytestmark = pytest.mark.flaky(reruns=2)  # processes race with the machine
 
 
 def test_the_example_of_the_trainer(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from distributed.test_examples import EXAMPLES, TORCHRUN, output
 
 pytest.importorskip("lightning", reason="needs lightning; pip install '.[integrations]'")
-pytestmark = pytest.mark.flaky(reruns=2)  # processes race with the machine
 
 
 def test_the_example(tmp_path):
