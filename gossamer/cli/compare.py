@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from gossamer.algorithms import ALGORITHMS, Algorithm
+from gossamer.cli.task import build_task, network_option, problem_option
 from gossamer.errors import choice, require, whole
 from gossamer.experiments.grids import search_set
 from gossamer.experiments.synthetic import show_hyperparameters, spread
@@ -20,7 +21,7 @@ from gossamer.noise import NOISES, Noise
 from gossamer.problems import Problem
 from gossamer.simulate import Run, simulate, sweep
 from gossamer.simulate.metrics import METRICS, main_metric
-from gossamer.spec import NETWORKS, PROBLEMS, build, parse
+from gossamer.spec import build, parse
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,14 @@ class Row:
     required=True,
     help="A method, repeatable: 'DSGD(lr=0.01)' as given, 'DSGD' alone is tuned.",
 )
-@click.option("--network", "-n", default="ring(20, hops=2)", show_default=True)
+@network_option
 @click.option(
     "--noise",
     default="AlphaStable(1.5, skewness=0.5, scale=0.1)",
     show_default=True,
     help="A noise, or 'none'.",
 )
-@click.option(
-    "--problem",
-    "-p",
-    default=None,
-    help="A problem; by default RobustRegression on the network's nodes.",
-)
+@problem_option
 @click.option("--steps", default=2000, show_default=True)
 @click.option("--seeds", default=5, show_default=True, help="How many seeds to report.")
 @click.option("--metric", default=None, help="What to plot; by default the error, or the loss.")
@@ -85,8 +81,7 @@ def compare(
     whole("seeds", seeds, 1)
     whole("steps", steps, 1)
     methods = [_method(text) for text in algorithms]
-    net = build("network", network, NETWORKS)
-    task = build("problem", problem or f"RobustRegression({net.num_nodes})", PROBLEMS)
+    net, task = build_task(network, problem)
     law = None if noise == "none" else build("noise", noise, NOISES)
     metric = choice("metric", metric or main_metric(task), METRICS)
     path = _writable(Path(out))

@@ -6,18 +6,14 @@ import click
 
 from gossamer.cli.picture import picture_option
 from gossamer.cli.tails import read_samples
+from gossamer.cli.task import build_task, network_option, problem_option
 from gossamer.noise import NOISES
-from gossamer.spec import NETWORKS, PROBLEMS, build
+from gossamer.spec import build
 
 
 @click.command()
-@click.option(
-    "--problem",
-    "-p",
-    default=None,
-    help="A problem; by default RobustRegression on the network's nodes.",
-)
-@click.option("--network", "-n", default="ring(20, hops=2)", show_default=True)
+@problem_option
+@network_option
 @click.option("--steps", "-T", default=10_000, show_default=True)
 @click.option("--noise", default=None, help="The law of the noise, as 'StudentT(1.5)'.")
 @click.option("--tail", "p", type=float, default=None, help="Order p of its moment; overrides.")
@@ -52,8 +48,7 @@ def plan(
 
     from gossamer import theory
 
-    net = build("network", network, NETWORKS)
-    task = build("problem", problem or f"RobustRegression({net.num_nodes})", PROBLEMS)
+    net, task = build_task(network, problem)
     law = None if noise is None else build("noise", noise, NOISES)
     measured = None if samples is None else torch.as_tensor(read_samples(samples))
     result = theory.plan(task, net, steps, noise=law, samples=measured, p=p, sigma=sigma)
