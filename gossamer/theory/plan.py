@@ -4,13 +4,13 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.networks import Network, complete, exponential, ring, torus
+from gossamer.networks import Network, exponential, ring, torus
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.text import aligned
@@ -48,6 +48,24 @@ class Option:
     """Steps with which this option reaches the planned bound."""
 
 
+class Candidate(NamedTuple):
+    """What the bound needs of a network."""
+
+    name: str
+    num_nodes: int
+    lam: float
+
+    @classmethod
+    def of(cls, network: Network) -> "Candidate":
+        """That of a network that has been built."""
+        return cls(network.name, network.num_nodes, network.lam)
+
+    @classmethod
+    def complete(cls, n: int) -> "Candidate":
+        """That of `complete(n)`, whose λ is known without its n² weights."""
+        return cls(f"complete({n})", n, 0.0)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What `plan` found; print it, or read its parts."""
@@ -76,9 +94,9 @@ class Plan:
 
     def networks(self) -> list[Option]:
         """Other networks of as many nodes, by λ, under the rule that knows p."""
-        families = {network.name: network for network in _families(self.constants.num_nodes)}
-        networks = {**families, self.network.name: self.network}.values()
-        return [self._option(network) for network in sorted(networks, key=lambda w: -w.lam)]
+        candidates = [*_families(self.constants.num_nodes), Candidate.of(self.network)]
+        different = {candidate.name: candidate for candidate in candidates}.values()
+        return [self._option(one) for one in sorted(different, key=lambda one: -one.lam)]
 
     def more_nodes(self) -> list[Option]:
         """1, 2, 4 and 8 times the nodes on ring, exponential and complete networks.
@@ -86,20 +104,18 @@ class Plan:
         L, Δ0 and the gradients per node are taken to stay as they are.
         """
         sizes = [factor * self.constants.num_nodes for factor in (1, 2, 4, 8)]
-        return [self._option(f(size)) for size in sizes for f in (ring, exponential, complete)]
+        return [self._option(one) for n in sizes for one in _three_families(n)]
 
-    def _option(self, network: Network) -> Option:
-        growth = math.sqrt(network.num_nodes / self.constants.num_nodes)
+    def _option(self, one: Candidate) -> Option:
+        growth = math.sqrt(one.num_nodes / self.constants.num_nodes)
         constants = dataclasses.replace(
             self.constants,
-            num_nodes=network.num_nodes,
-            lam=network.lam,
+            num_nodes=one.num_nodes,
+            lam=one.lam,
             stacked_grad_norm=growth * self.constants.stacked_grad_norm,
         )
         matched = steps_for(self.bounds["p known"].total, constants)
-        return Option(
-            network.name, network.lam, theorem_bound(constants, self.steps).total, matched
-        )
+        return Option(one.name, one.lam, theorem_bound(constants, self.steps).total, matched)
 
     def tables(self) -> "dict[str, tuple[Row, list[Row]]]":
         """Title → (columns, rows): inputs, parameters, bound by term, networks, nodes."""
@@ -268,15 +284,20 @@ def _gradients_at_start(problem: Problem) -> tuple[float, float]:
     return float(local.mean(0).norm()), float(local.norm())
 
 
-def _families(n: int) -> list[Network]:
+def _three_families(n: int) -> list[Candidate]:
+    """A weak, a good and the best network of n nodes."""
+    return [Candidate.of(ring(n)), Candidate.of(exponential(n)), Candidate.complete(n)]
+
+
+def _families(n: int) -> list[Candidate]:
     """Well-known networks of n nodes."""
-    networks: list[Network] = [ring(n), exponential(n), exponential(n, directed=False), complete(n)]
+    networks: list[Network] = [exponential(n, directed=False)]
     if n >= 5:
         networks.append(ring(n, hops=2))
     rows = max(r for r in range(1, math.isqrt(n) + 1) if n % r == 0)
     if rows >= 3:
         networks.append(torus(rows, n // rows))
-    return networks
+    return [*_three_families(n), *map(Candidate.of, networks)]
 
 
 OPTION_COLUMNS = ("network", "λ", "bound", "steps to match")

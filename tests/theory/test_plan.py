@@ -54,6 +54,14 @@ def test_more_nodes_keep_the_gradients_per_node(planned: Plan):
     assert options["ring(40)"].bound > options["ring(20)"].bound  # λ → 1 costs more than n gives
 
 
+def test_complete_networks_are_weighed_without_being_built():
+    n = 1100
+    options = plan(gs.Quadratic.random(n, 2), gs.ring(n), 100).more_nodes()
+    assert (options[-1].name, options[-1].lam) == ("complete(8800)", 0.0)
+    with pytest.raises(gs.InvalidInput, match="8,800 nodes that each hear 8,799"):
+        gs.complete(8800)
+
+
 def test_no_noise_means_exact_gradients():
     quiet = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100)
     assert (quiet.constants.sigma, quiet.constants.p) == (0, 2)
