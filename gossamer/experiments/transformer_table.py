@@ -87,7 +87,7 @@ class TransformerTable(Experiment):
                     i = list(PRINTED).index(method)
                     colour, line = OKABE_ITO[i % 8], LINE_STYLES[i // 8]
                     curve(ax, ring["steps"], ring["validation_loss"], method, colour, line)
-                ax.set(title=f"protocol `{protocol}`, ring", xlabel="step t", ylim=(0, None))
+                ax.set(title=f"protocol “{protocol}”, ring", xlabel="step t", ylim=(0, None))
             axes[0].set_ylabel("validation loss [nats per token]")
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=5)
@@ -95,7 +95,8 @@ class TransformerTable(Experiment):
 
     def tables(self, results: Results) -> list[Table]:
         """The printed table beside ours, the causal table, and what the search chose."""
-        columns = ["method", *(f"{n}: {w}" for n in NETWORKS for w in ("printed", "ours"))]
+        networks = [name.replace("directed exponential", "exponential") for name in NETWORKS]
+        columns = ["method", *(f"{n}, {w}" for n in networks for w in ("printed", "ours"))]
         return [
             Table(
                 "Protocol `paper`: validation loss, mean ± deviation of five runs",

@@ -1,6 +1,7 @@
 """One HTML page with everything in it: figures, tables, and what holds of the paper."""
 
 import base64
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jinja2
+from markupsafe import Markup, escape
 
 from gossamer.errors import require
 from gossamer.experiments import Experiment, Options, Store, Table, Verdict
@@ -105,4 +107,10 @@ def _picture(stem: str, figure: "Figure", root: Path) -> Picture:
 def _template() -> jinja2.Template:
     source = files("gossamer.report").joinpath("template.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["code"] = _code
     return environment.from_string(source)
+
+
+def _code(text: str) -> Markup:
+    """Escaped, with `words in backticks` as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
