@@ -104,6 +104,7 @@ class NeighborExchange:
     ) -> None:
         for one in network.rounds:
             check_schedules([schedule(one, i) for i in range(network.num_nodes)])
+        self._rounds = [(schedule(one, node), one.neighbor_weights(node)) for one in network.rounds]
         self.network, self.node, self.timeout = network, node, timeout
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
         self._bytes_sent = 0
@@ -127,9 +128,7 @@ class NeighborExchange:
 
     def mixer(self, t: int) -> Mix:
         """z ↦ (W_t z)_i, the `mix` of step `t`; every node of the network must call it."""
-        network = self.network.at(t)
-        posts = schedule(network, self.node)
-        weights = network.neighbor_weights(self.node)
+        posts, weights = self._rounds[t % len(self._rounds)]
 
         def mix(z: Tensor) -> Tensor:
             message = z.to(self._device, self._dtype)
