@@ -86,6 +86,8 @@ def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) ->
         for key in chosen:
             store.missing(EXPERIMENTS[key], options)  # refuse what is damaged before any work
     click.echo(f"Results go to {store.root}, one file per unit of work.")
+    if full and device == "cpu" and any(EXPERIMENTS[k].study == "language" for k in chosen):
+        click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
     for key in chosen:
         _run(EXPERIMENTS[key], options, store, force)
     click.echo(f"\nDone. `gossamer report{_flags(options, out)}` draws the figures and the page.")

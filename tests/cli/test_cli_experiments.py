@@ -55,6 +55,13 @@ def test_a_study_runs_all_its_experiments(gossamer, monkeypatch, name: str, stud
     assert computed == [k for k, experiment in EXPERIMENTS.items() if experiment.study == study]
 
 
+@pytest.mark.parametrize(("line", "told"), [("", False), (" --full", True)])
+def test_large_models_on_a_cpu_are_announced_as_slow(gossamer, monkeypatch, line: str, told: bool):
+    experiment = EXPERIMENTS["causal-reference"]
+    monkeypatch.setattr(experiment, "units", lambda options: [Unit("one", {}, dict)])
+    assert ("take days on a CPU" in gossamer(f"run causal-reference{line}").out) == told
+
+
 def test_a_damaged_file_is_found_before_any_work(refused, gossamer, tmp_path, monkeypatch):
     """Also that of the last experiment, when all are to be run."""
     last = [name for name, e in EXPERIMENTS.items() if e.study == "synthetic"][-1]
