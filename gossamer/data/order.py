@@ -6,6 +6,7 @@ process of the same configuration see the same batches in the same order.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -104,13 +105,14 @@ class BatchOrder:
     def at(self, t: int) -> Tensor:
         """Sample indices of step `t` = 0, 1, …, `(batch_size,)`."""
         epoch, step = divmod(t, self.steps_per_epoch)
-        return self.epoch(epoch)[step]
+        return _recent_epoch(self, epoch)[step].clone()
 
     def batches(self, start: int, stop: int) -> Iterator[Tensor]:
         """Sample indices of steps `start`, …, `stop` − 1."""
-        rows = self.epoch(start // self.steps_per_epoch)
-        for t in range(start, stop):
-            epoch, step = divmod(t, self.steps_per_epoch)
-            if step == 0:
-                rows = self.epoch(epoch)
-            yield rows[step]
+        return map(self.at, range(start, stop))
+
+
+@lru_cache(maxsize=2)
+def _recent_epoch(order: BatchOrder, epoch: int) -> Tensor:
+    """`order.epoch(epoch)`, drawn once while its batches are asked for one after the other."""
+    return order.epoch(epoch)
