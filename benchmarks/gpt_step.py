@@ -155,7 +155,11 @@ def loop_over_modules(text: Corpus) -> Advance:
             grad = torch.stack(rows)
             held["x"], held["state"] = ALGORITHM.step(t, held["x"], grad, held["state"], mix)
 
-    return lambda count: [step(t) for t in range(count)] and None
+    def advance(count: int) -> None:
+        for t in range(count):
+            step(t)
+
+    return advance
 
 
 def report(name: str, advance: Advance, repeats: int = 30) -> None:

@@ -140,7 +140,7 @@ def _row_of_densities(protocol: str, result: Result) -> "Figure":
             ax.set_xlabel(f"{'|X|' if synthetic else 'noise norm'} from its median [IQR]")
             diagnosis = diagnose(norms)
             ax.set_title(f"{name}: {diagnosis.tail}\nHill at √n {_tail(diagnosis)}")
-        axes[0].set_ylabel(f"density, protocol `{protocol}`")
+        axes[0].set_ylabel(f"density, protocol “{protocol}”")
         axes[0].legend(loc="upper right")
     return figure
 

@@ -89,7 +89,7 @@ def _section(experiment: Experiment, store: Store, options: Options) -> Section 
     return Section(
         experiment,
         store.seconds(experiment, options),
-        [unit.name for unit in store.missing(experiment, options)],
+        [unit.name for unit in experiment.units(options) if unit.name not in results],
         [_picture(stem, figure, store.root) for stem, figure in figures.items()],
         experiment.verdicts(results),
         experiment.tables(results),
