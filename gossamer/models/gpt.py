@@ -1,15 +1,20 @@
 """The paper's GPT, a decoder-only Transformer of 3,018,240 parameters."""
 
+import math
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.errors import require
+from gossamer.errors import choice, require
 from gossamer.seeding import stream
+
+Style = Literal["gpt", "pytorch"]
 
 
 class GPT(nn.Module):
-    """A pre-LayerNorm Transformer: tokens `(batch, time)` → logits `(batch, time, vocabulary)`.
+    """A decoder-only Transformer: tokens `(batch, time)` → logits `(batch, time, vocabulary)`.
 
         h = E[token] + P[position]
         h = h + Attention(LayerNorm(h)),   h = h + W₂ GELU(W₁ LayerNorm(h)),     `layers` times
@@ -17,6 +22,13 @@ class GPT(nn.Module):
 
     Biases everywhere but in the head U, which is not tied to the embedding E; the hidden layer
     W₁ is four times the width. GELU is GPT's, by tanh. Weights start as N(0, 0.02²), biases at 0.
+
+    This is the style `"gpt"`. The style `"pytorch"` is what `nn.TransformerEncoderLayer` is by
+    default, of the same size: LayerNorm after each sum, ReLU, and PyTorch's initial weights,
+
+        h = LayerNorm(h + Attention(h)),   h = LayerNorm(h + W₂ ReLU(W₁ h)),
+
+    E from N(0, 1), P = 0, matrices uniform with a bound of 1/√columns, or Xavier's for q, k and v.
 
     Args:
         vocabulary: number of words.
@@ -26,8 +38,10 @@ class GPT(nn.Module):
         layers: number of blocks.
         causal: attend to the past only. If not, position i also sees the token i + 1 that it is
             to predict, and the model learns to copy it.
-        dropout: on the embedding, the attention weights and the output of every branch.
+        dropout: on the attention weights, the output of every branch, and the embedding
+            (`"gpt"`) or the hidden layers (`"pytorch"`).
         seed: of the initial weights.
+        style: `"gpt"` or `"pytorch"`.
 
     >>> sum(p.numel() for p in GPT().parameters())
     3018240
@@ -44,13 +58,17 @@ class GPT(nn.Module):
         causal: bool = True,
         dropout: float = 0.0,
         seed: int = 0,
+        style: Style = "gpt",
     ) -> None:
         super().__init__()
+        choice("style", style, get_args(Style))
         require(width % heads == 0, "heads", heads, f"a divisor of width = {width}")
-        self.context, self.causal, self.heads, self.dropout = context, causal, heads, dropout
+        self.context, self.causal, self.heads = context, causal, heads
+        self.dropout, self.style = dropout, style
         self.token = nn.Embedding(vocabulary, width)
         self.position = nn.Embedding(context, width)
-        self.blocks = nn.ModuleList(Block(width, heads, causal, dropout) for _ in range(layers))
+        blocks = (Block(width, heads, causal, dropout, style) for _ in range(layers))
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self._initialize(seed)
@@ -63,11 +81,26 @@ class GPT(nn.Module):
                 module.weight.normal_(std=0.02, generator=generator)
             if isinstance(module, nn.Linear) and module.bias is not None:
                 module.bias.zero_()
+        if self.style == "pytorch":
+            self._initialize_as_pytorch(generator)
+
+    def _initialize_as_pytorch(self, generator: torch.Generator) -> None:
+        self.token.weight.normal_(generator=generator)
+        self.position.weight.zero_()
+        uniform(self.head.weight, self.head.weight, generator)
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            nn.init.xavier_uniform_(block.qkv.weight, generator=generator)
+            uniform(block.project.weight, block.project.weight, generator)
+            for layer in (block.expand, block.contract):
+                uniform(layer.weight, layer.weight, generator)
+                uniform(layer.bias, layer.weight, generator)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits of the next token at every position."""
         h = self.token(tokens) + self.position.weight[: tokens.shape[-1]]
-        h = functional.dropout(h, self.dropout, self.training)
+        if self.style == "gpt":
+            h = functional.dropout(h, self.dropout, self.training)
         for block in self.blocks:
             h = block(h)
         return self.head(self.norm(h))
@@ -76,9 +109,9 @@ class GPT(nn.Module):
 class Block(nn.Module):
     """Attention, then a network of one hidden layer, each added to the residual stream."""
 
-    def __init__(self, width: int, heads: int, causal: bool, dropout: float) -> None:
+    def __init__(self, width: int, heads: int, causal: bool, dropout: float, style: Style) -> None:
         super().__init__()
-        self.heads, self.causal, self.dropout = heads, causal, dropout
+        self.heads, self.causal, self.dropout, self.style = heads, causal, dropout, style
         self.norm1 = nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width)
         self.project = nn.Linear(width, width)
@@ -88,11 +121,30 @@ class Block(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """`(batch, time, width)` → the same."""
+        if self.style == "gpt":
+            h = h + self._attend(self.norm1(h))
+            return h + self._feed(self.norm2(h))
+        h = self.norm1(h + self._attend(h))
+        return self.norm2(h + self._feed(h))
+
+    def _attend(self, h: Tensor) -> Tensor:
         dropout = self.dropout if self.training else 0.0
-        attended = attention(self.qkv(self.norm1(h)), self.heads, self.causal, dropout)
-        h = h + functional.dropout(self.project(attended), dropout)
-        hidden = functional.gelu(self.expand(self.norm2(h)), approximate="tanh")
-        return h + functional.dropout(self.contract(hidden), dropout)
+        attended = attention(self.qkv(h), self.heads, self.causal, dropout)
+        return functional.dropout(self.project(attended), dropout)
+
+    def _feed(self, h: Tensor) -> Tensor:
+        hidden = self.expand(h)
+        if self.style == "gpt":
+            hidden = functional.gelu(hidden, approximate="tanh")
+        else:
+            hidden = functional.dropout(functional.relu(hidden), self.dropout, self.training)
+        return functional.dropout(self.contract(hidden), self.dropout, self.training)
+
+
+def uniform(parameter: Tensor, matrix: Tensor, generator: torch.Generator) -> None:
+    """Fill `parameter` from U(−1/√columns, 1/√columns) of the matrix that it belongs to."""
+    bound = 1 / math.sqrt(matrix.shape[1])
+    parameter.uniform_(-bound, bound, generator=generator)
 
 
 def attention(qkv: Tensor, heads: int, causal: bool, dropout: float = 0.0) -> Tensor:

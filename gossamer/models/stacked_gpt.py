@@ -20,6 +20,9 @@ from gossamer.models.gpt import GPT
 Weights = dict[str, Tensor]
 """The GPT's parameter names → tensors with the axis of models in front."""
 
+LINEAR = ("qkv", "project", "expand", "contract")
+"""The linear layers of a block."""
+
 
 class StackedGPT:
     """Gradients of many copies of a `GPT`, whose parameters are the rows of `(models, dim)`.
@@ -38,6 +41,7 @@ class StackedGPT:
 
     def __init__(self, model: GPT, dtype: torch.dtype | None = None) -> None:
         self.heads, self.causal, self.dropout = model.heads, model.causal, model.dropout
+        self.norm_first = model.style == "gpt"
         self.layers, self.width, self.dtype = len(model.blocks), model.token.embedding_dim, dtype
         self.shapes = {name: p.shape for name, p in model.named_parameters()}
         self._captured: dict[Any, CapturedFunction] = {}
@@ -84,30 +88,38 @@ class StackedGPT:
     def trunk(self, weights: Weights, h: Tensor, time: int) -> Tensor:
         """The blocks and the last LayerNorm on embedded tokens, `(models, positions, width)`.
 
-        A branch's bias, its addition to the residual stream and the LayerNorm that follows are one
-        operation; so each branch ends with the stream normalized for the next.
+        A branch's bias, its addition to the stream h and the LayerNorm that follows are one
+        operation. Before the first branch of style `"gpt"` and after the last one of style
+        `"pytorch"` there is one LayerNorm more.
         """
 
-        def affine(norm: str) -> tuple[Tensor, Tensor]:
-            return weights[norm + ".weight"], weights[norm + ".bias"]
+        def pair(name: str) -> tuple[Tensor, Tensor]:
+            return weights[name + ".weight"], weights[name + ".bias"]
 
-        h = functional.dropout(h, self.dropout)
-        normed = norm(h, *affine("blocks.0.norm1"))
+        names = [f"blocks.{layer}.norm{k}" for layer in range(self.layers) for k in (1, 2)]
+        norms, fed = iter((*names, "norm")), h
+
+        def add(branch: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+            weight, shift = pair(next(norms))
+            added, normed = add_norm(h, branch, bias, weight, shift, self.dropout)
+            return (added if self.norm_first else normed), normed
+
+        if self.norm_first:
+            h = functional.dropout(h, self.dropout)
+            fed = norm(h, *pair(next(norms)))
         for layer in range(self.layers):
-            block = f"blocks.{layer}."
-            following = f"blocks.{layer + 1}.norm1" if layer + 1 < self.layers else "norm"
-            qkv = product(normed, weights[block + "qkv.weight"])
-            bias = weights[block + "qkv.bias"]
-            out = windowed_attention(qkv, bias, time, self.heads, self.causal, self.dropout)
-            branch = product(out, weights[block + "project.weight"])
-            bias, scale_shift = weights[block + "project.bias"], affine(block + "norm2")
-            h, normed = add_norm(h, branch, bias, *scale_shift, self.dropout)
-            hidden = product(normed, weights[block + "expand.weight"])
-            hidden = bias_gelu(hidden, weights[block + "expand.bias"])
-            branch = product(hidden, weights[block + "contract.weight"])
-            bias, scale_shift = weights[block + "contract.bias"], affine(following)
-            h, normed = add_norm(h, branch, bias, *scale_shift, self.dropout)
-        return normed
+            qkv, project, expand, contract = (pair(f"blocks.{layer}.{name}") for name in LINEAR)
+            shape = (time, self.heads, self.causal, self.dropout)
+            out = windowed_attention(product(fed, qkv[0]), qkv[1], *shape)
+            h, fed = add(product(out, project[0]), project[1])
+            hidden = self._activate(product(fed, expand[0]), expand[1])
+            h, fed = add(product(hidden, contract[0]), contract[1])
+        return fed if self.norm_first else norm(h, *pair(next(norms)))
+
+    def _activate(self, hidden: Tensor, bias: Tensor) -> Tensor:
+        if self.norm_first:
+            return bias_gelu(hidden, bias)
+        return functional.dropout(functional.relu(hidden + bias[:, None]), self.dropout)
 
     def _embed(self, x: Tensor, tokens: Tensor) -> Tensor:
         """E[token] + P[position], `(models, positions, width)`."""

@@ -10,7 +10,7 @@ from torch.nn import functional
 from gossamer.data.order import TokenWindows, read_windows, token_shard
 from gossamer.data.tokens import Corpus
 from gossamer.errors import choice
-from gossamer.models.gpt import GPT
+from gossamer.models.gpt import GPT, Style
 from gossamer.models.stacked_gpt import StackedGPT
 from gossamer.problems.module_problem import ModuleProblem
 from gossamer.seeding import stream
@@ -38,7 +38,7 @@ class LanguageProblem(ModuleProblem):
         protocol: `"causal"` or `"paper"`.
         stride: tokens from the start of a window to the start of the next.
         batch_size: windows per node and step.
-        context, width, heads, layers, dropout: of the `GPT`; by default the paper's.
+        context, width, heads, layers, dropout, style: of the `GPT`; by default the paper's.
         seed: of the initial weights and of the shuffling.
         vectorize: evaluate all nodes at once.
         autocast: `torch.bfloat16` for matrix products in that precision.
@@ -65,17 +65,19 @@ class LanguageProblem(ModuleProblem):
         heads: int = 4,
         layers: int = 2,
         dropout: float = 0.0,
+        style: Style = "gpt",
         seed: int = 0,
         vectorize: bool = True,
         autocast: torch.dtype | None = None,
     ) -> None:
         choice("protocol", protocol, get_args(Protocol))
         self.corpus, self.protocol, self.stride, self.seed = corpus, protocol, stride, seed
-        self.context, self.dropout = context, dropout
+        self.context, self.dropout, self.style = context, dropout, style
         tokens = corpus.train if protocol == "causal" else shuffled(corpus.train, seed)
         shards = [token_shard(tokens, node, num_nodes) for node in range(num_nodes)]
         sizes = (len(corpus.vocabulary), context, width, heads, layers)
-        model = GPT(*sizes, causal=protocol == "causal", dropout=dropout, seed=seed)
+        causal = protocol == "causal"
+        model = GPT(*sizes, causal=causal, dropout=dropout, seed=seed, style=style)
         super().__init__(
             model,
             token_loss,
@@ -101,7 +103,7 @@ class LanguageProblem(ModuleProblem):
         """What the problem was built from."""
         corpus = {"corpus": self.corpus.name, "digest": self.corpus.digest()}
         own = {"protocol": self.protocol, "stride": self.stride, "seed": self.seed}
-        model = {"context": self.context, "dropout": self.dropout}
+        model = {"context": self.context, "dropout": self.dropout, "style": self.style}
         return {**super().describe(), **corpus, **own, **model}
 
 

@@ -2,10 +2,11 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from gossamer.errors import InvalidInput
 from gossamer.models import GPT
-from gossamer.models.gpt import attention
+from gossamer.models.gpt import Block, Style, attention
 
 
 def tiny(**options) -> GPT:
@@ -33,17 +34,64 @@ def test_weights_start_as_gpt_does():
             assert abs(float(p.detach().std()) - 0.02) < error, name
 
 
+def as_encoder_layer(block: Block) -> nn.TransformerEncoderLayer:
+    """PyTorch's layer with the block's weights."""
+    width, heads = block.norm1.normalized_shape[0], block.heads
+    layer = nn.TransformerEncoderLayer(width, heads, 4 * width, block.dropout, batch_first=True)
+    weights = {f"self_attn.in_proj_{k}": v for k, v in block.qkv.state_dict().items()}
+    names = {"self_attn.out_proj": "project", "linear1": "expand", "linear2": "contract"}
+    for name, own in {**names, "norm1": "norm1", "norm2": "norm2"}.items():
+        weights |= {f"{name}.{k}": v for k, v in getattr(block, own).state_dict().items()}
+    layer.load_state_dict(weights)
+    return layer.double()
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_pytorchs_style_is_pytorchs_layer_dropout_included(causal: bool):
+    block = tiny(style="pytorch", causal=causal, dropout=0.3).train().blocks[0]
+    h = torch.randn(1, 8, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    mask = nn.Transformer.generate_square_subsequent_mask(8, dtype=h.dtype) if causal else None
+    layer = as_encoder_layer(block)
+    torch.manual_seed(0)
+    expected = layer(h, src_mask=mask)
+    torch.manual_seed(0)
+    torch.testing.assert_close(block(h), expected, rtol=0, atol=1e-12)
+
+
+def test_pytorchs_style_starts_as_pytorchs_layers_do():
+    torch.manual_seed(0)
+    model, width = GPT(style="pytorch"), 128
+    layer = nn.TransformerEncoderLayer(width, 4, 4 * width, batch_first=True)
+    block = model.blocks[0]
+    assert isinstance(block, Block)
+    started = as_encoder_layer(block).state_dict()
+    started |= {"token": model.token.weight, "head": model.head.weight}
+    theirs = layer.state_dict() | {
+        "token": nn.Embedding(10208, width).weight,
+        "head": nn.Linear(width, 10208, bias=False).weight,
+    }
+    assert (model.position.weight == 0).all()
+    for name, p in theirs.items():
+        ours = started[name].detach().double()
+        assert float(ours.std(correction=0)) == pytest.approx(
+            float(p.detach().std(correction=0)), rel=0.1
+        )
+        assert float(ours.abs().max()) == pytest.approx(float(p.detach().abs().max()), rel=0.15)
+
+
 def test_weights_are_a_function_of_the_seed():
     assert torch.equal(tiny(seed=1).head.weight, tiny(seed=1).head.weight)
     assert not torch.equal(tiny(seed=1).head.weight, tiny(seed=2).head.weight)
 
 
+@pytest.mark.parametrize("style", ["gpt", "pytorch"])
 @pytest.mark.parametrize("changed", range(8))
-def test_causal_logits_do_not_see_later_tokens(changed: int):
+def test_causal_logits_do_not_see_later_tokens(changed: int, style: Style):
     tokens = torch.randint(50, (3, 8), generator=torch.Generator().manual_seed(0))
     other = tokens.clone()
     other[:, changed] = (other[:, changed] + 1) % 50
-    difference = (tiny()(tokens) - tiny()(other)).abs().amax((0, 2))
+    model = tiny(style=style)
+    difference = (model(tokens) - model(other)).abs().amax((0, 2))
     assert (difference[:changed] == 0).all()
     assert (difference[changed:] > 0).all()
 
@@ -80,6 +128,11 @@ def test_dropout_acts_in_training_only():
     model = tiny(dropout=0.5)
     assert torch.equal(model(tokens), tiny()(tokens))
     assert not torch.equal(model.train()(tokens), model(tokens))
+
+
+def test_an_unknown_style_is_refused():
+    with pytest.raises(InvalidInput, match="style: got 'llama', need"):
+        GPT(style="llama")  # type: ignore[arg-type]
 
 
 def test_width_must_split_into_heads():

@@ -6,12 +6,15 @@ from torch import Tensor, nn
 
 from gossamer.models import GPT
 from gossamer.models.fused.head import LOGITS_AT_ONCE
+from gossamer.models.gpt import Style
 from gossamer.models.stacked_gpt import StackedGPT
 from gossamer.problems.language import token_loss
 
+SIZES = {"vocabulary": 50, "context": 8, "width": 16, "heads": 2, "layers": 2}
 
-def model_and_batch(causal: bool, dtype: torch.dtype, time: int = 8):
-    model = GPT(vocabulary=50, context=8, width=16, heads=2, layers=2, causal=causal).to(dtype)
+
+def model_and_batch(causal: bool, dtype: torch.dtype, time: int = 8, style: Style = "gpt"):
+    model = GPT(**SIZES, causal=causal, style=style).to(dtype)
     generator = torch.Generator().manual_seed(0)
     start = nn.utils.parameters_to_vector(model.parameters()).detach()
     x = start + 0.1 * torch.randn(3, len(start), generator=generator, dtype=dtype)
@@ -29,11 +32,12 @@ def loop_grad(model: GPT, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
     return torch.stack(rows)
 
 
+@pytest.mark.parametrize("style", ["gpt", "pytorch"])
 @pytest.mark.parametrize("time", [8, 5])
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
-def test_stacked_gradients_are_the_modules(causal, dtype, tolerance, time):
-    model, *batch = model_and_batch(causal, dtype, time)
+def test_stacked_gradients_are_the_modules(causal, dtype, tolerance, time, style):
+    model, *batch = model_and_batch(causal, dtype, time, style)
     found = StackedGPT(model).grad(*batch)
     torch.testing.assert_close(found, loop_grad(model, *batch), rtol=0, atol=tolerance)
 
@@ -57,9 +61,11 @@ cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @cuda
+@pytest.mark.parametrize("style", ["gpt", "pytorch"])
 @pytest.mark.parametrize("causal", [True, False])
-def test_kernels_agree_with_float64(causal: bool):
-    model = GPT(vocabulary=333, context=24, width=32, heads=2, causal=causal, seed=1).cuda()
+def test_kernels_agree_with_float64(causal: bool, style: Style):
+    sizes = {"vocabulary": 333, "context": 24, "width": 32, "heads": 2}
+    model = GPT(**sizes, causal=causal, seed=1, style=style).cuda()
     start = nn.utils.parameters_to_vector(model.parameters()).detach()
     x = start + 0.02 * torch.randn(3, len(start), device="cuda")
     inputs, targets = torch.randint(333, (2, 3, 5, 24), device="cuda")
