@@ -15,6 +15,7 @@ from gossamer.experiments.runner import run_experiment
 from gossamer.experiments.speed_up import SpeedUp
 from gossamer.experiments.store import Store
 from gossamer.experiments.topology_independence import TopologyIndependence
+from gossamer.experiments.transformer_readings import TransformerReadings
 from gossamer.experiments.transformer_table import TransformerTable
 from gossamer.experiments.verdict import Table, Verdict, judge
 
@@ -33,6 +34,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         AutoMomentum(),
         NoiseEvidence(),
         TransformerTable(),
+        TransformerReadings(),
         CausalReference(),
     )
 }

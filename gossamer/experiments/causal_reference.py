@@ -7,12 +7,12 @@ from gossamer.experiments.language import (
     final_losses,
     mean_and_deviation,
     mean_loss,
-    tuned_unit,
 )
 from gossamer.experiments.synthetic import show_hyperparameters
+from gossamer.experiments.tuning import by_the_ring, tuned_unit
 from gossamer.experiments.verdict import Table, Verdict, judge
 
-TASK = Task("causal", stride=32, epochs=20, dropout=0.1)
+TASK = Task("causal", stride=32, epochs=20, dropout=0.1, style="pytorch")
 
 PRINTED = {
     "DSGD": (4.634, 0.026),
@@ -43,8 +43,11 @@ class CausalReference(Experiment):
     def units(self, options: Options) -> list[Unit]:
         """A unit per method."""
         ring = {"ring": NETWORKS["ring"]}
-        facts = {"network": NETWORKS["ring"].name}
-        return [tuned_unit(method, method, TASK, ring, options, facts) for method in METHODS]
+        facts = {"network": NETWORKS["ring"].name, "searched_on": NETWORKS["ring"].name}
+        return [
+            tuned_unit(method, method, TASK, ring, options, facts, by_the_ring)
+            for method in METHODS
+        ]
 
     def figures(self, results: Results) -> Figures:
         """Validation loss over steps."""

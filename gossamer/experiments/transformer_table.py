@@ -15,9 +15,9 @@ from gossamer.experiments.language import (
     mean_loss,
     problem,
     task_of,
-    tuned_unit,
 )
 from gossamer.experiments.synthetic import show_hyperparameters
+from gossamer.experiments.tuning import by_one_node, tuned_unit
 from gossamer.experiments.verdict import Table, Verdict, judge
 
 TASKS = {
@@ -136,8 +136,8 @@ def methods(results: Results, protocol: str) -> list[str]:
 
 def _unit(protocol: str, method: str, options: Options) -> Unit:
     networks = [network.name for network in NETWORKS.values()]
-    facts = {"protocol": protocol, "networks": networks}
-    return tuned_unit(f"{protocol} {method}", method, TASKS[protocol], NETWORKS, options, facts)
+    name, facts = f"{protocol} {method}", {"protocol": protocol, "networks": networks}
+    return tuned_unit(name, method, TASKS[protocol], NETWORKS, options, facts, by_one_node)
 
 
 def _corpus(options: Options) -> Result:

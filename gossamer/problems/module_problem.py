@@ -197,6 +197,13 @@ class ModuleProblem(Problem):
         assert self._validation is not None
         return self._dataset_loss(points, self._validation)
 
+    def module_at(self, x: Tensor) -> nn.Module:
+        """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
+        module = copy.deepcopy(self._evaluating)
+        trained = [p for p in module.parameters() if p.requires_grad]
+        nn.utils.vector_to_parameters(x.detach().to(self.start), trained)
+        return module
+
     def _dataset_loss(self, points: Tensor, data: Samples) -> Tensor:
         parts = [share * self._losses(points, *batch) for share, *batch in _pieces(data)]
         return torch.stack(parts).sum(0)

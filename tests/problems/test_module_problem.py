@@ -241,6 +241,20 @@ def test_validation_loss():
         build(module, VECTORS).validation_loss(problem.start[None])
 
 
+def test_a_result_becomes_a_module_again():
+    held_out = torch.randn(30, 5), torch.randint(CLASSES, (30,))
+    module = perceptron(nn.Dropout(0.5))
+    module[0].requires_grad_(False)
+    problem = build(module, VECTORS, validation=held_out, dtype=torch.float32)
+    x = problem.start + 0.1
+    found = problem.module_at(x)
+    assert not found.training
+    assert torch.equal(found[0].weight, module[0].weight)
+    loss = functional.cross_entropy(found(held_out[0]), held_out[1])
+    torch.testing.assert_close(loss, problem.validation_loss(x[None])[0])
+    assert torch.equal(problem.module_at(problem.start)[-1].weight, module[-1].weight)
+
+
 def test_autocast_is_near_and_keeps_the_precision_of_x():
     module = perceptron()
     low = build(module, VECTORS, dtype=torch.float32, autocast=torch.bfloat16)
