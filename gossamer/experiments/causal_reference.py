@@ -1,7 +1,6 @@
 """A published causal setting: four printed losses beside ours, and three methods more."""
 
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
-from gossamer.experiments.grids import REFERENCE
 from gossamer.experiments.language import (
     NETWORKS,
     Task,
@@ -46,7 +45,7 @@ class CausalReference(Experiment):
         ring = {"ring": NETWORKS["ring"]}
         facts = {"network": NETWORKS["ring"].name, "searched_on": NETWORKS["ring"].name}
         return [
-            tuned_unit(method, method, TASK, ring, options, facts, REFERENCE, by_the_ring)
+            tuned_unit(method, method, TASK, ring, options, facts, by_the_ring)
             for method in METHODS
         ]
 

@@ -56,9 +56,8 @@ NORMALIZED = [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0]
 SIX_MOMENTA = [0.01, 0.2, 0.4, 0.6, 0.8, 0.99]
 
 Settings = list[dict[str, float]]
-SearchSets = dict[str, tuple[type[Algorithm[Any]], Settings]]
 
-TRANSFORMER: SearchSets = {
+TRANSFORMER: dict[str, tuple[type[Algorithm[Any]], Settings]] = {
     "DSGD": (DSGD, grid_settings(PLAIN)),
     "DSGD-GClip": (DSGDGClip, grid_settings(CLIPPED)),
     "DSGD-CClip": (DSGDCClip, grid_settings(CLIPPED)),
@@ -87,42 +86,6 @@ TRANSFORMER: SearchSets = {
 
 GT-Adam's β₁ and β₂ are not searched: 0.9 and 0.999. Normalized DSGD is not in the paper's table;
 it takes GT-NSGDm's step sizes.
-"""
-
-REFERENCE: SearchSets = {
-    "DSGD": (DSGD, grid_settings({"lr": [0.1, 0.2, 0.5, 1.0]})),
-    "Normalized DSGD": (NormalizedDSGD, grid_settings({"lr": [0.5, 1.0, 2.0, 5.0]})),
-    "DSGD-GClip": (
-        DSGDGClip,
-        [{"lr": s / c, "clip": c} for s in (0.5, 1.0, 2.0, 5.0) for c in (0.1, 0.5, 1.0, 2.0)],
-    ),
-    "DSGD-CClip": (
-        DSGDCClip,
-        [
-            {"lr": s / c, "clip": c}
-            for s in (2e-3, 5e-3, 1e-2, 2e-2)
-            for c in (1e-4, 2e-4, 5e-4, 1e-3)
-        ],
-    ),
-    "QG-DSGDm": (
-        QGDSGDm,
-        [
-            {"lr": lr, "momentum": b, "quasi_momentum": b}
-            for lr in (0.2, 0.5, 1.0)
-            for b in (0.6, 0.8, 0.9)
-        ],
-    ),
-    "GT-Adam": (GTAdam, grid_settings({"lr": [5e-4, 1e-3, 2e-3, 5e-3], "cap": [1.0]})),
-    "GT-NSGDm": (
-        GTNSGDm,
-        grid_settings({"lr": [0.2, 0.5, 1.0, 2.0], "momentum": [0.6, 0.8, 0.9]}),
-    ),
-}
-"""Method → class and settings for the causal reference, finer than the paper's.
-
-They surround what a first search over `TRANSFORMER`'s sets had found on the same ring. Those have
-one step size per decade, which costs Normalized DSGD 0.2 nats here. Clipping methods are laid out
-by the largest step s = lr × clip, of a vector or of a coordinate.
 """
 
 BY_NAME: Grid = {

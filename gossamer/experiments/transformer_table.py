@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.grids import TRANSFORMER
 from gossamer.experiments.language import (
     NETWORKS,
     Task,
@@ -138,8 +137,7 @@ def methods(results: Results, protocol: str) -> list[str]:
 def _unit(protocol: str, method: str, options: Options) -> Unit:
     networks = [network.name for network in NETWORKS.values()]
     name, facts = f"{protocol} {method}", {"protocol": protocol, "networks": networks}
-    how = (TRANSFORMER, by_one_node)
-    return tuned_unit(name, method, TASKS[protocol], NETWORKS, options, facts, *how)
+    return tuned_unit(name, method, TASKS[protocol], NETWORKS, options, facts, by_one_node)
 
 
 def _corpus(options: Options) -> Result:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from gossamer.algorithms import Algorithm
 from gossamer.experiments.experiment import Options, Result, Unit
-from gossamer.experiments.grids import SearchSets, Settings
+from gossamer.experiments.grids import TRANSFORMER, Settings
 from gossamer.experiments.language import (
     NETWORKS,
     RECORDS,
@@ -58,11 +58,10 @@ def tuned_unit(
     networks: Mapping[str, Network],
     options: Options,
     facts: Result,
-    sets: SearchSets,
     search: Search,
 ) -> Unit:
     """A method tuned and then trained on every network; `facts` complete its configuration."""
-    algorithm, settings = sets[method]
+    algorithm, settings = TRANSFORMER[method]
     settings = searched(options, settings)
     config = {
         **data_facts(options),
