@@ -8,8 +8,9 @@ from gossamer.algorithms import DSGD
 from gossamer.data import zipf_corpus
 from gossamer.data.order import BatchOrder, TokenWindows
 from gossamer.experiments import Options
-from gossamer.experiments.language import fresh_seeds, tuning_seeds
 from gossamer.experiments.noise_norms import full_gradient, noise_norms, noise_seeds, training_seed
+from gossamer.experiments.synthetic import fresh_seeds
+from gossamer.experiments.tuning import tuning_seeds
 from gossamer.models import GPT
 from gossamer.networks import complete
 from gossamer.problems import LanguageProblem
