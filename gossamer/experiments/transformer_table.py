@@ -227,7 +227,8 @@ def _last_fall(results: Results) -> str:
     steps = ring["steps"][-1] - ring["steps"][-4]
     return (
         "The paper prints neither the stride nor the number of steps; over the last "
-        f"{steps} steps the loss on the ring still falls from {begin:.3f} to {end:.3f}."
+        f"{steps} steps the loss on the ring still falls from {begin:.3f} to {end:.3f}. What it "
+        "consists of, and what dropout changes: `gossamer run transformer-readings`."
     )
 
 
