@@ -17,7 +17,7 @@ from gossamer.errors import require
 from gossamer.experiments import Experiment, Options, Store, Table, Verdict
 from gossamer.files import whole_file
 from gossamer.report.figures import FORMATS, save_figure
-from gossamer.simulate.run import versions
+from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +40,7 @@ class Section:
     """An experiment in the page."""
 
     experiment: Experiment
+    command: str
     seconds: float
     missing: list[str]
     """Units that are still to be computed."""
@@ -69,10 +70,10 @@ def write_report(experiments: Mapping[str, Experiment], store: Store, options: O
     done = {section.experiment.name for section in sections}
     page = _template().render(
         sections=sections,
-        missing=[name for name in experiments if name not in done],
+        missing=[_command(e, options) for name, e in experiments.items() if name not in done],
         counts=Counter(verdict.holds for section in sections for verdict in section.verdicts),
         options=options,
-        versions=versions(),
+        version=__version__,
         minutes=sum(section.seconds for section in sections) / 60,
     )
     path = store.root / "report.html"
@@ -88,12 +89,24 @@ def _section(experiment: Experiment, store: Store, options: Options) -> Section 
     figures = experiment.figures(results)
     return Section(
         experiment,
+        _command(experiment, options),
         store.seconds(experiment, options),
         [unit.name for unit in experiment.units(options) if unit.name not in results],
         [_picture(stem, figure, store.root) for stem, figure in figures.items()],
         experiment.verdicts(results),
         experiment.tables(results),
     )
+
+
+def _command(experiment: Experiment, options: Options) -> str:
+    """What computes the experiment; Transformers of the paper's size want a GPU."""
+    gpu = options.device == "cuda" or (options.full and experiment.study == "language")
+    flags = (
+        [" --full"] * options.full
+        + [f" --seed {options.seed}"] * (options.seed != 0)
+        + [" --device cuda"] * gpu
+    )
+    return f"gossamer run {experiment.name}" + "".join(flags)
 
 
 def _picture(stem: str, figure: "Figure", root: Path) -> Picture:

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import torch
 from browser import CHROMIUM, look_at
 
 import gossamer as gs
@@ -155,6 +156,26 @@ def test_words_stay_words(hostile: Path):
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; &#39;quoted&#39;" in html
     assert "Full study" in html
     assert "Not run yet" not in html
+
+
+def test_the_commands_are_those_of_this_study(tmp_path: Path):
+    options = Options(full=True, seed=3)
+    store, experiment = Store.open(tmp_path, options), Hostile()
+    run_experiment(experiment, options, store)
+    page = write_report({**EXPERIMENTS, "hostile": experiment}, store, options)
+    html = page.read_text(encoding="utf-8")
+    for command in (
+        "gossamer run hostile --full --seed 3",
+        "gossamer run rates --full --seed 3",
+        "gossamer run noise-evidence --full --seed 3 --device cuda",
+    ):
+        assert f"<code>{command}</code>" in html
+
+
+def test_the_page_does_not_pass_its_own_environment_for_that_of_the_results(page: Path):
+    html = page.read_text(encoding="utf-8")
+    assert gs.__version__ in html
+    assert torch.__version__ not in html
 
 
 needs_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
