@@ -92,6 +92,13 @@ def test_the_transformer_table_shows_what_is_stored(monkeypatch: pytest.MonkeyPa
     assert pages.transformer("NormalizedDSGD") == "Not part of that study."
 
 
+def test_a_word_chooses_among_the_tables_of_an_experiment():
+    experiment = import_module("from_results").experiment
+    assert "| GT-NSGDm |" in experiment("transformer-table causal")
+    assert "printed" not in experiment("transformer-table causal")
+    assert "printed" in experiment("transformer-table")
+
+
 def test_an_unknown_marker_is_refused():
     with pytest.raises(KeyError):
         import_module("tables").fill("text\n[[nonsense]]\n", "page")

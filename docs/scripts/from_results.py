@@ -154,8 +154,9 @@ def measured(method: str) -> str:
 
 
 def experiment(name: str) -> str:
-    """The tables of one experiment, as its report shows them."""
-    shown = study()[name]["tables"]
+    """The tables of one experiment, as its report shows them; "name word" takes those with word."""
+    name, _, word = name.partition(" ")
+    shown = [t for t in study()[name]["tables"] if word in t["title"]]
     return "\n\n".join(f"{t['title']}:\n\n{table(t['columns'], t['rows'])}" for t in shown)
 
 
