@@ -1,6 +1,6 @@
 """A small GPT on the characters of a text file, each process with its own part of the text.
 
-    pip install gossamer
+    pip install .
     torchrun --nproc-per-node 4 examples/gpt.py README.md
 
 Prints the loss of the average model on the last tenth of the text, in nats per character.

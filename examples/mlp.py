@@ -1,6 +1,6 @@
 """An MLP on scikit-learn's handwritten digits, each process with its own share of them.
 
-    pip install gossamer scikit-learn
+    pip install . scikit-learn
     torchrun --nproc-per-node 4 examples/mlp.py
 
 Prints on rank 0 (about 15 s on 2 cores): accuracy of the average model 0.9…

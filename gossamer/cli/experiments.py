@@ -56,7 +56,7 @@ def list_(full: bool, out: str, seed: int) -> None:
     Console().print(table)
     click.echo(
         "\nRun one with `gossamer run NAME`, the synthetic study with `gossamer run all`, the "
-        "\nTransformers with `gossamer run language` (for the full study, add --device cuda)."
+        "\nTransformers with `gossamer run language` (paper-sized: add --full --device cuda)."
     )
 
 

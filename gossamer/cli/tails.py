@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 )
 @picture_option("--figure", "a figure")
 def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
-    """Diagnose the tail of gradient noise stored in FILE (.npy or .csv).
+    """Diagnose the tail of gradient noise stored in a file.
 
-    FILE holds noise vectors g − ∇f, one per row, or their norms in one column.
+    FILE, .npy or .csv, holds noise vectors g − ∇f, one per row, or their norms in one column.
 
     \b
     gossamer tails noise.npy
