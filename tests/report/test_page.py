@@ -158,6 +158,18 @@ def test_words_stay_words(hostile: Path):
     assert "Not run yet" not in html
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_a_quick_transformer_is_not_passed_for_that_of_the_paper(tmp_path: Path, full: bool):
+    class Language(Hostile):
+        study = "language"
+
+    options, experiment = Options(full=full), Language()
+    store = Store.open(tmp_path, options)
+    run_experiment(experiment, options, store)
+    html = write_report({"hostile": experiment}, store, options).read_text(encoding="utf-8")
+    assert ("artificial text" in html) != full
+
+
 def test_the_commands_are_those_of_this_study(tmp_path: Path):
     options = Options(full=True, seed=3)
     store, experiment = Store.open(tmp_path, options), Hostile()
