@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gossamer.errors import require
+
 
 @dataclass(frozen=True)
 class Halving:
@@ -37,22 +39,43 @@ class Halving:
     extrapolate: bool = True
     """Rank by the forecast; off, by e itself: a loss that levels off above 0 has no such rate."""
 
+    def __post_init__(self) -> None:
+        times = [time for time, _ in self.schedule]
+        shares = all(0 < time < 1 and 0 < keep <= 1 for time, keep in self.schedule)
+        rising = times == sorted(times)
+        need = "pairs of shares in (0, 1), the first ones rising"
+        require(shares and rising, "schedule", self.schedule, need, "as ((1/4, 0.5), (1/2, 0.2))")
+
     def rungs(self, steps: int) -> list[int]:
         """The steps at which settings are judged."""
-        rungs = {max(2, round(share * steps)) for share, _ in self.schedule}
+        rungs = {_rung(share, steps) for share, _ in self.schedule}
         return sorted(rung for rung in rungs if rung < steps)
 
     def survivors(self, history: Tensor, times: Tensor, steps: int) -> Tensor:
         """Which runs go on, `(runs,)`: all seeds of the settings with the lowest forecasts."""
         if len(times) < 3:  # too early to tell where anything is heading
             return torch.ones_like(history[0], dtype=torch.bool)
-        level = history.unflatten(1, (-1, self.num_seeds)).quantile(0.5, dim=-1)
+        level = median(history.unflatten(1, (-1, self.num_seeds)))
         score = forecast(level, times, steps if self.extrapolate else int(times[-1]))
-        share = next(keep for at, keep in self.schedule if round(at * steps) >= int(times[-1]))
+        share = next(keep for at, keep in self.schedule if _rung(at, steps) >= int(times[-1]))
         lowest = score.argsort()[: math.ceil(share * len(score))]
         going_on = torch.zeros_like(score, dtype=torch.bool)
         going_on[lowest] = score[lowest].isfinite()
         return going_on.repeat_interleave(self.num_seeds)
+
+
+def _rung(share: float, steps: int) -> int:
+    return max(2, round(share * steps))
+
+
+def median(values: Tensor) -> Tensor:
+    """The median over the last axis, of an even number the mean of the middle two; NaN is worst.
+
+    >>> median(torch.tensor([[3.0, 1.0, torch.inf, 2.0], [1.0, torch.inf, torch.nan, torch.inf]]))
+    tensor([2.5000,    inf])
+    """
+    ranked, count = values.sort(dim=-1).values, values.shape[-1]
+    return (ranked[..., (count - 1) // 2] + ranked[..., count // 2]) / 2
 
 
 def forecast(history: Tensor, times: Tensor, steps: int) -> Tensor:

@@ -15,7 +15,7 @@ from gossamer.errors import choice, require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulate.halving import Halving
+from gossamer.simulate.halving import Halving, median
 from gossamer.simulate.metrics import main_metric
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
@@ -55,8 +55,8 @@ class Sweep:
         tail = max(1, len(self.stacked.steps) // 10)
         name = choice("metric", metric or self.stacked.main_metric, self.stacked.metrics)
         level = self.metrics[name][-tail:].mean(0)
-        median = level.quantile(0.5, dim=-1)
-        return median.where(median.isfinite(), torch.inf)
+        middle = median(level)
+        return middle.where(middle.isfinite(), torch.inf)
 
     def best(self, metric: str | None = None) -> Run:
         """The runs of the setting with the lowest score; refused where every setting diverged."""

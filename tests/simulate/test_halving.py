@@ -42,6 +42,26 @@ def test_settings_that_diverged_never_go_on():
     assert going_on.tolist() == [False] * 7 + [True] * 3
 
 
+@pytest.mark.parametrize("steps", [3, 5, 10, 16])
+def test_a_schedule_that_judges_once_and_early(steps: int):
+    halving = Halving(1, schedule=((0.1, 0.5),))
+    found = gs.sweep(gs.DSGD, {"lr": [0.01, 0.02, 0.05, 0.1]}, *SMALL, steps=steps, strategy=halving)
+    assert sorted(found.stacked.steps_taken.tolist()) == [2, 2, steps, steps]
+
+
+@pytest.mark.parametrize(
+    "schedule", [((100, 0.5),), ((0.5, 10),), ((0.5, 0.0),), ((0.5, 0.2), (0.25, 0.5))]
+)
+def test_a_schedule_that_would_do_something_else_is_refused(schedule):
+    with pytest.raises(gs.InvalidInput, match="schedule: got .* need pairs of shares"):
+        Halving(1, schedule=schedule)
+
+
+def test_a_long_history_of_many_runs_is_judged():
+    history = torch.rand(17, 1_000_000)  # more than torch.quantile takes
+    assert Halving(1).survivors(history, torch.arange(17), steps=256).sum() == 600_000
+
+
 def test_too_few_records_end_nobody():
     assert Halving(1).survivors(torch.rand(2, 5), torch.tensor([0, 100]), steps=1600).all()
 

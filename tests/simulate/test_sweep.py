@@ -161,3 +161,10 @@ def test_refusals(method, grid, message: str):
 def test_an_unknown_strategy_is_refused():
     with pytest.raises(gs.InvalidInput, match="strategy: got guess, need one of 'grid', 'halving'"):
         swept(strategy="guess")
+
+
+@pytest.mark.parametrize("strategy", ["grid", "halving"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_scored(dtype: torch.dtype, strategy: str):
+    found = swept(gs.DSGD, {"lr": [0.001, 0.1]}, dtype=dtype, strategy=strategy)
+    assert found.best().hyperparameters == {"lr": 0.1}
