@@ -98,7 +98,7 @@ class Algorithm(ABC, Generic[StateT]):
 
     @abstractmethod
     def init(self, x: Tensor) -> StateT:
-        """State before step 0, for parameters like `x`."""
+        """State before step 0: a NamedTuple of tensors like the parameters `x`."""
 
     @abstractmethod
     def step(
@@ -141,10 +141,14 @@ def admissible_sets(algorithm: type[Algorithm[Any]]) -> dict[str, Interval | One
     a number in [0, 1)
     """
     hints = get_type_hints(algorithm, include_extras=True)
-    return {field.name: _admissible(hints[field.name]) for field in dataclasses.fields(algorithm)}
+    names = [field.name for field in dataclasses.fields(algorithm)]
+    return {name: _admissible(name, hints[name]) for name in names}
 
 
-def _admissible(hint: Any) -> Interval | OneOf:
+def _admissible(name: str, hint: Any) -> Interval | OneOf:
     if get_origin(hint) is Literal:
         return OneOf(get_args(hint))
-    return next(extra for extra in hint.__metadata__ if isinstance(extra, Interval))
+    sets = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Interval)]
+    need = "an admissible set, as Positive, Fraction or Real of gossamer.algorithms.algorithm"
+    require(len(sets) == 1, name, f"the annotation {hint}", need)
+    return sets[0]

@@ -57,7 +57,9 @@ class Stack:
             self._noise = NoiseStream(noise, self._unique_seeds, *sizes, dtype, device)
         shape = (problem.num_nodes, len(seeds), problem.dim)
         x = self.problem.start.expand(shape).contiguous()
-        self._hold(torch.arange(len(seeds), device=device), x, algorithm.init(x))
+        state = algorithm.init(x)
+        _require_state(state, x)
+        self._hold(torch.arange(len(seeds), device=device), x, state)
 
     def advance(self, steps: int) -> None:
         """Take `steps` steps; runs that became non-finite are marked and leave."""
@@ -125,6 +127,14 @@ class Stack:
     def _mark_diverged(self, broken: Tensor) -> None:
         first_time = self.runs[broken & (self.diverged_at[self.runs] < 0)]
         self.diverged_at[first_time] = self.t
+
+
+def _require_state(state: Any, x: Tensor) -> None:
+    """What both engines can take apart: runs are selected, and buffers saved, field by field."""
+    fields = state if hasattr(state, "_fields") else [None]
+    like_x = all(getattr(field, "shape", ())[:2] == x.shape[:2] for field in fields)
+    found, need = f"a state of type {type(state).__name__}", "a NamedTuple of tensors like x"
+    require(like_x, "init", found, need, "a method without memory returns Stateless()")
 
 
 def _select_runs(state: Any, mask: Tensor) -> Any:

@@ -119,3 +119,12 @@ def test_defaults_are_the_readings_of_the_paper():
     assert gs.QGDSGDm(lr=0.1) == gs.QGDSGDm(lr=0.1, momentum=0.9, quasi_momentum=0.9)
     assert gs.DSGDClip(lr=0.1, clip=1.0).clip_exponent == 0.4
     assert gs.DSGDGClip(lr=0.1, clip=1.0).order == "adapt-then-combine"
+
+
+def test_a_hyperparameter_without_an_admissible_set_is_explained():
+    @dataclasses.dataclass(frozen=True)
+    class Plain(gs.DSGD):
+        rate: float = 0.1
+
+    with pytest.raises(gs.InvalidInput, match=r"rate: got the annotation .*float.* as Positive"):
+        Plain(0.1)

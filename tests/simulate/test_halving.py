@@ -45,7 +45,8 @@ def test_settings_that_diverged_never_go_on():
 @pytest.mark.parametrize("steps", [3, 5, 10, 16])
 def test_a_schedule_that_judges_once_and_early(steps: int):
     halving = Halving(1, schedule=((0.1, 0.5),))
-    found = gs.sweep(gs.DSGD, {"lr": [0.01, 0.02, 0.05, 0.1]}, *SMALL, steps=steps, strategy=halving)
+    grid = {"lr": [0.01, 0.02, 0.05, 0.1]}
+    found = gs.sweep(gs.DSGD, grid, *SMALL, steps=steps, strategy=halving)
     assert sorted(found.stacked.steps_taken.tolist()) == [2, 2, steps, steps]
 
 
@@ -53,7 +54,7 @@ def test_a_schedule_that_judges_once_and_early(steps: int):
     "schedule", [((100, 0.5),), ((0.5, 10),), ((0.5, 0.0),), ((0.5, 0.2), (0.25, 0.5))]
 )
 def test_a_schedule_that_would_do_something_else_is_refused(schedule):
-    with pytest.raises(gs.InvalidInput, match="schedule: got .* need pairs of shares"):
+    with pytest.raises(gs.InvalidInput, match=r"schedule: got .* need pairs of shares"):
         Halving(1, schedule=schedule)
 
 

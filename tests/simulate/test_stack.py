@@ -1,5 +1,7 @@
 """The one loop: runs in a stack are runs alone, and divergence is found, dated and contained."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import torch
@@ -198,3 +200,19 @@ def test_the_network_must_have_the_problems_nodes():
     message = "network: got 5 nodes where the problem has 6, need the same number"
     with pytest.raises(gs.InvalidInput, match=message):
         gs.Stack(gs.DSGD(lr=0.1), PROBLEM, gs.ring(5), None, [0])
+
+
+class Counter(NamedTuple):
+    steps: Tensor
+
+
+@pytest.mark.parametrize(
+    "init",
+    [lambda x: (torch.zeros_like(x),), lambda x: None, lambda x: Counter(torch.zeros(()))],
+    ids=["tuple", "none", "no runs axis"],
+)
+def test_a_state_that_runs_could_not_leave_is_refused(monkeypatch: pytest.MonkeyPatch, init):
+    """A plain tuple used to be taken apart node by node when the first run left the stack."""
+    monkeypatch.setattr(gs.DSGD, "init", lambda self, x: init(x))
+    with pytest.raises(gs.InvalidInput, match=r"init: got a state of type .* need a NamedTuple"):
+        gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORKS[0], steps=1)
