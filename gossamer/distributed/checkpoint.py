@@ -89,9 +89,12 @@ def steps_of_node(folder: Path, node: int) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
-def prune(folder: Path, node: int, keep: int) -> None:
-    """Delete the node's older files but `keep` of them, and step folders left empty."""
-    for step in steps_of_node(folder, node)[:-keep]:
+def prune(folder: Path, node: int, newest: int, keep: int) -> None:
+    """Delete the node's files up to step `newest` but the last `keep`, and folders left empty.
+
+    Later steps are another run's, or an abandoned future, and no reason to delete this run's.
+    """
+    for step in [step for step in steps_of_node(folder, node) if step <= newest][:-keep]:
         node_file(folder, step, node).unlink(missing_ok=True)
         with suppress(OSError):  # other nodes still have files there, or have just removed it
             step_folder(folder, step).rmdir()
@@ -106,7 +109,7 @@ def read_nodes(folder: str | os.PathLike[str], step: int | None = None) -> list[
             return list(_nodes_at(folder, candidate))
         except InvalidInput as reason:
             problems.append(str(reason))
-    raise InvalidInput(f"checkpoint: no complete step in {folder}; " + "; ".join(problems))
+    raise InvalidInput("; ".join([f"checkpoint: no complete step in {folder}", *problems]))
 
 
 def _nodes_at(folder: Path, step: int) -> Iterator[NodeRecord]:
@@ -124,6 +127,8 @@ def export(
 ) -> None:
     """Write one node's model, or the average of all (`node=None`), as a safetensors state dict."""
     records = read_nodes(folder, step)
+    known = node is None or 0 <= node < len(records)
+    require(known, "node", node, f"None for the average, or an integer in [0, {len(records) - 1}]")
     x = torch.stack([record.tensors["x"] for record in records])
     chosen = x.mean(0) if node is None else x[node]
     names, shapes = zip(*records[0].parameters, strict=True)

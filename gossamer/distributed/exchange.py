@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Mix
 from gossamer.distributed.failures import PeerFailure
-from gossamer.errors import InvalidInput
+from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 
 
@@ -109,7 +109,7 @@ class NeighborExchange:
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
         self._bytes_sent = 0
         self._fused = uses_nccl(group, like)
-        self._dtype = message_dtype or like.dtype
+        self._dtype = _floating(message_dtype or like.dtype)
         self._device = like.device if self._fused else torch.device("cpu")
         most = max(len(one.in_neighbors(node)) for one in network.rounds)
         self._received = [
@@ -174,6 +174,12 @@ class NeighborExchange:
 
     def _edge(self, post: Message) -> tuple[int, int]:
         return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)
+
+
+def _floating(dtype: torch.dtype) -> torch.dtype:
+    floating = isinstance(dtype, torch.dtype) and dtype.is_floating_point
+    require(floating, "message_dtype", repr(dtype), "a floating-point dtype", "as torch.bfloat16")
+    return dtype
 
 
 def uses_nccl(group: dist.ProcessGroup | None, tensor: Tensor) -> bool:

@@ -41,7 +41,7 @@ class FlatParameters:
             if p.grad is None:
                 part.zero_()
             else:
-                part.copy_(p.grad)
+                part.copy_(p.grad.to_dense())
         return grad
 
     def relink(self) -> None:

@@ -11,6 +11,7 @@ from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from gossamer.distributed.agreement import gather
+from gossamer.errors import require
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -31,6 +32,7 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     Returns when all ranks have connected, so that none can end, say on bad input, while another
     still waits for its connection. The group is left, by `leave`, when the process ends.
     """
+    require(timeout > 0, "timeout", timeout, "a number of seconds above 0")
     atexit.unregister(leave)
     atexit.register(leave)
     if not dist.is_initialized() and launched():

@@ -1,7 +1,7 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, overload
 
@@ -45,7 +45,8 @@ class DecentralizedOptimizer(Optimizer):
 
     Args:
         params: parameters, named parameters or param groups. Those that do not require a gradient
-            are started equal but not mixed.
+            are started equal, and mixed only once they do. From then on they stay in: one that is
+            frozen again has gradient 0.
         algorithm: a method of `gossamer.algorithms`.
         network: a network of as many nodes as there are processes, or a function of that number.
         process_group: who takes part; by default all processes of the launch. Processes launched
@@ -81,6 +82,7 @@ class DecentralizedOptimizer(Optimizer):
         timeout: float = 60.0,
         on_peer_failure: OnPeerFailure = "raise",
     ) -> None:
+        _require_kinds(algorithm, network)
         join(timeout)
         keep_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
@@ -89,6 +91,7 @@ class DecentralizedOptimizer(Optimizer):
         self._group = process_group
         self._resume_at = 0
         super().__init__(params, dict(algorithm.hyperparameters))
+        require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         self.network = network if isinstance(network, Network) else network(self._world_size)
         _require_sizes(self.network, self._world_size)
         words = ("raise", "drop")
@@ -98,7 +101,7 @@ class DecentralizedOptimizer(Optimizer):
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         self._agree()
-        self._broadcast()
+        self._broadcast([self.x, *self._frozen_params()])
 
     # ------------------------------------------------------------------ what a user reads
 
@@ -120,6 +123,7 @@ class DecentralizedOptimizer(Optimizer):
     @property
     def x(self) -> Tensor:
         """This node's parameters as one vector, `(dim,)`; writing it moves the model."""
+        self._flat.relink()
         return self._flat.buffer
 
     @property
@@ -163,9 +167,10 @@ class DecentralizedOptimizer(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        if len(self._mixed_params()) > len(self._flat.params):  # some were unfrozen
+            self._link()
         if not self._agreed:
             self._agree()
-        self._flat.relink()
         grad = self._finite_grad()
         while self.steps >= self._resume_at:
             try:
@@ -177,7 +182,7 @@ class DecentralizedOptimizer(Optimizer):
         return loss
 
     def _advance(self, grad: Tensor) -> None:
-        sizes = [sum(p.numel() for p in _mixed(group)) for group in self.param_groups]
+        sizes = [sum(p.numel() for p in self._mixed(group)) for group in self.param_groups]
         algorithm = self._scheduled.at(self.param_groups, sizes, like=self.x)
         mix = self._exchange.mixer(self.steps)
         x, state = algorithm.step(self.steps, self.x, grad, self._state, mix)
@@ -198,7 +203,7 @@ class DecentralizedOptimizer(Optimizer):
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
         if scale is not None:
             grad.div_(scale)
-        if not torch.isfinite(grad.sum()):  # one pass; ∞ − ∞ is NaN, so nothing cancels
+        if not torch.isfinite(torch.stack(grad.aminmax())).all():  # one pass; a sum may overflow
             grad.zero_()
             self._count_nonfinite()
         return grad
@@ -228,12 +233,18 @@ class DecentralizedOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned; the ranks agree on the step before the next one."""
-        fields = {*self._state._fields, "step"}
-        for saved in state_dict["state"].values():
-            way_out = f"it was saved by another method than {type(self.algorithm).__name__}"
-            require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
+        self._require_own(state_dict)
         super().load_state_dict(state_dict)
         self._link()
+
+    def _require_own(self, state_dict: StateDict) -> None:
+        way_out = f"it was saved by another method than {type(self.algorithm).__name__}"
+        fields, names = {*self._state._fields, "step"}, self.algorithm.hyperparameters
+        for saved in state_dict["state"].values():
+            require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
+        for group in state_dict["param_groups"]:
+            known = sorted(set(group) - {"params", "param_names"})
+            require(set(names) <= set(group), "state_dict", known, str(sorted(names)), way_out)
 
     @torch.no_grad()
     def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
@@ -254,10 +265,12 @@ class DecentralizedOptimizer(Optimizer):
         return [(names.get(p, f"parameter_{i}"), list(p.shape)) for i, p in mixed]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters; the ranks agree on the shapes again before the next step."""
+        """Add parameters, which start from those of rank 0; a collective."""
         super().add_param_group(param_group)
         if hasattr(self, "_flat"):
             self._link()
+            self._agree()
+            self._broadcast(self.param_groups[-1]["params"])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), **{name: getattr(self, name) for name in PICKLED}}
@@ -271,9 +284,11 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def _link(self) -> None:
         """Make parameters and state views of flat buffers, with the values they have."""
-        self._flat = FlatParameters([p for group in self.param_groups for p in _mixed(group)])
+        self._flat = FlatParameters(self._mixed_params())
         self._state = self.algorithm.init(self.x)
-        self._step = torch.tensor(int(self.state[self._flat.params[0]].get("step", 0)))
+        self._step = torch.tensor(
+            max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
+        )
         for name, buffer in zip(self._state._fields, self._state, strict=True):
             for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
                 part.copy_(self.state[p].get(name, part))
@@ -291,10 +306,11 @@ class DecentralizedOptimizer(Optimizer):
 
     def _agree(self) -> None:
         shapes = [tuple(p.shape) for p in self._flat.params]
+        frozen = [tuple(p.shape) for p in self._frozen_params()]
         facts = {
             "algorithm": repr(self.algorithm),
             "network": self.network,
-            "parameters": f"{shapes} of {self.x.dtype}",
+            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {frozen}" * bool(frozen),
             "message_dtype": str(self.message_dtype),
             "step": self.steps,
         }
@@ -302,12 +318,23 @@ class DecentralizedOptimizer(Optimizer):
         self._agreed = True
 
     @torch.no_grad()
-    def _broadcast(self) -> None:
-        """Start from the parameters of rank 0, frozen ones included."""
+    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
+        """Give `tensors` the values they have on rank 0."""
         if self.group is not None:
-            frozen = [p for g in self.param_groups for p in g["params"] if not p.requires_grad]
-            for tensor in [self.x, *frozen]:
-                dist.broadcast(tensor, group=self.group, group_src=0)
+            for tensor in tensors:
+                values = tensor.detach().contiguous()
+                dist.broadcast(values, group=self.group, group_src=0)
+                tensor.copy_(values)
+
+    def _mixed(self, group: dict[str, Any]) -> list[Tensor]:
+        """The parameters of a group that the nodes mix: those that require a gradient, or did."""
+        return [p for p in group["params"] if p.requires_grad or p in self.state]
+
+    def _mixed_params(self) -> list[Tensor]:
+        return [p for group in self.param_groups for p in self._mixed(group)]
+
+    def _frozen_params(self) -> list[Tensor]:
+        return [p for group in self.param_groups for p in group["params"] if p not in self.state]
 
     def _sum(self, tensor: Tensor) -> Tensor:
         """Σ over the nodes, in place; a collective."""
@@ -320,9 +347,11 @@ class DecentralizedOptimizer(Optimizer):
         return dist.get_world_size(self.group) if self.group else 1
 
 
-def _mixed(group: dict[str, Any]) -> list[Tensor]:
-    """The parameters of a group that the nodes mix: those that require a gradient."""
-    return [p for p in group["params"] if p.requires_grad]
+def _require_kinds(algorithm: object, network: object) -> None:
+    method = isinstance(algorithm, Algorithm)
+    require(method, "algorithm", repr(algorithm), "a method, such as gs.DSGD(lr=0.1)")
+    usable = isinstance(network, Network) or callable(network)
+    require(usable, "network", repr(network), "a network, or a function such as gs.ring")
 
 
 def _require_sizes(network: Network, processes: int) -> None:

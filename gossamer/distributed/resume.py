@@ -61,7 +61,7 @@ class Checkpoints:
         """Write this node's file; older ones go when all ranks have written. A collective."""
         write_node(self.folder, self._record())
         gather(None, self.optimizer.group)
-        prune(self.folder, self.optimizer.rank, KEPT)
+        prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
 
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
@@ -122,12 +122,24 @@ class Checkpoints:
         )
 
     def _load(self, record: NodeRecord) -> None:
+        packed = record.tensors.get("resume")  # a simulation writes none
+        saved = _unpack(packed) if packed is not None else None
+        if saved:
+            self._require_same_parts(saved, record.step)
         fields = self.optimizer.algorithm_state._fields
         state = {name: record.tensors[f"state.{name}"] for name in fields}
         self.optimizer.restore(record.step, record.tensors["x"], state)
-        if "resume" not in record.tensors:  # written by a simulation
-            return
-        saved = _unpack(record.tensors["resume"])
+        if saved:
+            self._continue_from(saved)
+
+    def _require_same_parts(self, saved: Mapping[str, Any], step: int) -> None:
+        ours, theirs = self.optimizer.param_groups, saved["param_groups"]
+        found = f"{len(theirs)} param groups and extras {sorted(saved['extras'])} at step {step}"
+        need = f"{len(ours)} param groups and extras {sorted(self.extras)}"
+        same = len(ours) == len(theirs) and set(self.extras) <= set(saved["extras"])
+        require(same, "checkpoint", found, need, "resume with what was saved, or in a new folder")
+
+    def _continue_from(self, saved: Mapping[str, Any]) -> None:
         for group, options in zip(self.optimizer.param_groups, saved["param_groups"], strict=True):
             group.update(options)
         for name, extra in self.extras.items():

@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from gossamer.data import BatchOrder
+from gossamer.errors import require
 
 
 class MinibatchSampler:
@@ -24,6 +25,7 @@ class MinibatchSampler:
     def __init__(
         self, num_samples: int, batch_size: int, num_nodes: int, node: int, seed: int = 0
     ) -> None:
+        require(0 <= node < num_nodes, "node", node, f"an integer in [0, {num_nodes - 1}]")
         self._first = num_samples * node // num_nodes
         count = num_samples * (node + 1) // num_nodes - self._first
         self._order = BatchOrder(count, batch_size, seed, node)

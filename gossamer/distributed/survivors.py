@@ -35,6 +35,9 @@ class Survivors:
         require(steady, "network", network.name, 'static with W = Wᵀ to be able to "drop"', way_out)
         launched = dist.is_initialized()
         require(launched, "process_group", None, 'several processes to be able to "drop"')
+        part = f"{network.num_nodes} of {dist.get_world_size()} processes"
+        everyone = network.num_nodes == dist.get_world_size()
+        require(everyone, "process_group", part, 'all processes to be able to "drop"')
         self._store = dist.distributed_c10d._get_default_store()
         self._timeout = timeout
         self._rank, self._size = dist.get_rank(), dist.get_world_size()

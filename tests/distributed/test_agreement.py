@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+import torch.distributed as dist
 from processes import on_ranks
 from torch import nn
 
@@ -40,7 +41,20 @@ def disagree(rank: int) -> dict[str, str]:
         optimizer.load_state_dict(saved)
         optimizer.step()
 
+    def make_with_frozen(width=3):
+        frozen = nn.Linear(width, 1).requires_grad_(False)
+        params = [*frozen.parameters(), *nn.Linear(2, 1).parameters()]
+        return DecentralizedOptimizer(params, DSGD(lr=0.1), ring)
+
+    pair = dist.new_group([0, 1])
+
+    def make_in_a_pair(**options):
+        make(process_group=pair, **options)
+
     return {
+        "frozen": attempt(lambda: make_with_frozen(width=4 if odd else 3)),
+        "drop": attempt(lambda: make_in_a_pair(on_peer_failure="drop")) if rank < 2 else "of 4",
+        "outside": attempt(make_in_a_pair) if rank > 1 else "without this process",
         "algorithm": attempt(make_other_method),
         "lr": attempt(lambda: make(lr=0.2 if odd else 0.1)),
         "network": attempt(lambda: make(network=complete if odd else exponential)),
@@ -64,6 +78,9 @@ def results() -> list[dict[str, str]]:
         ("lr", r"algorithm: rank 0 has DSGD\(lr=0.1\), rank 2 has DSGD\(lr=0.2\)"),
         ("network", r"network: rank 0 has exponential\(4\).*, rank 2 has complete\(4\)"),
         ("parameters", r"parameters: rank 0 has \[\(1, 3\).*, rank 2 has \[\(1, 4\)"),
+        ("frozen", r"frozen \[\(1, 3\).*, rank 2 has .*, frozen \[\(1, 4\)"),
+        ("drop", "of 4"),
+        ("outside", "without this process"),
         ("message_dtype", r"message_dtype: rank 0 has None, rank 2 has torch.bfloat16"),
         ("step", r"step: rank 0 has 0, rank 2 has 7"),
         ("size", r"ring\(5\) with 5 nodes on 4 processes"),

@@ -136,6 +136,43 @@ def test_export_of_a_node_and_of_the_average(results, folder, tmp_path):
         assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), expected)
 
 
+def alone(method, folder: Path, steps: int, params=None, **extras) -> Checkpoints:
+    params = params or [nn.Parameter(torch.zeros(3))]
+    optimizer = DecentralizedOptimizer(params, method, ring)
+    checkpoints = Checkpoints(folder, optimizer, **extras)
+    for _ in range(steps):
+        optimizer.step()
+        checkpoints.save()
+    return checkpoints
+
+
+@pytest.mark.filterwarnings("ignore:passed over")
+def test_a_run_keeps_its_checkpoints_beside_the_later_ones_of_another(tmp_path):
+    alone(DSGD(lr=0.1), tmp_path, steps=9)
+    alone(METHOD, tmp_path, steps=4)
+    assert steps_of_node(tmp_path, 0) == [3, 4, 8, 9]
+    assert alone(METHOD, tmp_path, steps=0).resume() == 4
+
+
+def test_other_extras_or_param_groups_are_refused_before_anything_is_loaded(tmp_path):
+    alone(METHOD, tmp_path, steps=2)
+    sampler = MinibatchSampler(8, 2, num_nodes=1, node=0)
+    groups = [{"params": [nn.Parameter(torch.zeros(k))]} for k in (1, 2)]
+    for fresh in (
+        alone(METHOD, tmp_path, steps=0, sampler=sampler),
+        alone(METHOD, tmp_path, steps=0, params=groups),
+    ):
+        with pytest.raises(InvalidInput, match=r"1 param groups and extras .* at step 2, need"):
+            fresh.resume()
+        assert fresh.optimizer.steps == 0
+
+
+def test_an_export_of_a_node_that_is_not_there_is_refused(tmp_path):
+    alone(METHOD, tmp_path, steps=1)
+    with pytest.raises(InvalidInput, match=r"node: got 1, need None .* \[0, 0\]"):
+        export(tmp_path, tmp_path / "model.safetensors", node=1)
+
+
 def test_an_export_without_a_complete_step_says_why(tmp_path):
     with pytest.raises(InvalidInput, match="no complete step"):
         export(tmp_path, tmp_path / "model.safetensors")

@@ -167,6 +167,13 @@ def test_state_dict_of_another_method_is_refused():
         other.load_state_dict(optimizer.state_dict())
 
 
+def test_state_dict_without_a_hyperparameter_is_refused():
+    _, optimizer = make(DSGD(lr=0.1))
+    _, other = make(DSGDCClip(lr=0.1, clip=1.0))
+    with pytest.raises(InvalidInput, match="saved by another method than DSGDCClip"):
+        other.load_state_dict(optimizer.state_dict())
+
+
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
 def test_pickle_and_deepcopy_resume_exactly(clone):
     model, optimizer = make()
@@ -224,6 +231,16 @@ def test_moved_parameters_are_taken_over():
     assert torch.equal(model[0].weight.flatten(), optimizer.x[:12])
 
 
+def test_what_the_optimizer_says_and_restores_is_the_model():
+    model, optimizer = make()
+    vector = torch.zeros(26, dtype=torch.float64)
+    nn.utils.vector_to_parameters(vector, model.parameters())  # new storage
+    assert torch.equal(optimizer.mean(), vector)
+    nn.utils.vector_to_parameters(vector, model.parameters())
+    optimizer.restore(3, vector + 1, optimizer.algorithm_state._asdict())
+    assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), vector + 1)
+
+
 def test_a_model_cast_after_the_fact_is_refused():
     model, optimizer = make()
     model.float()
@@ -241,6 +258,38 @@ def test_frozen_parameters_stay_out():
     train(model, optimizer)
     assert torch.equal(model[0].weight, frozen)
     assert optimizer.x.numel() == 4 + 8 + 2
+
+
+def test_parameters_unfrozen_later_join_in():
+    model, _ = make()
+    model[0].requires_grad_(False)
+    groups = [{"params": model[0].parameters(), "lr": 0.05}, {"params": model[2].parameters()}]
+    optimizer = DecentralizedOptimizer(groups, METHOD, ring)
+    train(model, optimizer)
+    tracker = optimizer.algorithm_state.y.clone()
+    model[0].requires_grad_(True)
+    frozen = model[0].weight.clone()
+    train(model, optimizer, steps=1, start=3)
+    assert optimizer.steps == 4
+    assert not torch.equal(model[0].weight, frozen)
+    assert optimizer.state[model[2].weight]["y"].shape == (2, 4)
+    assert optimizer.algorithm_state.y.numel() == tracker.numel() + 16
+
+
+def test_parameters_frozen_later_stay_in_with_gradient_zero():
+    (model, optimizer), (twin, other) = make(), make()
+    train(model, optimizer)
+    train(twin, other)
+    model[0].requires_grad_(False)
+    train(model, optimizer, start=3)
+    for t in range(3, 6):
+        other.zero_grad()
+        backward(twin, t)
+        twin[0].zero_grad()
+        other.step()
+    assert same(model, twin)
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert optimizer.x.numel() == 26
 
 
 def test_tied_weights_count_once():
@@ -319,6 +368,44 @@ def test_nonfinite_gradient_is_a_zero_gradient():
         other.step()
     assert same(model, twin)
     assert optimizer.nonfinite_grads == 2
+
+
+def test_finite_float16_gradients_whose_sum_overflows_are_taken():
+    parameter = nn.Parameter(torch.zeros(70_000, dtype=torch.float16))
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.5), ring)
+    parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    assert optimizer.nonfinite_grads == 0
+    assert torch.equal(parameter, torch.full_like(parameter, -0.5))
+
+
+def test_sparse_gradients_are_taken():
+    embedding = nn.Embedding(3, 2, sparse=True)
+    before = embedding.weight.detach().clone()
+    optimizer = DecentralizedOptimizer(embedding.parameters(), DSGD(lr=0.5), ring)
+    embedding(torch.tensor([1, 1])).sum().backward()
+    optimizer.step()
+    before[1] -= 1.0
+    assert torch.equal(embedding.weight, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((DSGD, ring), "algorithm: got <class .*DSGD'>, need a method"),
+        ((METHOD, "ring"), "network: got 'ring', need a network, or a function"),
+    ],
+)
+def test_a_wrong_kind_of_argument_is_refused(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        DecentralizedOptimizer(nn.Linear(2, 2).parameters(), *arguments)
+
+
+def test_a_wrong_message_dtype_or_timeout_is_refused():
+    with pytest.raises(InvalidInput, match=r"message_dtype: got torch\.int8"):
+        make(message_dtype=torch.int8)
+    with pytest.raises(InvalidInput, match="timeout: got 0, need a number of seconds above 0"):
+        make(timeout=0)
 
 
 def test_mixed_dtypes_and_wrong_sizes_are_refused():

@@ -34,3 +34,8 @@ def test_a_resumed_sampler_draws_the_same_batches():
 def test_a_batch_larger_than_the_shard_is_refused():
     with pytest.raises(InvalidInput, match=r"batch_size: got 20, need an integer in \[1, 10\]"):
         MinibatchSampler(40, 20, num_nodes=4, node=0)
+
+
+def test_a_node_that_is_not_there_is_refused():
+    with pytest.raises(InvalidInput, match=r"node: got 4, need an integer in \[0, 3\]"):
+        MinibatchSampler(40, 2, num_nodes=4, node=4)
