@@ -38,9 +38,10 @@ class CausalReference(Experiment):
         "with contiguous shards, windows of 64 tokens 32 apart, dropout 0.1, batches of 64, 20 "
         "epochs (460 steps), five runs. The published study prints its losses, but neither the "
         "kind of its layers nor its hyper-parameters. We take PyTorch's layers (LayerNorm after "
-        "each sum, ReLU, PyTorch's initial weights) and search the table's sets, of one step size "
-        "and one clip level per decade, on the ring itself; with the layers of the table's GPT all "
-        "four methods end 0.1 to 0.4 higher than printed. Three methods are added."
+        "each sum, ReLU, PyTorch's initial weights) and search the table's sets on the ring "
+        "itself, which for clipped and normalized methods have one step size and one clip level "
+        "per decade. With the layers of the table's GPT all four methods end 0.1 to 0.4 higher "
+        "than printed. Three methods are added."
     )
 
     def units(self, options: Options) -> list[Unit]:
