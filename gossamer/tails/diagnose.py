@@ -4,11 +4,11 @@ import math
 import textwrap
 import warnings
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from gossamer.errors import require
+from gossamer.errors import choice, require
 from gossamer.tails.estimate import TailEstimate, cutoffs
 from gossamer.tails.hill import hill_cutoffs
 from gossamer.tails.log_moment import log_moment
@@ -43,11 +43,12 @@ class Diagnosis:
     stable_index: float | None
     max_to_sum: float
     norms: Array
+    """Those above 0, which the estimators read."""
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """One row per estimate: name, tail index ± standard error, 95 % interval, what it reads."""
         rows: list[tuple[str, str, str, str]] = []
-        counts = cutoffs(self.num_samples)
+        counts = cutoffs(self.norms.size)
         for name, estimates in (("Hill", self.hill), ("moments", self.moments)):
             for cut, estimate in estimates.items():
                 reads = f"largest {counts[cut]:,} norms"
@@ -127,13 +128,17 @@ def diagnose(
     cut-off is 1.18; a smaller p is safe and only slows the guaranteed rate.
     """
     vectors, whole, notes = _read(samples, kind, norms)
-    require(whole.size >= 100, "samples", f"{whole.size}", "at least 100", "a tail is rare events")
-    if whole.size < 1000:
-        notes.append(f"only {whole.size} samples: every interval below is wide; 10,000 are good")
+    positive = whole[whole > 0]
+    count = f"{positive.size} non-zero"
+    require(positive.size >= 100, "samples", count, "at least 100", "a tail is rare events")
+    if positive.size < whole.size:
+        notes.append(f"{whole.size - positive.size:,} norms are 0: the estimators read the others")
+    if positive.size < 1000:
+        notes.append(f"only {positive.size} samples: every interval below is wide; 10,000 are good")
     readings = Readings(
-        hill=hill_cutoffs(whole),
-        moments=moments_cutoffs(whole),
-        max_to_sum=max_to_sum(whole),
+        hill=hill_cutoffs(positive),
+        moments=moments_cutoffs(positive),
+        max_to_sum=max_to_sum(positive),
         log_moment=None if vectors is None else log_moment(vectors),
         stable_index=None if vectors is None else _stable_index(vectors),
     )
@@ -153,7 +158,7 @@ def diagnose(
         log_moment=readings.log_moment,
         stable_index=readings.stable_index,
         max_to_sum=readings.max_to_sum,
-        norms=whole,
+        norms=positive,
     )
 
 
@@ -162,9 +167,8 @@ def _read(
 ) -> tuple[Array | None, Array, list[str]]:
     """The centred vectors (None for norms), the norms of whole vectors, and warnings."""
     array = as_array(samples)
-    if kind is None:
-        kind = "norms" if array.ndim == 1 else "vectors"
-    if kind == "norms":
+    by_shape: Kind = "norms" if array.ndim == 1 else "vectors"
+    if choice("kind", kind or by_shape, get_args(Kind)) == "norms":
         _require_norms(array)
         return None, array, ["norms only: the estimators that need vectors were left out"]
     vectors, note = centre(as_vectors(array[:, None] if array.ndim == 1 else array))

@@ -90,7 +90,7 @@ def _draw_survival(axes: Axes, diagnosis: Diagnosis, fit: StableFit) -> None:
 
 def _draw_hill(axes: Axes, diagnosis: Diagnosis) -> None:
     curve = hill_curve(diagnosis.norms)
-    shown = (curve.k >= 10) & (curve.k <= curve.k.size / 2)
+    shown = (curve.k >= 10) & (curve.k <= curve.k.size / 2) & np.isfinite(curve.tail_index)
     k, index, error = curve.k[shown], curve.tail_index[shown], Z95 * curve.standard_error[shown]
     axes.fill_between(k, index - error, index + error, color=BLUE, alpha=0.2, lw=0)
     axes.semilogx(k, index, color=BLUE, label="Hill, 95 % band")

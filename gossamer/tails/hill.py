@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gossamer.errors import require
+from gossamer.errors import require, whole
 from gossamer.tails.estimate import TailEstimate, cutoffs
 from gossamer.tails.samples import Array, Samples, as_magnitudes
 
@@ -80,5 +80,7 @@ def _hill(magnitudes: Array, k: int) -> TailEstimate:
 def log_excesses(magnitudes: Array, k: int) -> Array:
     """log(X₍ᵢ₎ / X₍ₖ₊₁₎) for i ≤ k, from magnitudes in decreasing order."""
     n = magnitudes.size
-    require(1 <= k < n, "k", k, f"1 ≤ k < {n}, the number of non-zero samples", "try k = √n")
+    require(
+        whole("k", k, 1) < n, "k", k, f"1 ≤ k < {n}, the number of non-zero samples", "try k = √n"
+    )
     return np.log(magnitudes[:k] / magnitudes[k])

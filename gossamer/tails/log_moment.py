@@ -41,6 +41,7 @@ def log_moment(vectors: Samples) -> TailEstimate:
     size = math.isqrt(len(rows))
     blocks = rows[: len(rows) // size * size].reshape(-1, size, rows.shape[1]).sum(axis=1)
     one, many = _log_norms(rows), _log_norms(blocks)
+    require(many.size > 1, "samples", f"{many.size} sums of {size} that are not 0", "at least 2")
     inverse = (many.mean() - one.mean()) / math.log(size)
     error = math.sqrt(one.var() / one.size + many.var() / many.size) / math.log(size)
     index = float(1 / inverse) if inverse > 0 else math.inf

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.errors import InvalidInput, require
 
 Array: TypeAlias = NDArray[np.float64]
 Samples: TypeAlias = ArrayLike | Tensor
@@ -23,7 +23,10 @@ def as_array(samples: Samples) -> Array:
     """
     if isinstance(samples, Tensor):
         samples = samples.detach().cpu().double().numpy()
-    array = np.asarray(samples, dtype=np.float64)
+    try:
+        array = np.asarray(samples, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise InvalidInput(f"samples: got {reason}, need numbers, as many in every row") from reason
     broken = int(array.size - np.isfinite(array).sum())
     require(
         broken == 0,
@@ -76,7 +79,8 @@ def as_vectors(samples: Samples) -> Array:
         "any law; scalar noise has shape (m, 1)"
     )
     shape = f"shape {array.shape}"
-    require(array.ndim == 2, "samples", shape, "noise vectors of shape (m, d)", norms_not_noise)
+    way_out = norms_not_noise if array.ndim == 1 else ""
+    require(array.ndim == 2, "samples", shape, "noise vectors of shape (m, d)", way_out)
     require(bool((array != 0).any()), "samples", "only zeros", "noise that is not zero")
     one_sided = array.shape[1] == 1 and (bool((array >= 0).all()) or bool((array <= 0).all()))
     require(not one_sided, "samples", "a single sign", "noise of both signs", norms_not_noise)
@@ -86,10 +90,12 @@ def as_vectors(samples: Samples) -> Array:
 def centre(vectors: Array) -> tuple[Array, str]:
     r"""The vectors, minus their mean if that is not zero within the noise, and what was done.
 
-    The self-normalized sum \(\|\sum x_i\| / \sqrt{\sum \|x_i\|^2}\) is about 1 for zero-mean
+    The self-normalized sum \(\|\sum x_i\| / \sqrt{\sum \|x_i\|^2}\) is about 1 for symmetric
     noise, however heavy its tail, and grows like \(\sqrt{m}\) with a drift. Beyond 5 the mean is
     subtracted and the second value says so; below, the vectors are left alone and it is empty,
-    since the mean of a heavy-tailed sample is itself a heavy-tailed error.
+    since the mean of a heavy-tailed sample is itself a heavy-tailed error. One-sided scalar noise
+    may exceed 5 although its mean is 0: Pareto noise does now and then at index 1.5, and every
+    second time at 1.1.
 
     >>> centre(np.array([[1.0], [-1.0]]))[1]
     ''

@@ -134,8 +134,8 @@ def suggest_p(readings: Readings) -> tuple[float, str]:
     A smaller p is always safe (a noise with p moments has all lower ones) and only slows the
     guaranteed rate, so p is the lower end of the 95 % intervals, rounded down.
     """
-    low, _ = readings.interval
-    p = min(2.0, max(1.05, math.floor(100 * low) / 100))
+    low = math.floor(100 * min(2.0, readings.interval[0])) / 100
+    p = max(1.05, low)
     if p == 2:
         return p, "Hill and moments both put the tail index above 2 with 95 % confidence."
     reason = (

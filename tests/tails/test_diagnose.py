@@ -164,3 +164,25 @@ def test_table_text_and_dictionary_tell_the_same():
     assert fields["suggested_p"] == diagnosis.suggested_p
     assert fields["moments"]["5 %"]["tail_index"] == diagnosis.moments["5 %"].tail_index
     assert math.isclose(fields["hill"]["√n"]["tail_index"], diagnosis.hill["√n"].tail_index)
+
+
+def test_zeros_are_no_samples_and_the_table_says_how_many_norms_it_read():
+    x = vectors(StudentT(1.5))
+    with_zeros = np.concatenate([x, np.zeros_like(x)])
+    found, alone = diagnose(with_zeros), diagnose(x)
+    assert (found.num_samples, found.hill, found.moments) == (20_000, alone.hill, alone.moments)
+    assert [row[3] for row in found.table()[:6]] == [row[3] for row in alone.table()[:6]]
+    assert "10,000 norms are 0: the estimators read the others" in found.warnings
+    with pytest.raises(InvalidInput, match="got 99 non-zero, need at least 100"):
+        diagnose(np.concatenate([x[:99], np.zeros_like(x)]))
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(InvalidInput, match=r"kind: got 'norm'.*did you mean 'norms'"):
+        diagnose(np.arange(200.0), kind="norm")  # type: ignore[arg-type]
+
+
+def test_p_is_the_lower_end_that_the_reason_names():
+    for x in laws.draw("t 1.5")[:10]:
+        diagnosis = diagnose(x, kind="vectors")
+        assert f"cut-off is {diagnosis.suggested_p:.2f};" in diagnosis.reason

@@ -41,3 +41,17 @@ def test_matplotlib_is_loaded_only_to_draw():
 
     code = "import sys, gossamer.tails; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("zeros", [0.4, 0.6, 0.9])
+def test_draws_samples_with_zeros(zeros: float):
+    rng = np.random.default_rng(0)
+    x = rng.standard_t(1.5, (5000, 3)) * (rng.random((5000, 1)) > zeros)
+    x_limits = plot(x).axes[1].get_xlim()
+    assert 0 < x_limits[0] < x_limits[1]
+
+
+def test_draws_samples_with_ties():
+    x = np.random.default_rng(0).integers(-5, 5, (1000, 2))
+    top = plot(x).axes[2].get_ylim()[1]
+    assert np.isfinite(top)

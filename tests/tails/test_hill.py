@@ -77,7 +77,7 @@ def test_tied_largest_values_have_no_finite_index():
     assert hill_curve([2.0, 2.0, 2.0, 1.0]).tail_index[0] == math.inf
 
 
-@pytest.mark.parametrize("k", [0, -1, 3, 10])
+@pytest.mark.parametrize("k", [0, -1, 3, 10, 1.5])
 def test_refuses_k_outside_the_sample(k: int):
     with pytest.raises(InvalidInput, match="k: got"):
         hill([3.0, 2.0, 1.0], k)

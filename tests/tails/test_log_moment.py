@@ -65,3 +65,8 @@ def test_an_uncentred_gaussian_is_centred_with_a_warning():
 def test_refuses_too_few_vectors():
     with pytest.raises(InvalidInput, match="at least 16"):
         log_moment(np.random.default_rng(0).normal(size=(15, 2)))
+
+
+def test_refuses_sums_that_all_cancel():
+    with pytest.raises(InvalidInput, match="0 sums of 10 that are not 0"):
+        log_moment(np.tile([[1.0], [-1.0]], (50, 1)))

@@ -13,6 +13,12 @@ def test_refuses_non_finite_samples(bad: float):
         as_array([1.0, bad, 2.0, bad])
 
 
+@pytest.mark.parametrize("samples", [["a", "b"], [[1.0, 2.0], [3.0]], [{}]])
+def test_refuses_what_is_no_table_of_numbers(samples: list[object]):
+    with pytest.raises(InvalidInput, match="need numbers, as many in every row"):
+        as_array(samples)
+
+
 @pytest.mark.parametrize("convert", [np.asarray, torch.tensor, list])
 def test_reads_arrays_tensors_and_lists(convert: type):
     samples = convert([3.0, -1.0, 0.0])
@@ -32,6 +38,11 @@ def test_refuses_samples_without_a_tail(samples: list[float]):
 def test_coordinates_are_not_pooled():
     with pytest.raises(InvalidInput, match="pooled coordinates"):
         hill(np.random.default_rng(0).normal(size=(100, 3)), k=10)
+
+
+def test_three_axes_are_not_taken_for_norms():
+    with pytest.raises(InvalidInput, match=r"shape \(9, 2, 2\), need noise vectors .*\(m, d\)$"):
+        as_vectors(np.ones((9, 2, 2)))
 
 
 def test_norms_are_not_vectors():
