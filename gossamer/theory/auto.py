@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch import Tensor
-
 from gossamer.theory.rules import momentum_rule
 
 if TYPE_CHECKING:
     from gossamer.tails import Diagnosis
+    from gossamer.tails.samples import Samples
 
 
 class MomentumChoice(NamedTuple):
@@ -23,7 +22,7 @@ class MomentumChoice(NamedTuple):
     """All the estimates of the tail, with their disagreements; print it."""
 
 
-def momentum_from_noise(samples: Tensor, steps: int) -> MomentumChoice:
+def momentum_from_noise(samples: "Samples", steps: int) -> MomentumChoice:
     """The momentum of Theorem 1 with p estimated from gradient noise.
 
     Args:

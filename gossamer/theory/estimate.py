@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,6 +12,9 @@ from gossamer.errors import require
 from gossamer.noise import Gaussian, Noise
 from gossamer.problems import Problem
 from gossamer.theory.checks import require_p
+
+if TYPE_CHECKING:
+    from gossamer.tails.samples import Samples
 
 POWER_ITERATIONS = 100
 
@@ -107,7 +112,7 @@ def estimate_sigma(noise: Noise, dim: int, p: float) -> Estimate:
     return Estimate((dim * moment) ** (1 / p), how)
 
 
-def estimate_sigma_from_samples(samples: Tensor, p: float) -> Estimate:
+def estimate_sigma_from_samples(samples: "Samples", p: float) -> Estimate:
     """σ = (mean ‖ξ‖^p)^(1/p) of noise vectors `(samples, dim)`, centred first.
 
     Under heavy tails the largest sample makes most of the sum: expect it to grow with more.
@@ -115,11 +120,11 @@ def estimate_sigma_from_samples(samples: Tensor, p: float) -> Estimate:
     >>> estimate_sigma_from_samples(torch.tensor([[3.0], [-1.0], [1.0], [-3.0]]), 2.0).value
     2.23606...
     """
+    from gossamer.tails.samples import as_array
+
     require_p(p)
-    shape = f"shape {tuple(samples.shape)}"
-    require(samples.ndim == 2 and len(samples) > 1, "samples", shape, "shape (samples > 1, dim)")
-    bad = int((~samples.isfinite()).sum())
-    require(bad == 0, "samples", f"{bad} values not finite", "finite numbers", "drop those rows")
-    centred = samples.double() - samples.double().mean(0)
-    norms = torch.linalg.vector_norm(centred, dim=-1)
-    return Estimate(float((norms**p).mean() ** (1 / p)), f"from {len(samples)} samples")
+    rows = as_array(samples)
+    shape = f"shape {rows.shape}"
+    require(rows.ndim == 2 and len(rows) > 1, "samples", shape, "shape (samples > 1, dim)")
+    norms = np.linalg.norm(rows - rows.mean(0), axis=1)
+    return Estimate(float((norms**p).mean() ** (1 / p)), f"from {len(rows)} samples")

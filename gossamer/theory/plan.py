@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor
 
 from gossamer.errors import require
 from gossamer.networks import Network, exponential, ring, torus
@@ -30,6 +29,8 @@ from gossamer.theory.rules import Parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from gossamer.tails.samples import Array, Samples
 
 RULES = {"p known": True, "p unknown": False}
 """How the two theorems are called in a plan: name → whether the nodes know p."""
@@ -210,7 +211,7 @@ def plan(
     steps: int,
     *,
     noise: Noise | None = None,
-    samples: Tensor | None = None,
+    samples: "Samples | None" = None,
     p: float | None = None,
     sigma: float | None = None,
 ) -> Plan:
@@ -221,7 +222,8 @@ def plan(
         network: how the n nodes mix, the same in every round.
         steps: T.
         noise: the law of the gradient noise of each coordinate, or
-        samples: noise vectors `(samples, dim)`, from which p and σ are estimated, or
+        samples: noise vectors `(samples, dim)`, from which p and σ are estimated (p alone, in any
+            dimension, where `sigma` is given), or
         p, sigma: the order of the noise's moment and its size. With `noise` or `samples`, either
             overrides what they give; without all of these the gradients are exact (σ = 0, p = 2).
 
@@ -250,31 +252,43 @@ def plan(
     return Plan(network, steps, constants, how)
 
 
-def _estimate_p(noise: Noise | None, samples: Tensor | None, p: float | None) -> Estimate:
+def _estimate_p(noise: Noise | None, samples: "Samples | None", p: float | None) -> Estimate:
     """The order of the moment: as given, else from the samples, else from the law."""
     if p is not None:
         return Estimate(p, "given")
     if samples is not None:
         from gossamer.tails import diagnose
 
-        return Estimate(diagnose(samples).suggested_p, f"from {len(samples)} samples")
+        diagnosis = diagnose(samples)
+        return Estimate(diagnosis.suggested_p, f"from {diagnosis.num_samples} samples")
     if noise is not None:
         return Estimate(admissible_p(noise), f"has a finite moment: {noise}")
     return Estimate(2.0, "no noise given")
 
 
 def _estimate_sigma(
-    dim: int, noise: Noise | None, samples: Tensor | None, p: float, sigma: float | None
+    dim: int, noise: Noise | None, samples: "Samples | None", p: float, sigma: float | None
 ) -> Estimate:
     """The noise level: as given, else from the samples, else from the law, else none."""
     if sigma is not None:
         require_nonnegative("sigma", sigma)
         return Estimate(sigma, "given")
     if samples is not None:
-        return estimate_sigma_from_samples(samples, p)
+        return estimate_sigma_from_samples(_of_dimension(dim, samples), p)
     if noise is not None:
         return estimate_sigma(noise, dim, p)
     return Estimate(0.0, "no noise given: pass noise, samples or sigma")
+
+
+def _of_dimension(dim: int, samples: "Samples") -> "Array":
+    """The samples, refused unless they are noise vectors of the problem's dimension."""
+    from gossamer.tails.samples import as_array
+
+    rows = as_array(samples)
+    admissible = f"shape (samples, {dim}): noise of the problem's {dim} coordinates"
+    way_out = "with sigma given, other samples can still tell p"
+    require(rows.shape[1:] == (dim,), "samples", f"shape {rows.shape}", admissible, way_out)
+    return rows
 
 
 @torch.no_grad()

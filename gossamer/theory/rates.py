@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.errors import require, whole
 from gossamer.theory.bound import Bound, bound_at
 from gossamer.theory.checks import require_lam, require_p, require_positive
 from gossamer.theory.constants import Constants
@@ -110,6 +110,7 @@ def lag_transient(num_nodes: int, lam: float, p: float | None = None) -> float:
     (4591.36..., 5.0...)
     """
     require_lam(lam)
+    whole("num_nodes", num_nodes, 1)
     return _power(math.sqrt(num_nodes) / (2 * (1 - lam)), 1 / forgetting_exponent(p))
 
 
@@ -123,6 +124,7 @@ def noise_transient(num_nodes: int, lam: float, p: float, *, p_known: bool = Tru
     16.0
     """
     require_lam(lam)
+    whole("num_nodes", num_nodes, 1)
     require_p(p)
     exponent = forgetting_exponent(p if p_known else None)
     return _power(num_nodes ** (1.5 * p - 1) / (2**p * (1 - lam)), 1 / exponent)
@@ -153,7 +155,7 @@ def fit_slope(
     """The slope of log values against log x by least squares, with its standard error.
 
     Args:
-        x: at least 3 positive numbers, such as horizons T.
+        x: at least 3 positive numbers, not all equal, such as horizons T.
         values: one per x, then the error comes from the residuals; or `(x, seeds)` with the same
             seeds at every x, then the seeds are averaged and the error comes from leaving each
             out once (jackknife).
@@ -162,11 +164,14 @@ def fit_slope(
     >>> round(slope, 3), round(error, 3)
     (-1.004, 0.009)
     """
-    log_x, table = np.log(np.asarray(x, float)), np.asarray(values, float)
-    require(len(log_x) >= 3, "x", list(x), "at least 3 points", "2 points have no residual")
-    require(len(table) == len(log_x), "values", f"{len(table)} rows", f"{len(log_x)}, one per x")
-    finite = bool((table > 0).all() and np.isfinite(table).all() and np.isfinite(log_x).all())
-    require(finite, "values", "some not finite and positive", "finite positive numbers")
+    points, table = np.asarray(x, float), np.asarray(values, float)
+    require(len(points) >= 3, "x", list(x), "at least 3 points", "2 points have no residual")
+    require(len(table) == len(points), "values", f"{len(table)} rows", f"{len(points)}, one per x")
+    for name, numbers in (("x", points), ("values", table)):
+        finite = bool((numbers > 0).all() and np.isfinite(numbers).all())
+        require(finite, name, "some not finite and positive", "finite positive numbers")
+    require(points.min() < points.max(), "x", "equal points", "at least two different ones")
+    log_x = np.log(points)
     weights = (log_x - log_x.mean()) / ((log_x - log_x.mean()) ** 2).sum()
     if table.ndim == 2:
         return _jackknife(weights, table)

@@ -128,12 +128,19 @@ def test_sigma_from_samples_is_centred():
     assert found.value == pytest.approx(2 * math.sqrt(3), rel=0.01)
 
 
+def test_sigma_from_an_array_is_that_of_the_tensor():
+    draws = gs.Gaussian().sample((100, 3), generator=torch.Generator().manual_seed(0))
+    assert estimate_sigma_from_samples(draws.numpy(), 1.5) == (
+        estimate_sigma_from_samples(draws, 1.5)
+    )
+
+
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
         (torch.zeros(5), "shape"),
         (torch.zeros(1, 3), "shape"),
-        (torch.tensor([[1.0], [math.nan]]), "1 values not finite"),
+        (torch.tensor([[1.0], [math.nan]]), "1 non-finite value of 2"),
     ],
 )
 def test_samples_refused(samples: Tensor, message: str):

@@ -81,6 +81,18 @@ def test_samples_give_p_and_sigma():
     found = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100, samples=samples)
     assert found.constants.p == 2
     assert found.constants.sigma == pytest.approx(3 * math.sqrt(2), rel=0.03)
+    array = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100, samples=samples.numpy())
+    assert array.constants == found.constants
+
+
+def test_samples_of_another_dimension_tell_p_but_not_sigma():
+    samples = gs.Gaussian().sample((5000, 3), generator=torch.Generator().manual_seed(0))
+    problem, network = gs.Quadratic.random(4, 2), gs.complete(4)
+    for other in (samples, samples.norm(dim=1)):
+        with pytest.raises(gs.InvalidInput, match=r"need shape \(samples, 2\)"):
+            plan(problem, network, 100, samples=other)
+        given = plan(problem, network, 100, samples=other, sigma=3.0)
+        assert (given.constants.p, given.constants.sigma) == (2, 3)
 
 
 def test_reads_as_text(planned: Plan):

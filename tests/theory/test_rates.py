@@ -140,8 +140,16 @@ def test_jackknife_error_covers_the_spread_of_seeds():
         ([1, 2, 3], [1, 0, 2], "finite positive"),
         ([1, 2, 3], [1, math.nan, 2], "finite positive"),
         ([1, 2, 3], [[1], [2], [3]], "at least 2 seeds"),
+        ([0, 1, 2], [1, 2, 3], "^x: got some not finite and positive"),
+        ([2, 2, 2], [1, 2, 3], "^x: got equal points"),
     ],
 )
 def test_refusals(x: list[float], values: list[float], message: str):
     with pytest.raises(gs.InvalidInput, match=message):
         fit_slope(x, values)
+
+
+def test_transients_of_no_nodes_are_refused():
+    for transient in (lag_transient, noise_transient):
+        with pytest.raises(gs.InvalidInput, match="num_nodes: got 0"):
+            transient(0, 0.5, 1.5)
