@@ -50,10 +50,10 @@ def cache_folder() -> Path:
 def _read(folder: Path, name: str, download: bool) -> str:
     """The text of one file, its checksum verified."""
     path = folder / name
-    if download and not path.exists():
+    if download and not path.is_file():
         _download(path)
     way_out = f"download it from {URL}{name}"
-    require(path.exists(), "folder", f"{folder} without {name}", f"a folder with {name}", way_out)
+    require(path.is_file(), "folder", f"{folder} without {name}", f"a folder with {name}", way_out)
     content = path.read_bytes()
     _verify(content, str(path), SHA256[name])
     return gzip.decompress(content).decode("utf-8")

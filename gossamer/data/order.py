@@ -47,6 +47,8 @@ class TokenWindows:
         return (len(self.tokens) - self.context - 1) // self.stride + 1
 
     def __getitem__(self, index: int | Tensor) -> tuple[Tensor, Tensor]:
+        if isinstance(index, int):
+            index = range(len(self))[index]  # −1 is the last window
         start = torch.as_tensor(index, device=self.tokens.device) * self.stride
         return read_windows(self.tokens, start, self.context)
 
@@ -88,7 +90,8 @@ class BatchOrder:
 
     def __post_init__(self) -> None:
         admissible = f"an integer in [1, {self.size}], the samples of node {self.node}"
-        inside = 1 <= self.batch_size <= self.size
+        whole("size", self.size, 1)
+        inside = 1 <= whole("batch_size", self.batch_size, 0) <= self.size
         require(inside, "batch_size", self.batch_size, admissible)
 
     @property
@@ -104,7 +107,7 @@ class BatchOrder:
 
     def at(self, t: int) -> Tensor:
         """Sample indices of step `t` = 0, 1, …, `(batch_size,)`."""
-        epoch, step = divmod(t, self.steps_per_epoch)
+        epoch, step = divmod(whole("t", t, 0), self.steps_per_epoch)
         return _recent_epoch(self, epoch)[step].clone()
 
     def batches(self, start: int, stop: int) -> Iterator[Tensor]:

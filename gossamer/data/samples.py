@@ -57,6 +57,7 @@ def as_samples(dataset: Any) -> Samples:
     if not isinstance(dataset, Tensor) and isinstance(dataset, Samples):
         return dataset
     if not _is_pair(dataset):
+        require(len(dataset) > 0, "dataset", "no samples", "at least 1")
         dataset = default_collate([dataset[k] for k in range(len(dataset))])
     found = f"{type(dataset).__name__} of {len(dataset)}"
     require(_is_pair(dataset), "dataset", found, "(inputs, targets) or a dataset of such pairs")

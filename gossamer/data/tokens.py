@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.errors import InvalidInput, require
 
 PAD, UNKNOWN = "<pad>", "<unk>"
 
@@ -50,9 +50,10 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Vocabulary":
-        """`<pad>`, `<unk>`, then every type that occurs, the most frequent first."""
+        """`<pad>`, `<unk>`, then every other type that occurs, the most frequent first."""
         counts = Counter(words)
-        return cls((PAD, UNKNOWN, *sorted(counts, key=lambda word: (-counts[word], word))))
+        types = counts.keys() - {PAD, UNKNOWN}
+        return cls((PAD, UNKNOWN, *sorted(types, key=lambda word: (-counts[word], word))))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -109,7 +110,10 @@ class Corpus:
 def corpus_from_file(path: str | os.PathLike[str], *, validation_share: float = 0.1) -> Corpus:
     """A corpus of any UTF-8 text file; the last `validation_share` of its words is held out."""
     require(0 < validation_share < 1, "validation_share", validation_share, "a number in (0, 1)")
-    words = basic_english(Path(path).read_text(encoding="utf-8"))
+    try:
+        words = basic_english(Path(path).read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as reason:
+        raise InvalidInput(f"path: got {path} ({reason}), need a UTF-8 text file") from reason
     cut = len(words) - max(1, round(validation_share * len(words)))
     require(cut > 0, "path", f"{path} with {len(words)} words", "a text of at least 2 words")
     return Corpus.of(Path(path).name, words[:cut], words[cut:])

@@ -1,5 +1,6 @@
 """Artificial text with Zipf-distributed words and a grammar, for runs without a download."""
 
+import math
 from bisect import bisect
 
 import torch
@@ -31,6 +32,8 @@ def zipf_corpus(
     text = zipf_text(num_words, num_types=num_types, exponent=exponent, spread=spread, seed=seed)
     words = basic_english(text)
     cut = round((1 - validation_share) * len(words))
+    found = f"{num_words}, cut into {cut} and {len(words) - cut}"
+    require(0 < cut < len(words), "num_words", found, "enough for both parts")
     return Corpus.of(f"zipf-{num_types}-{seed}", words[:cut], words[cut:])
 
 
@@ -61,7 +64,9 @@ def zipf_text(
     ba de ne be di pe bi fi ba bo .
     go ba bo go ba bu ku ba bu ko .
     """
+    whole("num_words", num_words, 1)
     whole("num_types", num_types, 2)
+    require(math.isfinite(exponent), "exponent", exponent, "a finite number")
     require(0 < spread <= 1, "spread", spread, "a number in (0, 1]")
     words = [_spell(k) for k in range(num_types)]
     chain = _chain(num_words, zipf_frequencies(num_types, exponent), spread, seed)

@@ -46,6 +46,12 @@ def test_folder_without_the_files_is_refused_with_their_address(tmp_path):
         multi30k(tmp_path)
 
 
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
+    (tmp_path / "train.en.gz").mkdir()
+    with pytest.raises(InvalidInput, match=r"without train\.en\.gz"):
+        multi30k(tmp_path)
+
+
 def test_download_fills_the_cache_once(folder: Path, tmp_path, monkeypatch):
     opened = []
 

@@ -78,3 +78,20 @@ def test_stream_shorter_than_a_window_is_refused():
 def test_unknown_node_is_refused():
     with pytest.raises(InvalidInput, match="node"):
         token_shard(torch.arange(4), 2, 2)
+
+
+def test_windows_are_counted_from_the_end_as_in_a_list():
+    windows = TokenWindows(torch.arange(10), context=4, stride=2)
+    for k in (1, 2, 3):
+        assert torch.equal(windows[-k][0], windows[3 - k][0])
+    for outside in (3, -4):
+        with pytest.raises(IndexError):
+            windows[outside]
+
+
+def test_orders_of_fractions_and_steps_before_the_first_are_refused():
+    for sizes in ((7, 2.5), (7.5, 2), (0, 1)):
+        with pytest.raises(InvalidInput, match="need an integer of at least"):
+            BatchOrder(*sizes, seed=0, node=0)
+    with pytest.raises(InvalidInput, match="t: got -1"):
+        BatchOrder(7, 2, seed=0, node=0).at(-1)

@@ -44,3 +44,8 @@ def test_unequal_lengths_are_refused():
 def test_data_without_targets_is_refused():
     with pytest.raises(InvalidInput, match=r"need \(inputs, targets\)"):
         as_samples(INPUTS)
+
+
+def test_no_data_is_refused():
+    with pytest.raises(InvalidInput, match="no samples"):
+        as_samples([])

@@ -58,3 +58,22 @@ def test_unigram_loss_of_a_uniform_stream_is_the_log_of_its_types():
     assert Corpus.of("uniform", words, words).unigram_loss() == pytest.approx(
         torch.tensor(100.0).log().item(), abs=1e-3
     )
+
+
+def test_special_words_in_the_text_are_not_counted_twice():
+    vocabulary = Vocabulary.of(["a", "<unk>", "<pad>", "a"])
+    assert vocabulary.words == ("<pad>", "<unk>", "a")
+    assert vocabulary.encode(["<pad>", "<unk>", "stranger"]).tolist() == [0, 1, 1]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    path = tmp_path / "bom.txt"
+    path.write_text("the end", encoding="utf-8-sig")
+    assert corpus_from_file(path).vocabulary.words[2:] == ("the",)
+
+
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("café au lait".encode("latin-1"))
+    with pytest.raises(InvalidInput, match="need a UTF-8 text file"):
+        corpus_from_file(path)

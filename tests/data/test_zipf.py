@@ -53,7 +53,16 @@ def test_all_words_are_distinct():
     assert len(set(words(200_000, num_types=300, exponent=0.0, spread=1.0))) == 300
 
 
-@pytest.mark.parametrize(("option", "value"), [("num_types", 1), ("spread", 0.0), ("spread", 1.5)])
+@pytest.mark.parametrize("num_words", [-1, 0, 1, 2.5])
+def test_too_few_words_for_two_parts_are_refused(num_words: int):
+    with pytest.raises(InvalidInput, match="num_words: got"):
+        zipf_corpus(num_words)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("num_types", 1), ("spread", 0.0), ("spread", 1.5), ("exponent", math.nan)],
+)
 def test_bad_options_are_refused(option: str, value: float):
     with pytest.raises(InvalidInput, match=option):
         zipf_text(10, **{option: value})
