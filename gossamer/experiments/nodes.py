@@ -91,7 +91,7 @@ class Nodes(Experiment):
                 "shrinks with n is the noise that bends the path and the level it ends at.",
             ),
             Verdict(
-                "Speed-up over certain n ranges (Remarks 2 and 4: factor n^(1−1/p))",
+                "Speed-up over certain n ranges (Remarks 5 and 6: factor n^(1−1/p))",
                 f"error of n = 2 over error of n = 20: {ours[2] / ours[20]:.2f}",
                 judge(ours[2] > ours[5] > ours[20]),
                 "With p just below 1.5 the bound's noise term falls by at most "
