@@ -9,7 +9,7 @@ from torch import Tensor
 from gossamer.algorithms import Algorithm
 from gossamer.progress import progress as progress_bar
 from gossamer.simulate.metrics import METRICS
-from gossamer.simulate.run import Run
+from gossamer.simulate.run import Run, as_json
 from gossamer.simulate.setting import Setting
 from gossamer.simulate.stack import Stack
 
@@ -64,7 +64,7 @@ def record(
 ) -> Run:
     """Run `algorithm`, run r with `seeds[r]`, in stacks that fit; `prune` may end runs early."""
     algorithm = algorithm.stacked(len(seeds), setting.dtype, setting.device)
-    config = {**config, **setting.describe(), "seeds": seeds}
+    config = as_json({**config, **setting.describe(), "seeds": seeds})
     setting = setting.placed()
     setting.require_metrics_of(algorithm)
     recorder = Recorder(setting, len(seeds))

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.errors import InvalidInput, choice
+from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
 from gossamer.version import __version__
 
@@ -59,13 +59,14 @@ class Run:
         return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one safetensors file, whole or not at all."""
+        """Write one safetensors file, whole or not at all; its folder is made."""
         from safetensors.torch import save_file
 
         tensors = {f"metrics.{name}": value for name, value in self.metrics.items()}
         tensors |= {name: getattr(self, name) for name in TENSORS}
         tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
         facts = {"config": json.dumps(dict(self.config), allow_nan=False)}
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         with whole_file(Path(path)) as partial:
             save_file(tensors, partial, metadata=facts)
 
@@ -84,6 +85,22 @@ class Run:
                 f"path: {path} is not a run saved by Gossamer ({reason}); give what `save` wrote"
             ) from reason
         return cls(metrics=metrics, config=config, **fields)
+
+
+def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts as JSON gives them back, the numbers of numpy and torch as Python's.
+
+    >>> as_json({"lr": torch.tensor([0.5, 1.0]), "nodes": (2, 3)})
+    {'lr': [0.5, 1.0], 'nodes': [2, 3]}
+    """
+    plain: dict[str, Any] = json.loads(json.dumps(facts, default=_numbers))
+    return plain
+
+
+def _numbers(value: Any) -> Any:
+    need = "numbers, words, lists and dictionaries of them"
+    require(hasattr(value, "tolist"), "describe", f"{value!r}", need, "give it a name")
+    return value.tolist()
 
 
 def versions() -> dict[str, str]:

@@ -3,6 +3,7 @@
 import dataclasses
 import operator
 from collections.abc import Iterable, Sequence
+from types import UnionType
 from typing import Any, Self, SupportsIndex
 
 import torch
@@ -38,8 +39,14 @@ class Setting:
     keep_x: bool
 
     def __post_init__(self) -> None:
+        require_kind("network", self.network, Network, "gs.ring(20)")
+        require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         whole("steps", self.steps, 1)
         whole("record_every", self.interval, 1)
+        listed = not isinstance(self.metrics, str) and len(self.metrics) > 0
+        require(listed, "metrics", repr(self.metrics), "a list of names", 'as ["error", "loss"]')
+        real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
+        require(real, "dtype", repr(self.dtype), "a floating-point one", "as torch.float32")
 
     def require_metrics_of(self, algorithm: Algorithm[Any]) -> None:
         """Refuse metrics that do not exist for this problem and method."""
@@ -89,6 +96,11 @@ class Setting:
             "device": str(self.device),
             "versions": versions(),
         }
+
+
+def require_kind(name: str, value: object, kind: type | UnionType, example: str) -> None:
+    """Refuse a class where an instance belongs, a matrix where a network does, and the like."""
+    require(isinstance(value, kind), name, repr(value), f"an instance, as {example}")
 
 
 def _describe(noise: Noise) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.networks import Network
@@ -13,7 +12,7 @@ from gossamer.problems import Problem
 from gossamer.simulate.metrics import available_metrics
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.setting import Setting, list_seeds
+from gossamer.simulate.setting import Setting, list_seeds, require_kind
 
 
 def simulate(
@@ -60,6 +59,8 @@ def simulate(
     >>> run.metrics["error"].shape
     torch.Size([101, 3])
     """
+    require_kind("algorithm", algorithm, Algorithm, "gs.GTNSGDm(lr=0.01, momentum=0.8)")
+    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     names = available_metrics(problem, algorithm) if metrics is None else metrics
     setting = Setting(
         problem, network, noise, steps, record_every, names, dtype, device, progress, keep_x
@@ -69,9 +70,5 @@ def simulate(
 
 
 def describe_algorithm(algorithm: Algorithm[Any]) -> dict[str, Any]:
-    """Name and hyper-parameters as plain JSON."""
-    values = {
-        name: value.tolist() if isinstance(value, Tensor) else value
-        for name, value in algorithm.hyperparameters.items()
-    }
-    return {"name": type(algorithm).__name__, "hyperparameters": values}
+    """Name and hyper-parameters."""
+    return {"name": type(algorithm).__name__, "hyperparameters": algorithm.hyperparameters}

@@ -19,7 +19,7 @@ from gossamer.simulate.halving import Halving, median
 from gossamer.simulate.metrics import main_metric
 from gossamer.simulate.record import record
 from gossamer.simulate.run import Run
-from gossamer.simulate.setting import Setting, list_seeds
+from gossamer.simulate.setting import Setting, list_seeds, require_kind
 
 Strategy = Literal["grid", "halving"]
 
@@ -140,6 +140,9 @@ def sweep(
     >>> found.best().hyperparameters
     {'lr': 0.01, 'momentum': 0.5}
     """
+    is_class = isinstance(algorithm, type)
+    require(is_class, "algorithm", algorithm, "the class of a method", "as gs.GTNSGDm")
+    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     names = [main_metric(problem)] if metrics is None else metrics
     setting = Setting(
         problem, network, noise, steps, record_every, names, dtype, device, progress, keep_x
@@ -153,7 +156,8 @@ def sweep(
         "strategy": "grid" if prune is None else "halving",
     }
     stacked = stack_settings(algorithm, settings, len(listed))
-    return Sweep(record(setting, stacked, listed * len(settings), config, prune), settings)
+    run = record(setting, stacked, listed * len(settings), config, prune)
+    return Sweep(run, run.config["settings"])
 
 
 def _settings(
@@ -161,7 +165,7 @@ def _settings(
     grid: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """Every hyper-parameter of every setting, those left out at their defaults."""
-    listed = grid_settings(grid) if isinstance(grid, Mapping) else grid
+    listed = grid_settings(grid) if isinstance(grid, Mapping) else list(grid)
     require(len(listed) > 0, "grid", grid, "at least one setting to try")
     for name in {name for chosen in listed for name in chosen}:
         choice("grid", name, admissible_sets(algorithm))

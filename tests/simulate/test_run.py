@@ -4,6 +4,7 @@ import json
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 import safetensors.torch
 import torch
@@ -81,6 +82,30 @@ def test_the_configuration_makes_the_run_again():
         device=config["device"],
     )
     assert_same(again, run)
+
+
+def test_numbers_of_numpy_and_torch_are_saved(tmp_path: Path):
+    """A run of hours used to end in an error of the JSON writer."""
+    method, noise = gs.DSGD(lr=np.float32(0.5)), gs.Gaussian(std=np.float32(0.25))
+    run = gs.simulate(method, PROBLEM, NETWORK, noise=noise, steps=3)
+    assert run.hyperparameters == {"lr": 0.5}
+    settings = [{"lr": np.int64(1)}, {"lr": torch.tensor(0.25)}]
+    found = gs.sweep(gs.DSGD, settings, PROBLEM, NETWORK, steps=3)
+    for result in (run, found.stacked, found.best()):
+        result.save(tmp_path / "run")
+        assert_same(gs.Run.load(tmp_path / "run"), result)
+    assert gs.Sweep(found.stacked, found.settings).settings == [{"lr": 1}, {"lr": 0.25}]
+
+
+def test_what_cannot_be_saved_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gs.Quadratic, "describe", lambda problem: {"data": problem})
+    with pytest.raises(gs.InvalidInput, match=r"describe: got <.*Quadratic.* need numbers, words"):
+        gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORK, steps=10**9)
+
+
+def test_the_folder_is_made(tmp_path: Path):
+    simulated().save(tmp_path / "new" / "folder" / "run")
+    assert (tmp_path / "new" / "folder" / "run").exists()
 
 
 def test_an_interrupted_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -102,11 +102,32 @@ def test_hyperparameters_may_be_one_tensor_value_or_one_per_run():
         ({"seeds": [0, 1.5]}, "seeds: got [0, 1.5], need integers"),
         ({"seeds": 1.5}, "seeds: got [1.5], need integers"),
         ({"metrics": ["eror"]}, "metrics: got 'eror', need names among error, loss, grad_norm"),
+        ({"metrics": "error"}, "metrics: got 'error', need a list of names"),
+        ({"metrics": []}, "metrics: got [], need a list of names"),
+        ({"dtype": torch.int64}, "dtype: got torch.int64, need a floating-point one"),
+        ({"dtype": "float32"}, "dtype: got 'float32', need a floating-point one"),
+        ({"noise": gs.StudentT}, "need an instance, as gs.StudentT(1.5), or None"),
+        ({"noise": "none"}, "noise: got 'none', need an instance"),
     ],
 )
 def test_refusals(changes, message: str):
     with pytest.raises(gs.InvalidInput, match=re.escape(message)):
         simulated(**changes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((gs.GTNSGDm, PROBLEM, NETWORK), "algorithm"),
+        ((METHOD, NETWORK, PROBLEM), "problem"),
+        ((METHOD, gs.RobustRegression, NETWORK), "problem"),
+        ((METHOD, PROBLEM, gs.ring), "network"),
+        ((METHOD, PROBLEM, NETWORK.weights), "network"),
+    ],
+)
+def test_what_is_not_built_or_out_of_place_is_refused(arguments, name: str):
+    with pytest.raises(gs.InvalidInput, match=rf"(?s){name}: got .* need an instance, as gs\."):
+        gs.simulate(*arguments, steps=5)
 
 
 def test_metrics_that_do_not_exist_here_are_refused():

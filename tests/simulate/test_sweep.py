@@ -129,6 +129,11 @@ def test_values_may_be_arrays(tmp_path: Path, array):
     result.save(tmp_path / "sweep")
 
 
+def test_settings_may_come_from_a_generator():
+    result = swept(gs.DSGD, ({"lr": lr} for lr in (0.25, 0.5)))
+    assert result.settings == [{"lr": 0.25}, {"lr": 0.5}]
+
+
 def test_a_word_is_shared_by_all_settings():
     grid = {"lr": [0.1, 0.2], "clip": [1.0], "order": ["combine-then-adapt"]}
     result = swept(gs.DSGDGClip, grid)
@@ -145,6 +150,8 @@ def test_a_word_is_shared_by_all_settings():
         (gs.DSGD, {"lr": 0.1}, "lr: got 0.1, need a list of values to try; write [0.1]"),
         (gs.DSGD, {"lr": [0.1, -1.0]}, "lr: got -1.0, need a number in [0, ∞)"),
         (gs.DSGD, {"lr": ["fast"]}, "lr: got fast, need a number in [0, ∞)"),
+        (gs.DSGD, (), "grid: got (), need at least one setting to try"),
+        (gs.DSGD(0.1), {"lr": [0.1]}, "algorithm: got DSGD(lr=0.1), need the class of a method"),
         (gs.GTNSGDm, {"lr": [1], "momentm": [0]}, "did you mean 'momentum'?"),
         (
             gs.DSGDGClip,
