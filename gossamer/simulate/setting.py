@@ -43,8 +43,8 @@ class Setting:
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         whole("steps", self.steps, 1)
         whole("record_every", self.interval, 1)
-        listed = not isinstance(self.metrics, str) and len(self.metrics) > 0
-        require(listed, "metrics", repr(self.metrics), "a list of names", 'as ["error", "loss"]')
+        listed = not isinstance(self.metrics, str)
+        require(listed, "metrics", repr(self.metrics), "a list", f"write [{self.metrics!r}]")
         real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
         require(real, "dtype", repr(self.dtype), "a floating-point one", "as torch.float32")
 
