@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gossamer.errors import require
+from gossamer.errors import require, whole
 from gossamer.tails.diagnose import Diagnosis, diagnose
-from gossamer.tails.samples import Array
+from gossamer.tails.samples import Array, as_array
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class NoiseProbe:
     train/eval mode, and the random state of torch, numpy and python are restored, and the
     probe's own randomness comes from `seed`. Give it a loader of its own that can be iterated
     again and again, over the batches the training sees; one whose workers persist is refused.
+    Let it shuffle: a list of batches repeats itself after its end, and so would the samples.
 
     >>> model, data = nn.Linear(3, 1), torch.randn(64, 3)
     >>> batches = [(x, x.sum(dim=1, keepdim=True)) for x in data.split(4)]
@@ -72,7 +73,8 @@ class NoiseProbe:
     ) -> None:
         _require_loader(loader, reference)
         for name, count in (("samples", samples), ("reference", reference), ("every", every)):
-            require(count is None or count >= 1, name, count, "at least 1")
+            whole(name, 1 if count is None else count, 1)
+        whole("coordinates", coordinates, 0)
         self.model, self.loss, self.loader = model, loss, loader
         self.reference, self.samples, self.seed = reference, samples, seed
         self.gradients = samples + (reference or len(cast(Sized, loader)))
@@ -80,6 +82,7 @@ class NoiseProbe:
         self.records: list[NoiseRecord] = []
         self._batches = _endless(loader)
         self._parameters = [p for p in model.parameters() if p.requires_grad]
+        require(bool(self._parameters), "model", "none that require grad", "parameters to train")
         self._chosen = _choose(sum(p.numel() for p in self._parameters), coordinates, seed)
 
     @property
@@ -114,7 +117,7 @@ class NoiseProbe:
         heavy tail; rescaled, only the shape is left.
         """
         require(bool(self.records), "records", 0, "at least one", "call measure(step) first")
-        scales = [float(np.median(record.norms)) for record in self.records]
+        scales = [float(np.median(as_array(record.norms))) for record in self.records]
         quiet = "is one batch all the data?"
         require(min(scales) > 0, "noise", "zero", "gradients that differ by batch", quiet)
         vectors = [r.vectors / scale for r, scale in zip(self.records, scales, strict=True)]
@@ -122,9 +125,12 @@ class NoiseProbe:
         return np.concatenate(vectors), np.concatenate(norms)
 
     def diagnose(self) -> Diagnosis:
-        """The diagnosis of everything collected so far."""
+        """The diagnosis of everything collected so far.
+
+        Of the norms alone where all the coordinates kept are 0, as in an embedding of rare words.
+        """
         vectors, norms = self.pooled()
-        return diagnose(vectors, norms=norms)
+        return diagnose(vectors, norms=norms) if vectors.any() else diagnose(norms)
 
     def _mean_gradient(self) -> Tensor:
         """∇f: the mean over the reference batches, each with the weight of its size."""
@@ -216,8 +222,19 @@ def _choose(size: int, count: int, seed: int) -> Tensor:
 
 
 def _batch_size(batch: Any) -> int:
-    """Length of the first tensor in a batch: a tensor, or a sequence or mapping of batches."""
-    if isinstance(batch, Tensor):
-        return len(batch)
-    values = list(batch.values()) if isinstance(batch, Mapping) else list(batch)
-    return _batch_size(values[0])
+    """Length of the first tensor in a batch: a tensor, or a list, tuple or mapping of batches."""
+    first = next(_tensors(batch), None)
+    found = f"{type(batch).__name__} without one"
+    require(first is not None, "batch", found, "a tensor, or a list, tuple or mapping with one")
+    return len(cast(Tensor, first))
+
+
+def _tensors(batch: Any) -> Iterator[Tensor]:
+    """The tensors in a batch that have a length, in order."""
+    if isinstance(batch, Tensor) and batch.ndim > 0:
+        yield batch
+    if isinstance(batch, Mapping):
+        batch = list(batch.values())
+    if isinstance(batch, list | tuple):
+        for part in batch:
+            yield from _tensors(part)

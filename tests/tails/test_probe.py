@@ -219,3 +219,42 @@ def test_noise_of_one_batch_that_is_all_the_data_is_zero():
     assert probe.measure(0).norms.tolist() == [0, 0, 0]
     with pytest.raises(InvalidInput, match="one batch all the data"):
         probe.pooled()
+
+
+def test_the_size_of_a_batch_is_that_of_its_first_tensor():
+    batches = [(["name"] * 8, 3, {"x": x}) for x in torch.randn(6, 8, 5).double()]
+    probe = NoiseProbe(
+        linear(), lambda m, b: squared_error(m, (b[2]["x"], b[2]["x"])), batches, samples=2
+    )
+    assert probe.measure(0).norms.shape == (2,)
+    with pytest.raises(InvalidInput, match="batch: got list without one"):
+        NoiseProbe(linear(), squared_error, [["name"]]).measure(0)
+
+
+def test_coordinates_that_are_all_zero_leave_the_norms():
+    words = nn.Embedding(10_000, 8)
+    batches = list(torch.randint(20, (300, 4), generator=torch.Generator().manual_seed(0)))
+    probe = NoiseProbe(words, lambda m, b: m(b).square().sum(), batches, samples=200)
+    probe.measure(0)
+    diagnosis = probe.diagnose()
+    assert not probe.records[0].vectors.any()
+    assert (diagnosis.num_samples, diagnosis.dim) == (200, None)
+
+
+def test_a_gradient_that_is_not_finite_is_named():
+    batches = [*data()[:][0].split(10), torch.full((1, 5), torch.nan).double()]
+    probe = NoiseProbe(linear(), lambda m, b: m(b).square().sum(), batches, reference=5, samples=6)
+    probe.measure(0)
+    with pytest.raises(InvalidInput, match="1 non-finite value of 6"):
+        probe.diagnose()
+
+
+def test_a_model_without_parameters_to_train_is_refused():
+    with pytest.raises(InvalidInput, match="parameters to train"):
+        NoiseProbe(linear().requires_grad_(False), squared_error, [data()[:]])
+
+
+@pytest.mark.parametrize(("argument", "value"), [("samples", 2.5), ("coordinates", -1)])
+def test_counts_are_whole(argument: str, value: float):
+    with pytest.raises(InvalidInput, match=f"{argument}: got {value}, need an integer"):
+        NoiseProbe(linear(), squared_error, [data()[:]], **{argument: value})
