@@ -1,5 +1,6 @@
 """`gossamer tails`: how heavy is the noise in this file?"""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -33,7 +34,9 @@ def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
     """  # fmt: skip
     from gossamer.tails import diagnose, plot
 
-    diagnosis = diagnose(read_samples(file), kind=kind)
+    samples = read_samples(file)
+    with warnings.catch_warnings(action="ignore"):  # the diagnosis prints its own
+        diagnosis = diagnose(samples, kind=kind)
     click.echo(diagnosis)
     if figure is not None:
         plot(diagnosis).savefig(figure)
@@ -45,11 +48,14 @@ def read_samples(file: Path) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64
     import numpy as np
 
     try:
-        if file.suffix == ".npy":
-            return np.asarray(np.load(file, allow_pickle=False), dtype=float)
-        if file.suffix == ".csv":
-            return np.loadtxt(file, delimiter=",", skiprows=int(_has_header(file)), ndmin=1)
-    except (ValueError, OSError, UnicodeDecodeError) as reason:
+        with warnings.catch_warnings(action="error"):  # numpy warns of an empty file
+            if file.suffix == ".npy":
+                return np.asarray(np.load(file, allow_pickle=False), dtype=float)
+            if file.suffix == ".csv":
+                with file.open(encoding="utf-8-sig") as lines:
+                    skip = int(_has_header(file))
+                    return np.loadtxt(lines, delimiter=",", skiprows=skip, ndmin=1)
+    except (ValueError, OSError, EOFError, Warning) as reason:
         raise InvalidInput(
             f"file: {file} holds no table of numbers ({reason}), need rows of equally many "
             "numbers; a .csv file may have one header line"
@@ -58,7 +64,7 @@ def read_samples(file: Path) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64
 
 
 def _has_header(file: Path) -> bool:
-    with file.open(encoding="utf-8") as lines:
+    with file.open(encoding="utf-8-sig") as lines:
         first = next(lines, "").split(",")
     try:
         [float(cell) for cell in first]
