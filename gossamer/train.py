@@ -10,11 +10,13 @@ model on held-out data. With a checkpoint folder the run resumes by itself, so t
 
 import argparse
 import dataclasses
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import torch
 import torch.distributed as dist
@@ -25,10 +27,12 @@ from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
 from gossamer.data import BatchOrder, TokenWindows, corpus_from_file, token_shard
 from gossamer.data.samples import Samples, TensorSamples
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
-from gossamer.errors import InvalidInput, choice, require
+from gossamer.distributed.optimizer import OnPeerFailure
+from gossamer.errors import InvalidInput, choice, require, whole
+from gossamer.networks import Network
 from gossamer.progress import progress
 from gossamer.seeding import stream
-from gossamer.spec import NETWORKS
+from gossamer.spec import NETWORKS, build, parse
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MODELS = ("mlp", "gpt")
@@ -49,6 +53,7 @@ class TrainConfig:
     algorithm: str = "GTNSGDm"
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     network: str = "ring"
+    """A name, made for the number of processes, or with all its arguments: "torus(2, 2)"."""
     steps: int = 200
     batch_size: int = 32
     seed: int = 0
@@ -96,6 +101,7 @@ def run(config: TrainConfig) -> dict[str, float]:
 
     The batch of step t is the one that a simulation of the same seed gives this node.
     """
+    require_sound(config)
     rank = join(config.timeout)
     data = load_data(config, rank, dist.get_world_size() if dist.is_initialized() else 1)
     model = make_model(config, data)
@@ -103,6 +109,7 @@ def run(config: TrainConfig) -> dict[str, float]:
     order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
     checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer)
     start = checkpoints.resume() if checkpoints else 0
+    _require_same_method(config, optimizer)
     report = Report(config, optimizer, model, data)
     with progress("train", config.steps, show=None if rank == 0 else False) as advance:
         advance(start)
@@ -112,9 +119,10 @@ def run(config: TrainConfig) -> dict[str, float]:
             loss.backward()
             optimizer.step()
             advance(1)
-            if checkpoints and optimizer.steps % config.save_every == 0:
+            last = optimizer.steps == config.steps
+            if checkpoints and (last or optimizer.steps % config.save_every == 0):
                 checkpoints.save()
-            if optimizer.steps % config.log_every == 0 or optimizer.steps == config.steps:
+            if last or optimizer.steps % config.log_every == 0:
                 report.write(float(loss.detach()))
     if not report.last:  # resumed at the end
         report.write(loss=float("nan"))
@@ -151,6 +159,36 @@ class Report:
             self._writer.flush()
 
 
+def require_sound(config: TrainConfig) -> None:
+    """Refuse a configuration, as far as it can be told before the processes start."""
+    make_algorithm(config)
+    choice("network", parse(config.network)[0], NETWORKS)
+    choice("message_dtype", config.message_dtype, MESSAGES)
+    choice("model", config.model, MODELS)
+    choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
+    whole("steps", config.steps, 0)
+    for name in ("batch_size", "log_every", "save_every"):
+        whole(name, getattr(config, name), 1)
+    require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
+    _require_data(config)
+
+
+def _require_data(config: TrainConfig) -> None:
+    if config.model == "gpt":
+        file, way_out = Path(config.data).is_file(), "gpt needs one: --data book.txt"
+        require(file, "data", config.data, "a text file", way_out)
+    else:
+        choice("data", config.data, ("digits", "blobs"))
+
+
+def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:
+    """A checkpoint brings its hyper-parameters along, which must not silently replace others."""
+    asked = optimizer.algorithm.hyperparameters
+    held = {name: optimizer.param_groups[0][name] for name in asked}
+    found, way_out = f"{config.checkpoints}, a run with {held}", "go on with those, or elsewhere"
+    require(held == asked, "checkpoints", found, f"one with {asked}", way_out)
+
+
 def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
     """The method of a configuration; what does not fit is refused by name."""
     method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
@@ -166,21 +204,31 @@ def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
 
 def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimizer:
     """The optimizer of a configuration; names that do not exist are answered with those that do."""
-    network = NETWORKS[choice("network", config.network, NETWORKS)]
-    messages = MESSAGES[choice("message_dtype", config.message_dtype, MESSAGES)]
     return DecentralizedOptimizer(
         model.named_parameters(),
         make_algorithm(config),
-        network,
-        message_dtype=messages,
+        partial(make_network, config.network),
+        message_dtype=MESSAGES[choice("message_dtype", config.message_dtype, MESSAGES)],
         timeout=config.timeout,
         on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
     )
 
 
+def make_network(text: str, processes: int) -> Network:
+    """A network as a user writes it, which must have as many nodes as there are processes.
+
+    >>> make_network("ring", 4).name, make_network("torus(2, 2)", 4).name
+    ('ring(4)', 'torus(2, 2)')
+    """
+    network = build("network", text if "(" in text else f"{text}({processes})", NETWORKS)
+    found = f"{network.name} with {network.num_nodes} nodes on {processes} processes"
+    same = network.num_nodes == processes
+    require(same, "network", found, "as many nodes as processes", "ring has, on any number")
+    return network
+
+
 def make_model(config: TrainConfig, data: Data) -> nn.Module:
     """A small MLP on flat inputs, or the GPT on tokens; on this rank's GPU if there is one."""
-    choice("model", config.model, MODELS)
     torch.manual_seed(config.seed)
     model: nn.Module
     if config.model == "gpt":
@@ -203,7 +251,6 @@ def load_data(config: TrainConfig, node: int, num_nodes: int) -> Data:
     if config.model == "gpt":
         data = _text(config.data, node, num_nodes)
     else:
-        choice("data", config.data, ("digits", "blobs"))
         samples = _digits() if config.data == "digits" else _blobs(config.seed)
         data = _share(*samples, config.seed, node, num_nodes)
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -224,7 +271,6 @@ def _share(
 
 def _text(path: str, node: int, num_nodes: int) -> Data:
     """A text file as windows of words, each with the word that follows every position."""
-    require(Path(path).is_file(), "data", path, "a text file", "gpt needs one: --data book.txt")
     corpus = corpus_from_file(path)
     shard = TokenWindows(token_shard(corpus.train, node, num_nodes), CONTEXT, STRIDE)
     held_out = TokenWindows(corpus.validation, CONTEXT, CONTEXT)
@@ -260,7 +306,7 @@ def _tensorboard(folder: str | None) -> Any:
 
 
 def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
-    """The configuration that a command line describes, checked as far as one process can."""
+    """The configuration that a command line describes, if it is sound."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         prog="gossamer train",
@@ -276,16 +322,17 @@ def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
         parser.add_argument(f"--{name.replace('_', '-')}", type=_number, metavar="X")
     given = {k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None}
     config = config_of(**given)
-    make_algorithm(config)
-    choice("network", config.network, NETWORKS)
-    choice("message_dtype", config.message_dtype, MESSAGES)
-    choice("model", config.model, MODELS)
+    require_sound(config)
     return config
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line, and train."""
-    run(read_arguments(arguments))
+    """Read the command line, and train; bad input ends in one line on stderr and exit code 2."""
+    try:
+        run(read_arguments(arguments))
+    except InvalidInput as error:
+        print(f"gossamer train: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _number(text: str) -> float | str:

@@ -23,12 +23,15 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     \b
     gossamer train --processes 4 --model mlp --data digits --lr 0.1 --momentum 0.8
     gossamer train --model gpt --data book.txt --network exponential --lr 0.1 --momentum 0.8
+    gossamer train --network 'torus(2, 2)' --lr 0.1 --momentum 0.8
     gossamer train --help                   all options
     """
-    from gossamer.train import read_arguments
+    from gossamer.train import make_network, read_arguments
 
     whole("processes", processes, 1)
-    read_arguments(arguments)  # --help, and bad input, end here rather than once per process
+    whole("max_restarts", max_restarts, 0)
+    config = read_arguments(arguments)  # --help and bad input end here, not once per process
+    make_network(config.network, processes)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
     done = subprocess.run([*launcher, "-m", "gossamer.train", *arguments], check=False)

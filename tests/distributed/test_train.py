@@ -1,0 +1,76 @@
+"""Training by names: what cannot run is refused before a process starts."""
+
+import pytest
+import torch
+
+from gossamer.cli.train import train as command
+from gossamer.distributed import read_nodes
+from gossamer.errors import InvalidInput
+from gossamer.train import main, make_network, read_arguments, train
+
+METHOD = {"lr": 0.1, "momentum": 0.8}
+GIVEN = ["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lr", "fast"], "lr: got fast, need a number"),
+        (["--clip", "3"], "hyper-parameter of GTNSGDm: got 'clip'"),
+        (["--steps", "-5"], "steps: got -5, need an integer of at least 0"),
+        (["--batch-size", "0"], "batch_size: got 0, need an integer of at least 1"),
+        (["--log-every", "0"], "log_every: got 0, need an integer of at least 1"),
+        (["--save-every", "0"], "save_every: got 0, need an integer of at least 1"),
+        (["--timeout", "-1"], "timeout: got -1.0, need a number of seconds above 0"),
+        (["--on-peer-failure", "ignore"], "on_peer_failure: got 'ignore', need one of raise, drop"),
+        (["--data", "digit"], "data: got 'digit', need one of digits, blobs"),
+        (["--model", "gpt"], "data: got blobs, need a text file"),
+        (["--network", "rnig"], "network: got 'rnig', .* did you mean 'ring'"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        read_arguments([*GIVEN, *arguments])
+
+
+def test_bad_input_ends_in_one_line(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([*GIVEN, "--batch-size", "5000"])
+    assert capsys.readouterr().err == (
+        "gossamer train: batch_size: got 5000, need an integer in [1, 1800], "
+        "the samples of node 0\n"
+    )
+
+
+def test_a_network_has_as_many_nodes_as_processes():
+    assert make_network("random_regular(6, 3)", 6).num_nodes == 6
+    with pytest.raises(InvalidInput, match=r"network: torus\(4\): missing .*'cols'"):
+        make_network("torus", 4)
+    with pytest.raises(InvalidInput, match=r"hypercube\(4\) with 16 nodes on 4 processes"):
+        make_network("hypercube", 4)
+
+
+def test_a_run_goes_on_with_its_own_hyperparameters_only(tmp_path):
+    where = {"data": "blobs", "save_every": 3, "checkpoints": str(tmp_path)}
+    train(**where, **METHOD, steps=4)
+    assert read_nodes(tmp_path)[0].step == 4  # the last step, whatever save_every
+    with pytest.raises(InvalidInput, match=r"a run with {'lr': 0.1, .* one with {'lr': 0.05,"):
+        train(**where, **METHOD | {"lr": 0.05}, steps=8)
+    train(**where, **METHOD, steps=8)
+    whole = train(data="blobs", **METHOD, steps=8)
+    assert read_nodes(tmp_path)[0].step == 8
+    again = train(**where, **METHOD, steps=8)
+    assert again["validation_loss"] == pytest.approx(whole["validation_loss"], abs=1e-12)
+    assert torch.isnan(torch.tensor(again["loss"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--network", "torus(2, 3)"], "with 6 nodes on 4 processes"),
+        (["--max-restarts", "-1"], "max_restarts: got -1, need an integer of at least 0"),
+    ],
+)
+def test_the_command_refuses_before_it_starts_processes(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        command.main([*GIVEN, *arguments], standalone_mode=False)
