@@ -64,13 +64,14 @@ class Diagnosis:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the norms, as plain dictionaries, lists, strings and numbers."""
+        """Everything but the norms as dictionaries, lists, strings and numbers; ∞ is None."""
         fields = asdict(self)
         del fields["norms"]
         fields["moments"] = {
             cut: asdict(e) | {"tail_index": e.tail_index} for cut, e in self.moments.items()
         }
-        return fields | {k: list(fields[k]) for k in ("disagreements", "warnings")}
+        plain: dict[str, Any] = _for_json(fields)
+        return plain
 
     def __str__(self) -> str:
         what = "norms" if self.dim is None else f"vectors of dimension {self.dim:,}"
@@ -197,6 +198,15 @@ def _stable_index(vectors: Array) -> float | None:
     low, high = np.quantile(vectors[:, chosen], [0.25, 0.75], axis=0)
     indices = [stable_fit(vectors[:, c]).tail_index for c in chosen[high > low]]
     return float(np.median(indices)) if indices else None
+
+
+def _for_json(value: Any) -> Any:
+    """Tuples as lists, and None for numbers that are not finite, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _for_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_for_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _span(interval: tuple[float, float]) -> str:

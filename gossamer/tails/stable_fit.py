@@ -24,10 +24,12 @@ class StableFit:
     location: float
 
     def density(self, x: Samples) -> Array:
-        r"""The density at `x`, by inverting the characteristic function (absolute error 1e-6).
+        r"""The density at `x`, by inverting the characteristic function.
 
         With \(z = (x - ζ)/σ\), ζ the location in the continuous form \(S_0\), it is
         \(\frac{1}{πσ} \int_0^\infty e^{-t^α} \cos(zt + β\tan\frac{πα}{2}(t - t^α))\,dt\).
+        At σ = 1 the absolute error is below 1e-6 where α ≥ 0.8 and x is within the 1 and 99 %
+        quantiles. Below α = 0.8 the cosine turns too fast for the sum, and it reaches 0.02.
 
         >>> gaussian = StableFit(tail_index=2.0, skewness=0.0, scale=0.5**0.5, location=0.0)
         >>> gaussian.density([0.0, 1.0]).round(4)

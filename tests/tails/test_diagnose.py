@@ -186,3 +186,9 @@ def test_p_is_the_lower_end_that_the_reason_names():
     for x in laws.draw("t 1.5")[:10]:
         diagnosis = diagnose(x, kind="vectors")
         assert f"cut-off is {diagnosis.suggested_p:.2f};" in diagnosis.reason
+
+
+def test_the_dictionary_of_a_light_tail_is_json_too():
+    fields = diagnose(vectors(Gaussian())).to_dict()
+    assert json.loads(json.dumps(fields, allow_nan=False)) == fields
+    assert fields["moments"]["5 %"]["tail_index"] is None
