@@ -1,6 +1,7 @@
 """The command line `gossamer`: every command is a file here."""
 
 import sys
+from io import TextIOWrapper
 
 import click
 
@@ -48,6 +49,9 @@ for command in (list_, run, report, network, compare, plan, tails, train):
 
 def main() -> None:
     """Run the command line; bad input ends in one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without λ shows a question mark
     try:
         app.main(standalone_mode=False)
     except InvalidInput as error:

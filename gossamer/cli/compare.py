@@ -19,8 +19,8 @@ from gossamer.experiments.synthetic import show_hyperparameters, spread
 from gossamer.networks import Network
 from gossamer.noise import NOISES, Noise
 from gossamer.problems import Problem
-from gossamer.simulate import Run, simulate, sweep
-from gossamer.simulate.metrics import METRICS, main_metric
+from gossamer.simulate import METRICS, Run, available_metrics, simulate, sweep
+from gossamer.simulate.metrics import main_metric
 from gossamer.spec import build, parse
 
 
@@ -57,7 +57,11 @@ class Row:
 @problem_option
 @click.option("--steps", default=2000, show_default=True)
 @click.option("--seeds", default=5, show_default=True, help="How many seeds to report.")
-@click.option("--metric", default=None, help="What to plot; by default the error, or the loss.")
+@click.option(
+    "--metric",
+    default=None,
+    help="What to show; by default, and always to tune, the error, or the loss.",
+)
 @click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
 def compare(
     algorithms: Sequence[str],
@@ -83,7 +87,7 @@ def compare(
     methods = [_method(text) for text in algorithms]
     net, task = build_task(network, problem)
     law = None if noise == "none" else build("noise", noise, NOISES)
-    metric = choice("metric", metric or main_metric(task), METRICS)
+    metric = _metric(metric or main_metric(task), task, methods)
     path = _writable(Path(out))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
     click.echo(f"Writes {path}.png, .svg, .pdf and .csv.")
@@ -99,6 +103,19 @@ def _method(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
     if positional or named:
         return build("algorithm", text, ALGORITHMS)
     return ALGORITHMS[choice("algorithm", name, ALGORITHMS)]
+
+
+def _metric(
+    name: str, task: Problem, methods: Sequence[Algorithm[Any] | type[Algorithm[Any]]]
+) -> str:
+    """A metric that the problem and every method have."""
+    choice("metric", name, METRICS)
+    for method in methods:
+        existing = available_metrics(task, method)
+        called = method.__name__ if isinstance(method, type) else type(method).__name__
+        among = f"names among {', '.join(existing)} on this problem with {called}"
+        require(name in existing, "metric", repr(name), among)
+    return name
 
 
 def _writable(stem: Path) -> Path:
@@ -119,14 +136,14 @@ def _row(
     seeds: int,
     metric: str,
 ) -> Row:
-    arguments: dict[str, Any] = {"noise": noise, "steps": steps, "metrics": [metric]}
+    arguments: dict[str, Any] = {"noise": noise, "steps": steps}
     tuned = isinstance(method, type)
     if isinstance(method, type):
         click.echo(f"  tuning {method.__name__} …")
         grid, tuning = search_set(method), range(seeds, seeds + 2)
         found = sweep(method, grid, task, net, seeds=tuning, strategy="halving", **arguments)
-        method = method(**found.best(metric).hyperparameters)
-    run = simulate(method, task, net, seeds=range(seeds), **arguments)
+        method = method(**found.best().hyperparameters)
+    run = simulate(method, task, net, seeds=range(seeds), metrics=[metric], **arguments)
     return Row(type(method).__name__, tuned, run)
 
 

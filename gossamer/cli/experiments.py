@@ -43,11 +43,12 @@ def list_(full: bool, out: str, seed: int) -> None:
     gossamer list --full --out paper-sized
     """
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     options = Options(full, seed)
     store = Store(Path(out) / options.profile)
-    table = Table("name", "what it shows", "study", "stored", box=None, pad_edge=False)
+    name = Column("name", no_wrap=True)
+    table = Table(name, "what it shows", "study", "stored", box=None, pad_edge=False)
     for experiment in EXPERIMENTS.values():
         units = experiment.units(options)
         stored = sum(store.path(experiment, unit).exists() for unit in units)

@@ -86,6 +86,7 @@ def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper")
     """
     n = whole("n", n, 1)
     choice("weights", weights, ("paper", "textbook"))
+    require(directed in (True, False), "directed", repr(directed), "True or False")
     powers = [2**k for k in range(n.bit_length()) if 2**k < n and (directed or 2 ** (k + 1) <= n)]
     offsets = {s % n for power in powers for s in ([power] if directed else [power, -power])}
     require_size(n, len(offsets))

@@ -72,7 +72,9 @@ def main_metric(problem: Problem) -> str:
     return "loss" if problem.optimum is None else "error"
 
 
-def available_metrics(problem: Problem, algorithm: Algorithm[Any]) -> list[str]:
+def available_metrics(
+    problem: Problem, algorithm: Algorithm[Any] | type[Algorithm[Any]]
+) -> list[str]:
     """The metrics that exist here: an error has an optimum, a tracker's error a tracker."""
     missing = {
         "error": problem.optimum is None,

@@ -1,5 +1,6 @@
 """The command line as a whole: help that teaches, exit codes, one line for bad input."""
 
+import os
 import re
 import subprocess
 import sys
@@ -89,3 +90,13 @@ def test_as_a_process():
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (answer.returncode, answer.stdout) == (2, "")
     assert re.fullmatch(r"gossamer: .*did you mean 'claim-1'\?\n", answer.stderr)
+
+
+@pytest.mark.parametrize("line", ["network ring 4", "list", "compare -a DSGD(-1)"])
+def test_a_terminal_without_greek_letters_shows_question_marks(line: str):
+    command = [sys.executable, "-c", "from gossamer.cli import main; main()", *line.split()]
+    latin = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    answer = subprocess.run(command, capture_output=True, timeout=60, check=False, env=latin)
+    assert answer.returncode == (2 if line.startswith("compare") else 0)
+    assert b"?" in answer.stdout + answer.stderr
+    assert b"Traceback" not in answer.stderr

@@ -31,6 +31,12 @@ def test_list_run_list_report(gossamer, tmp_path: Path):
     assert suffixes == {".png", ".svg", ".pdf"}
 
 
+def test_names_are_whole_on_a_narrow_terminal(gossamer, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = {line.split(" ")[0] for line in gossamer("list").out.splitlines()}
+    assert shown >= set(EXPERIMENTS)
+
+
 def test_a_second_run_computes_nothing_and_force_everything(gossamer, monkeypatch):
     gossamer("run claim-1")
     code, out, _ = gossamer("run claim-1")

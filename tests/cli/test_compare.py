@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,16 @@ def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
     assert "loss" in rows(tmp_path / "compare.csv")[0]
 
 
+def test_what_is_shown_does_not_decide_the_tuning(gossamer):
+    """A step of next to nothing has the least consensus error."""
+    shown = {}
+    for metric in ("error", "consensus_error"):
+        out = gossamer(f"compare -a DSGD {SMALL} --steps 60 --metric {metric}").out
+        assert f"final {metric}" in out
+        shown[metric] = re.search(r"lr = \S+ \(tuned\)", out)[0]
+    assert shown["consensus_error"] == shown["error"] != "lr = 1e-05 (tuned)"
+
+
 def test_divergence_is_a_result(gossamer):
     code, out, _ = gossamer(f"compare -a 'DSGD(1e300)' {SMALL} --steps 20")
     assert code == 0
@@ -143,6 +154,7 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
         ("-a 'DSGD(0.1)' --noise ''", "cannot read ''"),
         ("-a 'DSGD(0.1)' --metric eror", "did you mean 'error'?"),
         ("-a 'DSGD(0.1)' --metric tracker_error", "need names among"),
+        ("-a GTDSGD -a DSGD --steps 1000000 --metric tracker_error", "on this problem with DSGD"),
         ("-a 'DSGD(0.1)' --out file/compare", "cannot read or write file"),
         ("-a 'DSGD(0.1)' --out ''", "need the stem of file names"),
         ("-a 'DSGD(0.1)' --out .", "need the stem of file names"),

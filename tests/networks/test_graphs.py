@@ -189,6 +189,7 @@ REFUSALS = [
     (lambda: gs.ring(20, hops=0), "hops: got 0"),
     (lambda: gs.ring(20, weights="metroplis"), "did you mean 'metropolis'"),
     (lambda: gs.exponential(20, weights="textbok"), "did you mean 'textbook'"),
+    (lambda: gs.exponential(8, directed="false"), "directed: got 'false', need True or False"),  # type: ignore[arg-type]
     (lambda: gs.erdos_renyi(10, 0), "probability: got 0"),
     (lambda: gs.erdos_renyi(10, math.nan), "probability: got nan"),
     (lambda: gs.erdos_renyi(50, 0.001), "none of 100 random graphs .*raise probability"),
