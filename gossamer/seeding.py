@@ -10,7 +10,7 @@ def stream_seed(purpose: str, *ids: int) -> int:
 
     Streams of different purposes share nothing even when their ids agree, so the noise of seed 0
     and the data of seed 0 are independent. On a CPU torch's generator reads the low 32 bits only:
-    any two of k streams coincide with a probability of about k²/2³³, one in a million for k = 100.
+    two of k streams coincide with a probability of about k²/2³³, one in a million for k = 100.
 
     >>> stream_seed("noise", 0) == stream_seed("noise", 0)
     True
