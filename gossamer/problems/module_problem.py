@@ -2,7 +2,7 @@
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
@@ -78,6 +78,7 @@ class ModuleProblem(Problem):
         trained = {k: p for k, p in self._training.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", type(module).__name__, "parameters to be trained")
         self._shapes = {name: p.shape for name, p in trained.items()}
+        self._places = _places(self._training, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
         self.dim = self.start.numel()
         self._datasets = [as_samples(dataset) for dataset in node_datasets]
@@ -136,10 +137,11 @@ class ModuleProblem(Problem):
         """The loss of the module with parameters x on one batch; its buffers are left alone."""
         parts = x.split([shape.numel() for shape in self._shapes.values()])
         names = zip(self._shapes.items(), parts, strict=True)
-        tensors = {name: part.view(shape) for (name, shape), part in names}
+        trained = {name: part.view(shape) for (name, shape), part in names}
+        tensors = {place: trained[name] for place, name in self._places.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
         with self._precision(x.device):
-            outputs = functional_call(module, tensors, (inputs,))
+            outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
         return self._loss(outputs.to(x.dtype), targets)
 
     def _vmap(self, module: nn.Module, in_dims: tuple[int | None, ...]) -> Callable[..., Tensor]:
@@ -162,7 +164,7 @@ class ModuleProblem(Problem):
         inputs, targets = self._datasets[0][torch.arange(min(2, len(self._datasets[0])))]
         arguments = (self.start.expand(2, -1), inputs, targets)
         try:
-            self._vmap(self._training, (0, None, None))(*arguments)
+            losses = self._vmap(self._training, (0, None, None))(*arguments)
         except RuntimeError as reason:
             if "randomness" in str(reason) and not self._random:
                 self._random = True
@@ -171,6 +173,11 @@ class ModuleProblem(Problem):
                 f"module: got {type(self._training).__name__}, which vmap cannot evaluate for many "
                 f"nodes at once ({str(reason).splitlines()[0]}); pass vectorize=False"
             ) from reason
+        shape, need = (
+            f"a tensor of shape {tuple(losses.shape[1:])}",
+            "the mean over a batch, a scalar",
+        )
+        require(losses.shape == (2,), "loss", shape, need, 'reduction="mean" gives it')
         return None
 
     # ---- losses ------------------------------------------------------------------------------
@@ -199,6 +206,8 @@ class ModuleProblem(Problem):
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
+        shape = f"shape {tuple(x.shape)}"
+        require(x.shape == (self.dim,), "x", shape, f"shape ({self.dim},)", "as run.x[0, 0]")
         module = copy.deepcopy(self._evaluating)
         trained = [p for p in module.parameters() if p.requires_grad]
         nn.utils.vector_to_parameters(x.detach().to(self.start), trained)
@@ -275,6 +284,21 @@ class ModuleProblem(Problem):
             "autocast": None if self.autocast is None else str(self.autocast),
             "start": hashlib.sha256(start).hexdigest()[:16],
         }
+
+
+def _places(module: nn.Module, trained: Mapping[str, nn.Parameter]) -> dict[str, str]:
+    """Where each trained parameter is used → its name: once in every module that holds it.
+
+    A module used twice counts once: `functional_call`, left to find ties itself, would replace its
+    parameters twice and not give them back.
+    """
+    names = {parameter: name for name, parameter in trained.items()}
+    return {
+        f"{path}.{own}" if path else own: names[parameter]
+        for path, part in module.named_modules()
+        for own, parameter in part.named_parameters(recurse=False, remove_duplicate=False)
+        if parameter in names
+    }
 
 
 def _pieces(data: Samples) -> Iterator[tuple[float, Tensor, Tensor]]:

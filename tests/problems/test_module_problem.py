@@ -58,6 +58,10 @@ def perceptron(*extra: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(5, 8), *extra, nn.Tanh(), nn.Linear(8, CLASSES))
 
 
+def twice(layer: nn.Module) -> nn.Module:
+    return perceptron(layer, nn.Tanh(), layer)
+
+
 def normalized(module: nn.Module) -> nn.Module:
     torch.func.replace_all_batch_norm_modules_(module)
     return module
@@ -75,6 +79,7 @@ VECTORIZED = {
     "group norm": (lambda: perceptron(nn.GroupNorm(2, 8)), VECTORS),
     "convolution": (convolution, IMAGES),
     "tied weights": (Tied, None),
+    "a layer used twice": (lambda: twice(nn.Linear(8, 8)), VECTORS),
     "buffer": (Counting, VECTORS),
 }
 LOOPED = {
@@ -200,6 +205,26 @@ def test_frozen_parameters_are_not_part_of_x():
 
 def test_tied_weights_are_one_parameter():
     assert build(Tied(), None).dim == CLASSES * 6
+
+
+def test_a_layer_used_twice_stays_whole():
+    problem = build(twice(nn.Linear(8, 8)), VECTORS)
+    assert problem.dim == 5 * 8 + 8 + 8 * 8 + 8 + 8 * CLASSES + CLASSES
+    gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, dtype=torch.float32)
+    trained = torch.cat([p.flatten() for p in problem.module_at(problem.start).parameters()])
+    assert torch.equal(trained, problem.start)
+
+
+def test_a_loss_per_sample_is_refused():
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    with pytest.raises(gs.InvalidInput, match=r"loss: got a tensor of shape \(2,\), need the mean"):
+        ModuleProblem(perceptron(), nn.CrossEntropyLoss(reduction="none"), data, batch_size=4)
+
+
+def test_a_module_takes_as_many_parameters_as_it_has():
+    problem = build(perceptron(), VECTORS)
+    with pytest.raises(gs.InvalidInput, match=r"x: got shape \(2,\), need shape"):
+        problem.module_at(torch.zeros(2))
 
 
 def test_module_is_left_alone():
