@@ -157,7 +157,7 @@ def undisturbed(model: nn.Module, loader: Iterable[Any], seed: int) -> Iterator[
     """Run a block that may use model, loader and any randomness, then restore them all.
 
     Kept: buffers, the mode of every module, the random state of python, numpy, torch (CPU and
-    CUDA) and of the loader's own generators. Inside, torch's randomness starts from `seed`.
+    CUDA) and of the loader's own generators. Inside, the first three start from `seed`.
     """
     modes = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
@@ -166,6 +166,8 @@ def undisturbed(model: nn.Module, loader: Iterable[Any], seed: int) -> Iterator[
     cuda = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
     try:
         with torch.random.fork_rng(devices=cuda), torch.enable_grad():
+            random.seed(seed)
+            np.random.seed(seed % 2**32)
             torch.default_generator.manual_seed(seed)
             if cuda:
                 torch.cuda.manual_seed_all(seed)
@@ -208,7 +210,9 @@ def _endless(loader: Iterable[Any]) -> Iterator[Any]:
 
 def _generators(loader: Iterable[Any]) -> list[torch.Generator]:
     """The generators a DataLoader draws its order from, if it has its own."""
-    owners = (loader, getattr(loader, "sampler", None))
+    batches = getattr(loader, "batch_sampler", None)
+    samplers = (getattr(loader, "sampler", None), getattr(batches, "sampler", None))
+    owners = (loader, batches, *samplers)
     found = [getattr(owner, "generator", None) for owner in owners]
     return [generator for generator in found if isinstance(generator, torch.Generator)]
 

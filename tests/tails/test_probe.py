@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 from gossamer.errors import InvalidInput
 from gossamer.noise import StudentT
@@ -118,11 +118,20 @@ def test_what_it_measures_depends_on_its_seed_only():
         torch.manual_seed(0)
         model = Awkward()
         loader = DataLoader(data(), batch_size=10, shuffle=True)
-        torch.manual_seed(around)
-        return NoiseProbe(model, squared_error, loader, samples=5, seed=seed).measure(0).norms
+        torch.manual_seed(around), np.random.seed(around), random.seed(around)
+        return NoiseProbe(model, rude_loss, loader, samples=5, seed=seed).measure(0).norms
 
     np.testing.assert_array_equal(measured(seed=3, around=1), measured(seed=3, around=2))
     assert (measured(seed=4, around=1) != measured(seed=3, around=1)).all()
+
+
+def test_the_generator_of_a_batch_sampler_is_restored():
+    order = torch.Generator().manual_seed(5)
+    batches = BatchSampler(RandomSampler(data(), generator=order), batch_size=10, drop_last=False)
+    loader = DataLoader(data(), batch_sampler=batches)
+    before = order.get_state()
+    NoiseProbe(linear(), squared_error, loader, samples=2).measure(0)
+    assert torch.equal(order.get_state(), before)
 
 
 @pytest.mark.parametrize("reference", [8, None])
