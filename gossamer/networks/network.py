@@ -174,7 +174,8 @@ class StaticNetwork(Network):
 
     def _build_mixer(self, dtype: torch.dtype, device: torch.device | str) -> Mixer:
         n = self.num_nodes
-        sparse = n >= SPARSE_FROM and self.matrix.values.numel() <= SPARSE_DENSITY * n * n
+        few = n >= SPARSE_FROM and self.matrix.values.numel() <= SPARSE_DENSITY * n * n
+        sparse = few and dtype in (torch.float32, torch.float64)  # all that torch multiplies sparse
         return Mixer(self.matrix.csr(dtype, device) if sparse else self.weights.to(device, dtype))
 
     @cached_property

@@ -55,6 +55,8 @@ class Stack:
         if noise is not None:
             sizes = problem.num_nodes, problem.dim
             self._noise = NoiseStream(noise, self._unique_seeds, *sizes, dtype, device)
+        given, one_for_all = tuple(problem.start.shape), (problem.dim,)
+        require(given == one_for_all, "start", f"shape {given}", f"shape {one_for_all}")
         shape = (problem.num_nodes, len(seeds), problem.dim)
         x = self.problem.start.expand(shape).contiguous()
         state = algorithm.init(x)
@@ -93,12 +95,18 @@ class Stack:
     def _step_to(self, end: int) -> None:
         while self.t < end:
             grad = self.problem.sample_grad(self.x, self.t, self.seeds)
+            if grad.shape != self.x.shape:  # broadcasting would hide it
+                self._refuse(grad)
             if self._noise is not None:
                 grad = self._add_noise(grad, self._noise.at(self.t))
             mix = self._mixers[self.t % len(self._mixers)]
             given = (self.algorithm, self.t, self.x, grad, self.state, mix)
             self.x, self.state = self._step(*given)
             self.t += 1
+
+    def _refuse(self, grad: Tensor) -> None:
+        found = f"shape {tuple(grad.shape)} at points of shape {tuple(self.x.shape)}"
+        require(False, "local_grad", found, "one gradient per point, the same shape")
 
     def _add_noise(self, grad: Tensor, noise: Tensor) -> Tensor:
         """Each run gets the noise of its seed, of `(nodes, seeds, dim)`."""

@@ -82,6 +82,12 @@ def test_sparse_mixer_equals_dense_mixer(build, dtype, monkeypatch: pytest.Monke
     )
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_mixes_on_large_networks(dtype: torch.dtype):
+    z = torch.ones(300, 2, dtype=dtype)
+    torch.testing.assert_close(gs.ring(300).mixer(dtype)(z), z, rtol=0.01, atol=0)
+
+
 def _refuse(_: object) -> torch.Tensor:
     raise AssertionError("a dense matrix was built")
 

@@ -216,3 +216,19 @@ def test_a_state_that_runs_could_not_leave_is_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(gs.DSGD, "init", lambda self, x: init(x))
     with pytest.raises(gs.InvalidInput, match=r"init: got a state of type .* need a NamedTuple"):
         gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORKS[0], steps=1)
+
+
+@pytest.mark.parametrize("wrong", [lambda g: g.mean(0), lambda g: g.mean(0, keepdim=True)])
+@pytest.mark.parametrize("noise", [None, HEAVY])
+def test_gradients_of_another_shape_are_refused(monkeypatch: pytest.MonkeyPatch, wrong, noise):
+    right = gs.Quadratic.local_grad
+    monkeypatch.setattr(gs.Quadratic, "local_grad", lambda self, x: wrong(right(self, x)))
+    stack = gs.Stack(gs.DSGD(0.1), PROBLEM, NETWORKS[0], noise, [0, 1])
+    with pytest.raises(gs.InvalidInput, match=r"local_grad: got shape .* at points of shape"):
+        stack.advance(1)
+
+
+def test_a_start_of_its_own_for_every_node_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(PROBLEM, "start", PROBLEM.start.expand(NODES, DIM))
+    with pytest.raises(gs.InvalidInput, match=r"start: got shape \(6, 4\), need shape \(4,\)"):
+        gs.Stack(gs.DSGD(0.1), PROBLEM, NETWORKS[0], None, [0])
