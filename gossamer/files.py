@@ -11,7 +11,10 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Where to write what becomes `path` when the block ends, and leaves nothing if it fails."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
+        partial.touch()
+        permissions = partial.stat().st_mode
         yield partial
+        partial.chmod(permissions)  # safetensors writes what only its owner can read
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

@@ -47,6 +47,8 @@ class Run:
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The method's hyper-parameters, ready for its constructor."""
+        one = "settings" not in self.config
+        require(one, "run", "a whole sweep", "one setting", "Sweep.load(path).best() is one")
         return dict(self.config["algorithm"]["hyperparameters"])
 
     @property

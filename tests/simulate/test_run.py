@@ -1,6 +1,7 @@
 """Results: saved whole or not at all, read without executing anything, complete enough to redo."""
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -101,6 +102,14 @@ def test_what_cannot_be_saved_is_refused_before_the_work(monkeypatch: pytest.Mon
     monkeypatch.setattr(gs.Quadratic, "describe", lambda problem: {"data": problem})
     with pytest.raises(gs.InvalidInput, match=r"describe: got <.*Quadratic.* need numbers, words"):
         gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORK, steps=10**9)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_others_may_read_what_the_user_lets_them(tmp_path: Path):
+    (tmp_path / "plain").touch()
+    simulated().save(tmp_path / "run")
+    modes = {path.stat().st_mode for path in tmp_path.iterdir()}
+    assert len(modes) == 1
 
 
 def test_the_folder_is_made(tmp_path: Path):

@@ -116,6 +116,12 @@ def test_round_trip(tmp_path: Path):
     assert loaded.best().config == result.best().config
 
 
+def test_a_sweep_is_not_a_run(tmp_path: Path):
+    swept().save(tmp_path / "sweep")
+    with pytest.raises(gs.InvalidInput, match=r"need one setting; Sweep\.load"):
+        _ = gs.Run.load(tmp_path / "sweep").hyperparameters
+
+
 def test_a_run_is_not_a_sweep(tmp_path: Path):
     swept().best().save(tmp_path / "run")
     with pytest.raises(gs.InvalidInput, match=r"need a sweep; read it with Run\.load"):
