@@ -31,7 +31,7 @@ class ScheduledAlgorithm:
     ) -> Algorithm[Any]:
         """The algorithm of this step; `sizes` are the groups' shares of `like`, `(dim,)`."""
         names = self._algorithm.hyperparameters
-        values = {name: [group[name] for group in groups] for name in names}
+        values = {name: [_value(group[name]) for group in groups] for name in names}
         if values != self._values:
             each = {name: _joint(name, held, sizes, like) for name, held in values.items()}
             self._current = dataclasses.replace(self._algorithm, **each)
@@ -39,10 +39,15 @@ class ScheduledAlgorithm:
         return self._current
 
 
+def _value(held: Any) -> Any:
+    """Schedulers change a tensor in place, so its number is read anew."""
+    return held.item() if isinstance(held, Tensor) else held
+
+
 def _joint(name: str, values: list[Any], sizes: Sequence[int], like: Tensor) -> Any:
     if all(value == values[0] for value in values):
         return values[0]
-    numbers = all(isinstance(value, int | float | Tensor) for value in values)
+    numbers = all(isinstance(value, int | float) for value in values)
     require(numbers, name, values, "the same in all param groups")
-    parts = [like.new_full((s,), float(v)) for s, v in zip(sizes, values, strict=True)]
+    parts = [like.new_full((s,), v) for s, v in zip(sizes, values, strict=True)]
     return torch.cat(parts)

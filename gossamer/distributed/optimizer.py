@@ -192,6 +192,8 @@ class DecentralizedOptimizer(Optimizer):
     def _hold(self, x: Tensor, state: Any) -> None:
         """The model keeps its memory, so x is copied; the state takes that of the new one."""
         self.x.copy_(x)
+        for p in self._flat.params:  # autograd refuses a graph of the old values
+            torch.autograd.graph.increment_version(p)
         self._state = state
         for name, buffer in state._asdict().items():
             for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
@@ -232,7 +234,10 @@ class DecentralizedOptimizer(Optimizer):
     # ------------------------------------------------------------------ start and restart
 
     def load_state_dict(self, state_dict: StateDict) -> None:
-        """Load what `state_dict` returned; the ranks agree on the step before the next one."""
+        """Load what `state_dict` returned; the ranks agree on the step before the next one.
+
+        A state dict is one node's: each rank loads its own, or trackers are biased for ever.
+        """
         self._require_own(state_dict)
         super().load_state_dict(state_dict)
         self._link()

@@ -96,6 +96,28 @@ def test_schedulers_drive_lr_and_momentum():
     assert optimizer._scheduled.at(optimizer.param_groups, [26], optimizer.x).momentum > 0.8
 
 
+def test_schedulers_drive_tensors_that_differ_between_groups():
+    model, _ = make()
+    rates = zip((model[0], model[2]), (0.5, 0.25), strict=True)
+    groups = [{"params": m.parameters(), "lr": torch.tensor(lr)} for m, lr in rates]
+    optimizer = DecentralizedOptimizer(groups, DSGD(lr=0.1), ring)
+    scheduler = LambdaLR(optimizer, lambda step: 0.5**step)
+    for lr in (0.5, 0.25, 0.125):
+        before = model[0].weight.detach().clone()
+        train(model, optimizer, steps=1)
+        moved = before - model[0].weight
+        torch.testing.assert_close(moved, lr * model[0].weight.grad, rtol=0, atol=1e-12)
+        scheduler.step()
+
+
+def test_a_graph_of_the_old_parameters_is_refused():
+    model, optimizer = make()
+    loss = backward_loss(model, 0)
+    train(model, optimizer, steps=1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
 def test_a_schedule_may_start_from_zero():
     model, optimizer = make()
     warmup = LambdaLR(optimizer, lambda step: min(1.0, step / 2))
