@@ -81,8 +81,9 @@ class NeighborExchange:
     message of r. The receive buffers are kept from call to call, one per neighbour.
 
     Lossy messages: with `message_dtype` narrower than z (bfloat16, say), neighbours see the rounded
-    q_r = round(z_r) and the sum is Σ_r w_ir q_r + (z_i − q_i). What a message lost stays with its
-    sender, so the network's average is still preserved.
+    q_r = round(z_r), at most the largest number of that dtype, and the sum is
+    Σ_r w_ir q_r + (z_i − q_i). What a message lost stays with its sender, so the network's average
+    is still preserved.
 
     Args:
         network: who hears whom in each round, with which weights.
@@ -131,13 +132,19 @@ class NeighborExchange:
         posts, weights = self._rounds[t % len(self._rounds)]
 
         def mix(z: Tensor) -> Tensor:
-            message = z.to(self._device, self._dtype)
+            message = self._rounded(z)
             held = self._transfer(message, posts, t)
             held[self.node] = message
             total = weighted_sum(list(weights.values()), [held[r].to(z) for r in weights])
             return total if message.dtype == z.dtype else total + (z - message.to(z))
 
         return mix
+
+    def _rounded(self, z: Tensor) -> Tensor:
+        if self._dtype != z.dtype:
+            most = min(torch.finfo(self._dtype).max, torch.finfo(z.dtype).max)
+            z = z.clamp(-most, most)
+        return z.to(self._device, self._dtype)
 
     def _transfer(self, sent: Tensor, posts: Sequence[Message], t: int) -> dict[int, Tensor]:
         """Send to all out-neighbours, and return what arrived, by sender."""

@@ -240,6 +240,7 @@ class DecentralizedOptimizer(Optimizer):
         """
         self._require_own(state_dict)
         super().load_state_dict(state_dict)
+        self._resume_at = 0
         self._link()
 
     def _require_own(self, state_dict: StateDict) -> None:
@@ -257,6 +258,7 @@ class DecentralizedOptimizer(Optimizer):
         own = {name: z.to(self.x, copy=True) for name, z in state.items()}
         self._hold(x, self._state._replace(**own))
         self._step.fill_(step)
+        self._resume_at = 0
         self._agreed = False
 
     def parameter_shapes(self) -> list[tuple[str, list[int]]]:

@@ -21,6 +21,8 @@ def ranks(rank: int) -> dict:
     return {
         "peers": [peers_in_steps(network) for network in NETWORKS],
         "mixed": {dtype: mixed(rank, dtype) for dtype in (None, torch.bfloat16)},
+        "beyond": mixed(rank, torch.float16, scale=1e6),
+        "beyond, exact": mixed(rank, None, scale=1e6),
         "skip": nonfinite_on_rank_1(rank),
         "scaler": inf_under_grad_scaler(rank),
         "evaluation": evaluation(rank),
@@ -53,8 +55,9 @@ def peers_in_steps(network) -> tuple[list, int]:
     return calls, optimizer.bytes_sent
 
 
-def mixed(rank: int, message_dtype) -> torch.Tensor:
+def mixed(rank: int, message_dtype, scale: float = 1.0) -> torch.Tensor:
     z = torch.randn(1000, generator=torch.Generator().manual_seed(rank), dtype=torch.float64)
+    z = scale * z
     exchange = NeighborExchange(ring(4), rank, z, dist.group.WORLD, message_dtype)
     return exchange.mixer(0)(z)
 
@@ -113,6 +116,12 @@ def test_lossy_messages_round_but_preserve_the_average(results):
     lossy = torch.stack([results[rank]["mixed"][torch.bfloat16] for rank in range(4)])
     assert 0 < (lossy - exact).abs().max() < 4 * 2**-8
     torch.testing.assert_close(lossy.mean(0), exact.mean(0), rtol=0, atol=1e-14)
+
+
+def test_what_a_message_cannot_hold_stays_with_its_sender(results):
+    exact = torch.stack([results[rank]["beyond, exact"] for rank in range(4)])
+    lossy = torch.stack([results[rank]["beyond"] for rank in range(4)])
+    torch.testing.assert_close(lossy.mean(0), exact.mean(0), rtol=0, atol=1e-8)
 
 
 def test_a_nonfinite_gradient_stays_at_home(results):

@@ -130,6 +130,29 @@ def test_after_a_kill_the_survivors_reach_their_own_optimum(tmp_path, dead):
         torch.testing.assert_close(x, survivors_optimum(dead), rtol=0, atol=1e-6)
 
 
+def go_back_after_a_drop(rank: int) -> tuple[int, Tensor]:
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(6))
+    options = {"timeout": TIMEOUT, "on_peer_failure": "drop"}
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.5), ring, **options)
+    parameter.grad = torch.ones(6)
+    while optimizer.steps < 6:
+        if (rank, optimizer.steps) == (2, 3):
+            os._exit(1)
+        optimizer.step()
+    optimizer.restore(1, torch.zeros(6), {})
+    optimizer.step()
+    return optimizer.steps, optimizer.x
+
+
+def test_the_survivors_of_a_drop_can_go_back():
+    answers = Processes(go_back_after_a_drop).results(deadline=40)
+    assert isinstance(answers.pop(2), Dead)
+    for steps, x in answers:
+        assert steps == 2
+        torch.testing.assert_close(x, torch.full((6,), -0.5), rtol=0, atol=1e-6)
+
+
 def test_a_hung_rank_is_dropped_and_told_so_when_it_wakes(tmp_path):
     log = tmp_path / "step"
     processes = Processes(quadratic_steps, GTDSGD(lr=0.3), ring(4), 600, None, log, True, 0.002)
