@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,21 @@ def test_what_is_shown_does_not_decide_the_tuning(gossamer):
         assert f"final {metric}" in out
         shown[metric] = re.search(r"lr = \S+ \(tuned\)", out)[0]
     assert shown["consensus_error"] == shown["error"] != "lr = 1e-05 (tuned)"
+
+
+def test_tuning_has_seeds_of_its_own(gossamer, monkeypatch, tmp_path: Path):
+    tuned_on = []
+
+    def noted(*arguments, seeds, **options):
+        tuned_on.extend(seeds)
+        return gs.sweep(*arguments, seeds=seeds, **options)
+
+    monkeypatch.setattr(sys.modules["gossamer.cli.compare"], "sweep", noted)
+    gossamer(f"compare -a DSGD {SMALL} --steps 5")
+    reported = {int(row["seed"]) for row in rows(tmp_path / "compare.csv")}
+    assert reported == {0, 1, 2}
+    assert tuned_on
+    assert not reported & set(tuned_on)
 
 
 def test_divergence_is_a_result(gossamer):

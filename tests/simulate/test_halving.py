@@ -29,6 +29,20 @@ def test_a_late_winner_survives_an_early_leader():
     assert forecast(history, TIMES, steps=400).argmin() == 0
 
 
+def test_the_level_is_the_mean_over_the_last_eighth_of_the_records():
+    noisy = torch.ones(48, 1)
+    noisy[-1], noisy[-2] = 7.0, 3.0  # 48 records: the last six of them
+    assert forecast(noisy, torch.arange(48), steps=100).item() == pytest.approx(14 / 6)
+
+
+def test_without_extrapolation_the_leader_of_the_moment_goes_on():
+    slow, leader = 3 * torch.exp(-0.03 * TIMES.double()), torch.full_like(FALLING, 0.2)
+    history = torch.stack([slow, leader], dim=1)
+    for extrapolate, going_on in ((True, [True, False]), (False, [False, True])):
+        halving = Halving(1, schedule=((1 / 8, 0.5),), extrapolate=extrapolate)
+        assert halving.survivors(history, TIMES, steps=400).tolist() == going_on
+
+
 def test_settings_go_on_with_all_their_seeds():
     levels = torch.linspace(1, 2, 10).repeat_interleave(3).expand(17, 30)
     going_on = Halving(num_seeds=3).survivors(levels, torch.arange(17), steps=256)

@@ -232,3 +232,15 @@ def test_a_start_of_its_own_for_every_node_is_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(PROBLEM, "start", PROBLEM.start.expand(NODES, DIM))
     with pytest.raises(gs.InvalidInput, match=r"start: got shape \(6, 4\), need shape \(4,\)"):
         gs.Stack(gs.DSGD(0.1), PROBLEM, NETWORKS[0], None, [0])
+
+
+def test_a_single_draw_that_breaks_a_run_is_dated_whatever_is_recorded():
+    """Replaying a block across the border of two blocks of noise would take the wrong draws."""
+    wild = gs.StudentT(1.5, scale=1e306)
+    arguments = {"noise": wild, "steps": 200, "seeds": range(40), "metrics": []}
+    dates = [
+        gs.simulate(gs.DSGD(0.5), PROBLEM, NETWORKS[0], record_every=k, **arguments).diverged_at
+        for k in (1, 7, 45, 200)
+    ]
+    assert len(dates[0].unique()) > 10
+    assert all(torch.equal(date, dates[0]) for date in dates)
