@@ -1,72 +1,36 @@
-"""Train a model on real processes, by names: `torchrun --nproc-per-node 4 -m gossamer.train …`.
+"""Train a model on real processes, by names; `gossamer train --help` says how."""
 
-    torchrun --nproc-per-node 4 -m gossamer.train --model mlp --data digits \\
-        --algorithm GTNSGDm --lr 0.1 --momentum 0.8 --network ring --steps 200
-
-Every rank trains on its own share of the data. Rank 0 reports the loss of the network's average
-model on held-out data. With a checkpoint folder the run resumes by itself, so that
-`torchrun --max-restarts 3` survives the death of a rank.
-"""
-
-import argparse
-import dataclasses
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
 from gossamer.data import BatchOrder, TokenWindows, corpus_from_file, token_shard
 from gossamer.data.samples import Samples, TensorSamples
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
-from gossamer.distributed.optimizer import OnPeerFailure
-from gossamer.errors import InvalidInput, choice, require, whole
-from gossamer.networks import Network
+from gossamer.errors import InvalidInput, require
 from gossamer.progress import progress
 from gossamer.seeding import stream
-from gossamer.spec import NETWORKS, build, parse
+from gossamer.train_config import (
+    MESSAGES,
+    TrainConfig,
+    config_of,
+    make_algorithm,
+    make_network,
+    read_arguments,
+    require_sound,
+)
 
-MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
-MODELS = ("mlp", "gpt")
 HELD_OUT = 0.1
 """Share of the data kept for validation."""
 CONTEXT, STRIDE = 64, 32
 """Tokens in a window of text, and from the start of one to the start of the next."""
-
-
-@dataclass(frozen=True)
-class TrainConfig:
-    """What to train, on what, how, and where the results go."""
-
-    model: str = "mlp"
-    """"mlp" or "gpt"."""
-    data: str = "digits"
-    """"digits" (needs scikit-learn), "blobs" (made here), or the path of a text file for "gpt"."""
-    algorithm: str = "GTNSGDm"
-    hyperparameters: dict[str, Any] = field(default_factory=dict)
-    network: str = "ring"
-    """A name, made for the number of processes, or with all its arguments: "torus(2, 2)"."""
-    steps: int = 200
-    batch_size: int = 32
-    seed: int = 0
-    log_every: int = 50
-    save_every: int = 50
-    checkpoints: str | None = None
-    """Folder to save to and resume from."""
-    tensorboard: str | None = None
-    """Folder of TensorBoard logs (needs tensorboard)."""
-    message_dtype: str = "exact"
-    """"bfloat16" or "float16" make the messages lossy, and half as long."""
-    timeout: float = 60.0
-    on_peer_failure: str = "raise"
 
 
 class Data(NamedTuple):
@@ -86,14 +50,6 @@ def train(**options: Any) -> dict[str, float]:
     (20, True)
     """
     return run(config_of(**options))
-
-
-def config_of(**options: Any) -> TrainConfig:
-    """Options of `TrainConfig`, and the algorithm's hyper-parameters under their own names."""
-    names = {option.name for option in dataclasses.fields(TrainConfig)}
-    own = {name: value for name, value in options.items() if name in names}
-    rest = {name: value for name, value in options.items() if name not in names}
-    return TrainConfig(**{"hyperparameters": rest, **own})
 
 
 def run(config: TrainConfig) -> dict[str, float]:
@@ -159,28 +115,6 @@ class Report:
             self._writer.flush()
 
 
-def require_sound(config: TrainConfig) -> None:
-    """Refuse a configuration, as far as it can be told before the processes start."""
-    make_algorithm(config)
-    choice("network", parse(config.network)[0], NETWORKS)
-    choice("message_dtype", config.message_dtype, MESSAGES)
-    choice("model", config.model, MODELS)
-    choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
-    whole("steps", config.steps, 0)
-    for name in ("batch_size", "log_every", "save_every"):
-        whole(name, getattr(config, name), 1)
-    require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
-    _require_data(config)
-
-
-def _require_data(config: TrainConfig) -> None:
-    if config.model == "gpt":
-        file, way_out = Path(config.data).is_file(), "gpt needs one: --data book.txt"
-        require(file, "data", config.data, "a text file", way_out)
-    else:
-        choice("data", config.data, ("digits", "blobs"))
-
-
 def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:
     """A checkpoint brings its hyper-parameters along, which must not silently replace others."""
     asked = optimizer.algorithm.hyperparameters
@@ -189,42 +123,16 @@ def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer)
     require(held == asked, "checkpoints", found, f"one with {asked}", way_out)
 
 
-def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
-    """The method of a configuration; what does not fit is refused by name."""
-    method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
-    known = admissible_sets(method)
-    for name in config.hyperparameters:
-        choice(f"hyper-parameter of {config.algorithm}", name, known)
-    required = [f.name for f in dataclasses.fields(method) if f.default is dataclasses.MISSING]
-    missing = [name for name in required if name not in config.hyperparameters]
-    wanted = f"values for {', '.join(required)}"
-    require(not missing, config.algorithm, f"no {' and no '.join(missing)}", wanted)
-    return method(**config.hyperparameters)
-
-
 def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimizer:
     """The optimizer of a configuration; names that do not exist are answered with those that do."""
     return DecentralizedOptimizer(
         model.named_parameters(),
         make_algorithm(config),
         partial(make_network, config.network),
-        message_dtype=MESSAGES[choice("message_dtype", config.message_dtype, MESSAGES)],
+        message_dtype=MESSAGES[config.message_dtype],
         timeout=config.timeout,
         on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
     )
-
-
-def make_network(text: str, processes: int) -> Network:
-    """A network as a user writes it, which must have as many nodes as there are processes.
-
-    >>> make_network("ring", 4).name, make_network("torus(2, 2)", 4).name
-    ('ring(4)', 'torus(2, 2)')
-    """
-    network = build("network", text if "(" in text else f"{text}({processes})", NETWORKS)
-    found = f"{network.name} with {network.num_nodes} nodes on {processes} processes"
-    same = network.num_nodes == processes
-    require(same, "network", found, "as many nodes as processes", "ring has, on any number")
-    return network
 
 
 def make_model(config: TrainConfig, data: Data) -> nn.Module:
@@ -305,27 +213,6 @@ def _tensorboard(folder: str | None) -> Any:
     return SummaryWriter(folder)
 
 
-def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
-    """The configuration that a command line describes, if it is sound."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        prog="gossamer train",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    for option in dataclasses.fields(TrainConfig):
-        if option.name != "hyperparameters":
-            kind = option.type if option.type in (int, float) else str
-            flag = "--" + option.name.replace("_", "-")
-            parser.add_argument(flag, type=kind, default=option.default, metavar="X")
-    methods = ALGORITHMS.values()
-    for name in sorted({f.name for method in methods for f in dataclasses.fields(method)}):
-        parser.add_argument(f"--{name.replace('_', '-')}", type=_number, metavar="X")
-    given = {k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None}
-    config = config_of(**given)
-    require_sound(config)
-    return config
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and train; bad input ends in one line on stderr and exit code 2."""
     try:
@@ -333,13 +220,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InvalidInput as error:
         print(f"gossamer train: {error}", file=sys.stderr)
         sys.exit(2)
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 if __name__ == "__main__":

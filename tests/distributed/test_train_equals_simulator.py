@@ -11,7 +11,8 @@ from gossamer.data.zipf import zipf_text
 from gossamer.distributed import DecentralizedOptimizer, read_nodes
 from gossamer.models import GPT
 from gossamer.problems import LanguageProblem, ModuleProblem
-from gossamer.train import CONTEXT, STRIDE, config_of, load_data, loss_of, make_model, train
+from gossamer.train import CONTEXT, STRIDE, load_data, loss_of, make_model, train
+from gossamer.train_config import config_of
 
 NODES, STEPS, SEED, BATCH = 4, 20, 3, 4
 METHOD = {"lr": 0.05, "momentum": 0.8}

@@ -1,0 +1,169 @@
+"""What `gossamer train` is told: the options, from Python or a command line, and their checks."""
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import torch
+
+from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
+from gossamer.distributed.optimizer import OnPeerFailure
+from gossamer.errors import choice, require, whole
+from gossamer.networks import Network
+from gossamer.spec import NETWORKS, build, parse
+
+MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+MODELS = ("mlp", "gpt")
+
+ABOUT = """Train a model on several processes of this machine, by names:
+
+    gossamer train --processes 4 --max-restarts 3 --model mlp --data digits \\
+        --algorithm GTNSGDm --lr 0.1 --momentum 0.8 --network ring --steps 200
+
+or on several machines, started by torchrun with `-m gossamer.train` and the options below. Every
+process trains on its own share of the data. The first one reports the loss of the network's
+average model on held-out data. With a checkpoint folder the run resumes by itself, so that with
+`--max-restarts` it survives the death of a process.
+"""
+
+T = TypeVar("T")
+
+
+def option(default: T, text: str) -> T:
+    """A field with a default and the words that `--help` has for it."""
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What to train, on what, how, and where the results go."""
+
+    model: str = option("mlp", "mlp, or gpt")
+    data: str = option(
+        "digits", "digits (needs scikit-learn), blobs (made here), or the path of a text for gpt"
+    )
+    algorithm: str = option("GTNSGDm", "one of " + ", ".join(ALGORITHMS))
+    hyperparameters: dict[str, Any] = field(default_factory=dict)
+    network: str = option(
+        "ring", "a name, made for the number of processes, or with all its arguments: torus(2, 2)"
+    )
+    steps: int = option(200, "steps to train, those before a resume included")
+    batch_size: int = option(32, "samples per process and step")
+    seed: int = option(0, "of the initial weights, the split of the data and the batches")
+    log_every: int = option(50, "steps from one report to the next")
+    save_every: int = option(50, "steps from one checkpoint to the next")
+    checkpoints: str | None = option(None, "folder to save to and resume from")
+    tensorboard: str | None = option(None, "folder of TensorBoard logs (needs tensorboard)")
+    message_dtype: str = option(
+        "exact", "exact, or bfloat16 or float16: messages half as long, and lossy"
+    )
+    timeout: float = option(60.0, "seconds to wait for another process")
+    on_peer_failure: str = option("raise", "raise, or drop: go on without a process that died")
+
+
+def config_of(**options: Any) -> TrainConfig:
+    """Options of `TrainConfig`, and the algorithm's hyper-parameters under their own names."""
+    names = {option.name for option in dataclasses.fields(TrainConfig)}
+    own = {name: value for name, value in options.items() if name in names}
+    rest = {name: value for name, value in options.items() if name not in names}
+    return TrainConfig(**{"hyperparameters": rest, **own})
+
+
+def require_sound(config: TrainConfig) -> None:
+    """Refuse a configuration, as far as it can be told before the processes start."""
+    make_algorithm(config)
+    choice("network", parse(config.network)[0], NETWORKS)
+    choice("message_dtype", config.message_dtype, MESSAGES)
+    choice("model", config.model, MODELS)
+    choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
+    whole("steps", config.steps, 0)
+    for name in ("batch_size", "log_every", "save_every"):
+        whole(name, getattr(config, name), 1)
+    require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
+    _require_data(config)
+
+
+def _require_data(config: TrainConfig) -> None:
+    if config.model == "gpt":
+        file, way_out = Path(config.data).is_file(), "gpt needs one: --data book.txt"
+        require(file, "data", config.data, "a text file", way_out)
+    else:
+        choice("data", config.data, ("digits", "blobs"))
+
+
+def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
+    """The method of a configuration; what does not fit is refused by name."""
+    method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
+    known = admissible_sets(method)
+    for name in config.hyperparameters:
+        choice(f"hyper-parameter of {config.algorithm}", name, known)
+    required = [f.name for f in dataclasses.fields(method) if f.default is dataclasses.MISSING]
+    missing = [name for name in required if name not in config.hyperparameters]
+    wanted = f"values for {', '.join(required)}"
+    require(not missing, config.algorithm, f"no {' and no '.join(missing)}", wanted)
+    return method(**config.hyperparameters)
+
+
+def make_network(text: str, processes: int) -> Network:
+    """A network as a user writes it, which must have as many nodes as there are processes.
+
+    >>> make_network("ring", 4).name, make_network("torus(2, 2)", 4).name
+    ('ring(4)', 'torus(2, 2)')
+    """
+    network = build("network", text if "(" in text else f"{text}({processes})", NETWORKS)
+    found = f"{network.name} with {network.num_nodes} nodes on {processes} processes"
+    same = network.num_nodes == processes
+    require(same, "network", found, "as many nodes as processes", "ring has, on any number")
+    return network
+
+
+def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
+    """The configuration that a command line describes, if it is sound."""
+    given = vars(_parser().parse_args(arguments))
+    config = config_of(**{name: value for name, value in given.items() if value is not None})
+    require_sound(config)
+    return config
+
+
+def _parser() -> argparse.ArgumentParser:
+    keep_lines = argparse.RawDescriptionHelpFormatter
+    usage = "gossamer train [--processes 4] [--max-restarts 0] [OPTIONS]"
+    parser = argparse.ArgumentParser("gossamer train", usage, ABOUT, formatter_class=keep_lines)
+    for own in dataclasses.fields(TrainConfig):
+        if own.name != "hyperparameters":
+            kind = own.type if own.type in (int, float) else str
+            told = own.metadata["help"] + ("" if own.default is None else f" [{own.default}]")
+            parser.add_argument(
+                _flag(own.name), type=kind, default=own.default, metavar="X", help=told
+            )
+    group = parser.add_argument_group("hyper-parameters of the method")
+    for name, told in _hyperparameters().items():
+        group.add_argument(_flag(name), type=_number, metavar="X", help=told)
+    return parser
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _hyperparameters() -> dict[str, str]:
+    """Name → what is admissible, and which methods have it."""
+    sets = {method: admissible_sets(kind) for method, kind in ALGORITHMS.items()}
+    names = sorted({name for known in sets.values() for name in known})
+    owners = {name: [method for method in sets if name in sets[method]] for name in names}
+    everyone = list(ALGORITHMS)
+    return {
+        name: f"{sets[having[-1]][name]}; "
+        + ("all methods" if having == everyone else ", ".join(having))
+        for name, having in owners.items()
+    }
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,27 @@
+import dataclasses
+import re
+
+import pytest
+
+from gossamer.algorithms import ALGORITHMS
+from gossamer.train_config import TrainConfig, read_arguments
+
+
+def test_help_explains_every_option_and_every_hyperparameter(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as end:
+        read_arguments(["--help"])
+    assert end.value.code == 0
+    out = re.sub(r"\s+", " ", capsys.readouterr().out)
+    options = [f.name for f in dataclasses.fields(TrainConfig) if f.name != "hyperparameters"]
+    numbers = {f.name for method in ALGORITHMS.values() for f in dataclasses.fields(method)}
+    for name in (*options, *numbers):
+        flag = "--" + name.replace("_", "-")
+        assert re.search(rf"{flag} X (?!--)\w", out), flag
+    assert "steps to train, those before a resume included [200]" in out
+    assert "--quasi-momentum X a number in [0, 1); QGDSGDm" in out
+
+
+def test_what_is_not_given_is_the_default():
+    config = read_arguments(["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"])
+    given = {"data": "blobs", "hyperparameters": {"lr": 0.1, "momentum": 0.8}}
+    assert config == TrainConfig(**given)
