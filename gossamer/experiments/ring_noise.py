@@ -188,7 +188,7 @@ def _clip(results: Results) -> Verdict:
         m: all(_stable_but_far(results, noise, m) for noise in HEAVY) for m in (printed, shrinking)
     }
     note = (
-        "With the printed clipping level τ(t+1)^{+2/5} DSGD-Clip does reach the optimum; only "
+        "With the printed clipping level τ(t+1)^(+2/5) DSGD-Clip does reach the optimum; only "
         "the exponent −2/5 shows what the figure describes."
     )
     return Verdict(
