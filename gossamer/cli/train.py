@@ -26,7 +26,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --network 'torus(2, 2)' --lr 0.1 --momentum 0.8
     gossamer train --help                   all options
     """
-    from gossamer.train_config import make_network, read_arguments
+    from gossamer.train.config import make_network, read_arguments
 
     whole("processes", processes, 1)
     whole("max_restarts", max_restarts, 0)

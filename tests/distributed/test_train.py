@@ -6,8 +6,9 @@ import torch
 from gossamer.cli.train import train as command
 from gossamer.distributed import read_nodes
 from gossamer.errors import InvalidInput
-from gossamer.train import main, train
-from gossamer.train_config import make_network, read_arguments
+from gossamer.train import train
+from gossamer.train.__main__ import main
+from gossamer.train.config import make_network, read_arguments
 
 METHOD = {"lr": 0.1, "momentum": 0.8}
 GIVEN = ["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"]

@@ -11,8 +11,10 @@ from gossamer.data.zipf import zipf_text
 from gossamer.distributed import DecentralizedOptimizer, read_nodes
 from gossamer.models import GPT
 from gossamer.problems import LanguageProblem, ModuleProblem
-from gossamer.train import CONTEXT, STRIDE, load_data, loss_of, make_model, train
-from gossamer.train_config import config_of
+from gossamer.train import train
+from gossamer.train.config import config_of
+from gossamer.train.data import CONTEXT, STRIDE, load_data
+from gossamer.train.training import loss_of, make_model
 
 NODES, STEPS, SEED, BATCH = 4, 20, 3, 4
 METHOD = {"lr": 0.05, "momentum": 0.8}

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from gossamer.algorithms import ALGORITHMS
-from gossamer.train_config import TrainConfig, read_arguments
+from gossamer.train.config import TrainConfig, read_arguments
 
 
 def test_help_explains_every_option_and_every_hyperparameter(capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,21 @@
+"""`torchrun … -m gossamer.train …`: one process of a training."""
+
+import sys
+from collections.abc import Sequence
+
+from gossamer.errors import InvalidInput
+from gossamer.train.config import read_arguments
+from gossamer.train.training import run
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and train; bad input ends in one line on stderr and exit code 2."""
+    try:
+        run(read_arguments(arguments))
+    except InvalidInput as error:
+        print(f"gossamer train: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
