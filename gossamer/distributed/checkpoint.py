@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from gossamer.errors import InvalidInput, require
+from gossamer.files import whole_file
 
 FORMAT = "gossamer-checkpoint-1"
 
@@ -58,13 +59,12 @@ def write_node(folder: Path, record: NodeRecord) -> None:
     """Write one node's file, whole or not at all, and on the disk when this returns."""
     path = node_file(folder, record.step, record.node)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
     tensors = {name: value.detach().cpu().contiguous() for name, value in record.tensors.items()}
     facts = {k: v for k, v in vars(record).items() if k != "tensors"} | {"format": FORMAT}
-    save_file(tensors, partial, metadata={"record": json.dumps(facts)})
-    with open(partial, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        save_file(tensors, partial, metadata={"record": json.dumps(facts)})
+        with open(partial, "rb") as file:
+            os.fsync(file.fileno())
 
 
 def read_node(folder: Path, step: int, node: int) -> NodeRecord:
@@ -95,7 +95,8 @@ def prune(folder: Path, node: int, newest: int, keep: int) -> None:
     Later steps are another run's, or an abandoned future, and no reason to delete this run's.
     """
     for step in [step for step in steps_of_node(folder, node) if step <= newest][:-keep]:
-        node_file(folder, step, node).unlink(missing_ok=True)
+        for path in step_folder(folder, step).glob(f"*node-{node}.safetensors*"):  # of kills too
+            path.unlink(missing_ok=True)
         with suppress(OSError):  # other nodes still have files there, or have just removed it
             step_folder(folder, step).rmdir()
 
@@ -125,7 +126,10 @@ def export(
     node: int | None = None,
     step: int | None = None,
 ) -> None:
-    """Write one node's model, or the average of all (`node=None`), as a safetensors state dict."""
+    """Write one node's model, or the average of all (`node=None`), as a safetensors state dict.
+
+    The file appears whole or not at all.
+    """
     records = read_nodes(folder, step)
     known = node is None or 0 <= node < len(records)
     require(known, "node", node, f"None for the average, or an integer in [0, {len(records) - 1}]")
@@ -134,4 +138,5 @@ def export(
     names, shapes = zip(*records[0].parameters, strict=True)
     parts = chosen.split([torch.Size(shape).numel() for shape in shapes])
     tensors = {n: p.view(s).clone() for n, p, s in zip(names, parts, shapes, strict=True)}
-    save_file(tensors, path, metadata={"format": "pt", "step": str(records[0].step)})
+    with whole_file(Path(path)) as partial:
+        save_file(tensors, partial, metadata={"format": "pt", "step": str(records[0].step)})

@@ -56,6 +56,11 @@ class Checkpoints:
         **extras: Stateful,
     ) -> None:
         self.folder, self.optimizer, self.extras = Path(folder), optimizer, extras
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as reason:
+            problem = f"folder: cannot write to {folder} ({reason.strerror}); choose another"
+            raise InvalidInput(problem) from reason
 
     def save(self) -> None:
         """Write this node's file; older ones go when all ranks have written. A collective."""

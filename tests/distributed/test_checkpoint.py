@@ -167,6 +167,30 @@ def test_other_extras_or_param_groups_are_refused_before_anything_is_loaded(tmp_
         assert fresh.optimizer.steps == 0
 
 
+def test_files_can_be_read_by_whom_the_umask_lets(tmp_path):
+    (tmp_path / "plain").touch()
+    alone(METHOD, tmp_path, steps=1)
+    export(tmp_path, tmp_path / "model.safetensors")
+    for path in (node_file(tmp_path, 1, 0), tmp_path / "model.safetensors"):
+        assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_what_a_kill_left_half_written_goes_with_its_step(tmp_path):
+    left = node_file(tmp_path, 1, 0).with_name(".node-0.safetensors.123.partial")
+    left.parent.mkdir()
+    left.touch()
+    alone(METHOD, tmp_path, steps=3)
+    assert sorted(tmp_path.iterdir()) == [node_file(tmp_path, k, 0).parent for k in (2, 3)]
+
+
+def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        InvalidInput, match=r"folder: cannot write to .*file/runs \(Not a directory"
+    ):
+        alone(METHOD, tmp_path / "file" / "runs", steps=0)
+
+
 def test_an_export_of_a_node_that_is_not_there_is_refused(tmp_path):
     alone(METHOD, tmp_path, steps=1)
     with pytest.raises(InvalidInput, match=r"node: got 1, need None .* \[0, 0\]"):
