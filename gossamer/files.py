@@ -15,6 +15,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         permissions = partial.stat().st_mode
         yield partial
         partial.chmod(permissions)  # safetensors writes what only its owner can read
+        with partial.open("rb+") as written:
+            os.fsync(written.fileno())  # else a power cut after the rename may leave it empty
         os.replace(partial, path)
+    except OSError as reason:
+        if reason.errno and not reason.filename:  # a full disk does not say which file
+            reason.filename = str(path)
+        raise
     finally:
         partial.unlink(missing_ok=True)

@@ -1,5 +1,7 @@
 """Files appear whole or not at all."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,25 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path):
         write_half(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path):
+    """The error of a write, unlike that of an open, does not say where."""
+    path = tmp_path / "result.json"
+    with pytest.raises(OSError, match=r"No space left.*result\.json"), whole_file(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_appears_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Synchronized before it is renamed, so that a power cut leaves the old or the new file."""
+    calls: list[str] = []
+    for name in ("fsync", "replace"):
+        done = getattr(os, name)
+        monkeypatch.setattr(
+            os, name, lambda *a, name=name, done=done: (calls.append(name), done(*a))
+        )
+    with whole_file(tmp_path / "file") as partial:
+        partial.write_text("whole")
+    assert calls == ["fsync", "replace"]
+    assert (tmp_path / "file").read_text() == "whole"

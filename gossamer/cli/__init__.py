@@ -59,7 +59,7 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except OSError as error:
-        _fail(f"cannot read or write {error.filename} ({error.strerror})", 2)
+        _fail(f"cannot read or write {error.filename or 'the output'} ({error.strerror})", 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted; `gossamer run` goes on where it stopped", 130)
 

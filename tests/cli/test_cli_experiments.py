@@ -130,3 +130,13 @@ def test_a_folder_where_the_page_should_be(gossamer, tmp_path: Path):
     code, _, err = gossamer("report")
     assert code == 2
     assert err.startswith("gossamer: cannot read or write runs/quick/")
+
+
+def test_a_disk_that_is_full_is_said_without_a_none(gossamer, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rich.console.Console.print", full)
+    code, _, err = gossamer("list")
+    assert code == 2
+    assert err == "gossamer: cannot read or write the output (No space left on device)\n"
