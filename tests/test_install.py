@@ -2,20 +2,36 @@
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_wheel(tmp_path: Path):
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "-d", str(tmp_path)]
+def build(target: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_wheel(tmp_path: Path):
+    wheel = build("wheel", tmp_path)
     files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     source = {str(path.relative_to(ROOT)) for path in (ROOT / "gossamer").rglob("*.py")}
     assert files == source | {"gossamer/report/template.html", "gossamer/py.typed"}
     assert wheel.stat().st_size < 500_000
+
+
+def test_source_distribution(tmp_path: Path):
+    """Files of the same names elsewhere in the repository stay out."""
+    with tarfile.open(build("sdist", tmp_path)) as archive:
+        files = {"/".join(Path(name).parts[1:]) for name in archive.getnames()}
+    beside = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"}
+    made = {".gitignore", "PKG-INFO"}
+    assert {file for file in files if not file.startswith("gossamer/")} == beside | made
+    assert "gossamer/report/template.html" in files
 
 
 def test_the_command_is_installed():
