@@ -52,7 +52,8 @@ def choice(name: str, value: str, options: Iterable[str]) -> str:
     did you mean 'metropolis'?
     """
     known = list(options)
-    near = get_close_matches(str(value), known, n=1, cutoff=0)[0]
+    spelt = {option.lower(): option for option in known}
+    near = spelt[get_close_matches(str(value).lower(), spelt, n=1, cutoff=0)[0]]
     admissible = "one of " + ", ".join(known)
     require(value in known, name, repr(value), admissible, f"did you mean {near!r}?")
     return value

@@ -36,3 +36,5 @@ def test_choice_suggests_the_nearest():
     assert choice("order", "b", ["a", "b"]) == "b"
     with pytest.raises(gs.InvalidInput, match="did you mean 'halving'"):
         choice("strategy", "halfing", ["grid", "halving"])
+    with pytest.raises(gs.InvalidInput, match="did you mean 'gpt'"):  # upper case is no distance
+        choice("style", "GPT", ["gpt", "pytorch"])

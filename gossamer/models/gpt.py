@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.errors import choice, require
+from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.seeding import stream
 
 Style = Literal["gpt", "pytorch"]
@@ -62,7 +62,10 @@ class GPT(nn.Module):
     ) -> None:
         super().__init__()
         choice("style", style, get_args(Style))
+        _check_sizes(vocabulary=vocabulary, context=context, width=width, heads=heads)
+        whole("layers", layers, 0)
         require(width % heads == 0, "heads", heads, f"a divisor of width = {width}")
+        require(0 <= dropout < 1, "dropout", dropout, "a number in [0, 1)")
         self.context, self.causal, self.heads = context, causal, heads
         self.dropout, self.style = dropout, style
         self.token = nn.Embedding(vocabulary, width)
@@ -98,6 +101,9 @@ class GPT(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits of the next token at every position."""
+        if tokens.shape[-1] > self.context:
+            found = f"windows of {tokens.shape[-1]}"
+            raise InvalidInput(f"tokens: got {found}, need at most context = {self.context}")
         h = self.token(tokens) + self.position.weight[: tokens.shape[-1]]
         if self.style == "gpt":
             h = functional.dropout(h, self.dropout, self.training)
@@ -139,6 +145,11 @@ class Block(nn.Module):
         else:
             hidden = functional.dropout(functional.relu(hidden), self.dropout, self.training)
         return functional.dropout(self.contract(hidden), self.dropout, self.training)
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        whole(name, size, 1)
 
 
 def uniform(parameter: Tensor, matrix: Tensor, generator: torch.Generator) -> None:

@@ -13,6 +13,7 @@ from gossamer.errors import choice
 from gossamer.models.gpt import GPT, Style
 from gossamer.models.stacked_gpt import StackedGPT
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.problems.problem import require_nodes
 from gossamer.seeding import stream
 
 Protocol = Literal["causal", "paper"]
@@ -71,6 +72,7 @@ class LanguageProblem(ModuleProblem):
         autocast: torch.dtype | None = None,
     ) -> None:
         choice("protocol", protocol, get_args(Protocol))
+        require_nodes(num_nodes)
         self.corpus, self.protocol, self.stride, self.seed = corpus, protocol, stride, seed
         self.context, self.dropout, self.style = context, dropout, style
         tokens = corpus.train if protocol == "causal" else shuffled(corpus.train, seed)

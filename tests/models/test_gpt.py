@@ -138,3 +138,23 @@ def test_an_unknown_style_is_refused():
 def test_width_must_split_into_heads():
     with pytest.raises(InvalidInput, match="heads: got 3, need a divisor of width = 16"):
         GPT(width=16, heads=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("vocabulary", 0), ("context", 0), ("width", 0), ("heads", 0), ("heads", -2)],
+        *[("layers", -1), ("dropout", 1.5), ("dropout", -0.1), ("dropout", float("nan"))],
+    ],
+)
+def test_impossible_sizes_are_refused_by_name(name: str, value: float):
+    with pytest.raises(InvalidInput, match=f"{name}: got {value}, need"):
+        GPT(**{"vocabulary": 11, "context": 4, "width": 8, "heads": 2, name: value})
+
+
+@pytest.mark.parametrize("context", [1, 3])
+def test_windows_longer_than_the_context_are_refused(context: int):
+    """A context of 1 has one position, which would be added to all tokens without a word."""
+    model = GPT(11, context, width=8, heads=2)
+    with pytest.raises(InvalidInput, match=f"windows of 4, need at most context = {context}"):
+        model(torch.zeros(1, 4, dtype=torch.int64))

@@ -117,3 +117,8 @@ def test_description_names_what_it_was_built_from():
     assert (description["protocol"], description["stride"], description["dim"]) == (
         "paper", 3, build().dim,
     )  # fmt: skip
+
+
+def test_a_number_of_nodes_is_whole():
+    with pytest.raises(gs.InvalidInput, match=r"num_nodes: got 1\.5, need an integer"):
+        LanguageProblem(zipf_corpus(500, num_types=10), 1.5, stride=4)
