@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from gossamer.errors import require
+from gossamer.errors import InvalidInput, require
+
+ADMISSIBLE = "(inputs, targets) or a dataset of such pairs, all of one shape"
 
 
 @runtime_checkable
@@ -53,20 +56,33 @@ def move(tensor: Tensor, dtype: torch.dtype, device: torch.device | str) -> Tens
 
 
 def as_samples(dataset: Any) -> Samples:
-    """Samples as they are, two tensors, or any dataset of (input, target) pairs, read once."""
+    """Samples as they are, two tensors or arrays, or any dataset of (input, target) pairs."""
     if not isinstance(dataset, Tensor) and isinstance(dataset, Samples):
         return dataset
     if not _is_pair(dataset):
-        require(len(dataset) > 0, "dataset", "no samples", "at least 1")
-        dataset = default_collate([dataset[k] for k in range(len(dataset))])
+        dataset = _read(dataset)
     found = f"{type(dataset).__name__} of {len(dataset)}"
-    require(_is_pair(dataset), "dataset", found, "(inputs, targets) or a dataset of such pairs")
-    return TensorSamples(*dataset)
+    require(_is_pair(dataset), "dataset", found, ADMISSIBLE)
+    return TensorSamples(*map(torch.as_tensor, dataset))
+
+
+def _read(dataset: Any) -> Any:
+    """All samples of a dataset, stacked."""
+    readable = all(hasattr(dataset, name) for name in ("__len__", "__getitem__"))
+    way_out = "list(dataset) reads one without length or index; of a DataLoader take loader.dataset"
+    require(readable, "dataset", type(dataset).__name__, ADMISSIBLE, way_out)
+    require(len(dataset) > 0, "dataset", "no samples", "at least 1")
+    samples = [dataset[k] for k in range(len(dataset))]
+    try:
+        return default_collate(samples)
+    except (RuntimeError, TypeError) as reason:
+        found = f"samples that do not stack ({str(reason).splitlines()[0]})"
+        raise InvalidInput(f"dataset: got {found}, need {ADMISSIBLE}") from reason
 
 
 def _is_pair(value: Any) -> bool:
     return (
         isinstance(value, Sequence)
         and len(value) == 2
-        and all(isinstance(part, Tensor) for part in value)
+        and all(isinstance(part, Tensor | np.ndarray) and part.ndim > 0 for part in value)
     )

@@ -2,7 +2,7 @@
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
@@ -44,8 +44,9 @@ class ModuleProblem(Problem):
     Args:
         module: a module of one input; it is copied, not changed.
         loss: (outputs, targets) ↦ scalar, the mean over the samples of a batch.
-        node_datasets: node i's data: `(inputs, targets)` tensors, a dataset of such pairs, or
-            anything of the form `Samples`, as `TokenWindows`.
+        node_datasets: node i's data: `(inputs, targets)` tensors or arrays, a dataset of such
+            pairs, or anything of the form `Samples`, as `TokenWindows`. Floating-point data take
+            the module's precision.
         batch_size: samples per node and step.
         validation: data for `validation_loss`.
         vectorize: evaluate all nodes at once.
@@ -63,15 +64,18 @@ class ModuleProblem(Problem):
         self,
         module: nn.Module,
         loss: Loss,
-        node_datasets: Sequence[Any],
+        node_datasets: Iterable[Any],
         *,
         batch_size: int,
         validation: Any = None,
         vectorize: bool = True,
         autocast: torch.dtype | None = None,
     ) -> None:
-        self.num_nodes = len(node_datasets)
-        require_nodes(self.num_nodes)
+        require(isinstance(module, nn.Module), "module", module, "an nn.Module")
+        known = (None, torch.bfloat16, torch.float16)
+        require(autocast in known, "autocast", repr(autocast), f"one of {known}")
+        datasets = [as_samples(dataset) for dataset in node_datasets]
+        self.num_nodes = require_nodes(len(datasets))
         _refuse_running_statistics(module)
         self._loss, self.batch_size, self.autocast = loss, batch_size, autocast
         self._training, self._evaluating = (copy.deepcopy(module).train(on) for on in (True, False))
@@ -81,12 +85,14 @@ class ModuleProblem(Problem):
         self._places = _places(self._training, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
         self.dim = self.start.numel()
-        self._datasets = [as_samples(dataset) for dataset in node_datasets]
-        self._validation = None if validation is None else as_samples(validation)
+        place = self.start.dtype, self.start.device
+        self._datasets = [data.to(*place) for data in datasets]
+        self._validation = None if validation is None else as_samples(validation).to(*place)
         self.has_validation = validation is not None
         self._epochs: dict[tuple[int, int], tuple[int, Tensor]] = {}
         self.steps_per_epoch = min(self._order(0, i).steps_per_epoch for i in range(self.num_nodes))
         self.vectorize, self._random = vectorize, False
+        self._evaluate_once()
         if vectorize:
             self._probe()
 
@@ -159,12 +165,28 @@ class ModuleProblem(Problem):
             return nullcontext()
         return torch.autocast(device.type, self.autocast)
 
+    def _few_samples(self) -> tuple[Tensor, Tensor]:
+        return self._datasets[0][torch.arange(min(2, len(self._datasets[0])))]
+
+    def _evaluate_once(self) -> None:
+        """One plain evaluation: what fails here is module, loss or data, and not `vmap`."""
+        name = type(self._evaluating).__name__
+        try:
+            loss = self._model_loss(self._evaluating, self.start, *self._few_samples())
+        except Exception as reason:
+            raise InvalidInput(
+                f"module: got {name}, which fails on the first samples of node 0 "
+                f"({str(reason).splitlines()[0]}); need loss(module(inputs), targets) of tensors"
+            ) from reason
+        shape = tuple(loss.shape) if isinstance(loss, Tensor) else None
+        found = f"a {type(loss).__name__.lower()}" + (f" of shape {shape}" if shape else "")
+        require(shape == (), "loss", found, "the mean over a batch", 'as reduction="mean"')
+
     def _probe(self) -> None:
         """Evaluate two copies at once, to learn what the module does and refuse it in words."""
-        inputs, targets = self._datasets[0][torch.arange(min(2, len(self._datasets[0])))]
-        arguments = (self.start.expand(2, -1), inputs, targets)
+        arguments = (self.start.expand(2, -1), *self._few_samples())
         try:
-            losses = self._vmap(self._training, (0, None, None))(*arguments)
+            self._vmap(self._training, (0, None, None))(*arguments)
         except RuntimeError as reason:
             if "randomness" in str(reason) and not self._random:
                 self._random = True
@@ -173,33 +195,33 @@ class ModuleProblem(Problem):
                 f"module: got {type(self._training).__name__}, which vmap cannot evaluate for many "
                 f"nodes at once ({str(reason).splitlines()[0]}); pass vectorize=False"
             ) from reason
-        found = f"a tensor of shape {tuple(losses.shape[1:])}"
-        require(losses.ndim == 1, "loss", found, "the mean over a batch", 'as reduction="mean"')
         return None
 
     # ---- losses ------------------------------------------------------------------------------
 
     def local_loss(self, x: Tensor) -> Tensor:
-        """f_i over all of node i's samples, without dropout."""
-        pairs = zip(x, self._datasets, strict=True)
-        return torch.stack([self._dataset_loss(points, data) for points, data in pairs])
+        """f_i over all of node i's samples, without dropout, in the precision of `x`."""
+        there = self.to(x.dtype, x.device)
+        pairs = zip(x, there._datasets, strict=True)
+        return torch.stack([there._dataset_loss(points, data) for points, data in pairs])
 
     def local_grad(self, x: Tensor) -> Tensor:
-        """∇f_i over all of node i's samples, without dropout."""
-        grads = torch.zeros_like(x)
-        for total, points, data in zip(grads, x, self._datasets, strict=True):
+        """∇f_i over all of node i's samples, without dropout, in the precision of `x`."""
+        there, grads = self.to(x.dtype, x.device), torch.zeros_like(x)
+        for total, points, data in zip(grads, x, there._datasets, strict=True):
             for share, inputs, targets in _pieces(data):
                 with torch.enable_grad():
                     leaf = points.detach().requires_grad_()
-                    loss = share * self._losses(leaf, inputs, targets).sum()
+                    loss = share * there._losses(leaf, inputs, targets).sum()
                     total += torch.autograd.grad(loss, leaf)[0]
         return grads
 
     def validation_loss(self, points: Tensor) -> Tensor:
         """The mean loss on the validation data: `(points, dim)` → `(points,)`."""
         require(self._validation is not None, "validation", None, "data given to the problem")
-        assert self._validation is not None
-        return self._dataset_loss(points, self._validation)
+        there = self.to(points.dtype, points.device)
+        assert there._validation is not None
+        return there._dataset_loss(points, there._validation)
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 from gossamer.data import TokenWindows
 from gossamer.data.samples import as_samples
@@ -14,6 +14,7 @@ INPUTS, TARGETS = torch.arange(6.0).view(3, 2), torch.tensor([4, 5, 6])
     [
         (INPUTS, TARGETS),
         [INPUTS, TARGETS],
+        (INPUTS.numpy(), TARGETS.numpy()),
         TensorDataset(INPUTS, TARGETS),
         list(zip(INPUTS, TARGETS, strict=True)),
     ],
@@ -49,3 +50,17 @@ def test_data_without_targets_is_refused():
 def test_no_data_is_refused():
     with pytest.raises(InvalidInput, match="no samples"):
         as_samples([])
+
+
+@pytest.mark.parametrize(
+    ("dataset", "found"),
+    [
+        (zip(INPUTS, TARGETS, strict=True), r"got zip, .* list\(dataset\)"),
+        (DataLoader(TensorDataset(INPUTS, TARGETS)), r"got DataLoader, .* loader\.dataset"),
+        ([(INPUTS[0], 4), (INPUTS[1, :1], 5)], "do not stack"),
+        ((INPUTS[0], TARGETS[0]), "do not stack"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_way_out(dataset, found):
+    with pytest.raises(InvalidInput, match=found):
+        as_samples(dataset)

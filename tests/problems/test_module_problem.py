@@ -221,6 +221,50 @@ def test_a_loss_per_sample_is_refused():
         ModuleProblem(perceptron(), nn.CrossEntropyLoss(reduction="none"), data, batch_size=4)
 
 
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (nn.Linear(6, CLASSES), "shapes cannot be multiplied"),
+        (nn.Linear(5, 1), "out of bounds"),
+        (nn.LSTM(5, 6), "'tuple' object has no attribute"),
+    ],
+)
+def test_what_does_not_fit_the_data_is_not_blamed_on_vmap(module, reason, vectorize):
+    data = [(torch.randn(9, 5), torch.full((9,), CLASSES - 1))] * NODES
+    with pytest.raises(gs.InvalidInput, match=f"fails on the first samples.*{reason}") as refusal:
+        ModuleProblem(module, functional.cross_entropy, data, batch_size=2, vectorize=vectorize)
+    assert "vectorize" not in str(refusal.value)
+
+
+def test_what_is_no_module_and_no_precision_is_refused():
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    with pytest.raises(gs.InvalidInput, match=r"module: got .*, need an nn\.Module"):
+        ModuleProblem(perceptron, functional.cross_entropy, data, batch_size=2)
+    with pytest.raises(gs.InvalidInput, match="autocast: got 'bfloat16', need one of"):
+        ModuleProblem(
+            perceptron(), functional.cross_entropy, data, batch_size=2, autocast="bfloat16"
+        )
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_data_take_the_precision_of_the_module_and_losses_that_of_the_points(vectorize):
+    """Arrays are float64, modules float32, and runs float64, all by default."""
+    inputs, labels = torch.randn(NODES, 9, 5, dtype=torch.float64), torch.zeros(NODES, 9).long()
+    arrays = zip(inputs.numpy(), labels.numpy(), strict=True)
+    problem = ModuleProblem(
+        perceptron(nn.GroupNorm(2, 8)), functional.cross_entropy, arrays, batch_size=2,
+        validation=(inputs[0], labels[0]), vectorize=vectorize,
+    )  # fmt: skip
+    run = gs.simulate(gs.DSGD(lr=0.1), problem, gs.ring(NODES), steps=3, metrics=["loss"])
+    mean = run.x.mean(0)
+    assert (problem.start.dtype, mean.dtype) == (torch.float32, torch.float64)
+    torch.testing.assert_close(problem.loss(mean), run.final("loss").to(mean), atol=1e-12, rtol=0)
+    judge = problem.to(torch.float64, "cpu")
+    assert torch.equal(problem.validation_loss(mean), judge.validation_loss(mean))
+    assert torch.equal(problem.grad(mean), judge.grad(mean))
+
+
 def test_a_module_takes_as_many_parameters_as_it_has():
     problem = build(perceptron(), VECTORS)
     with pytest.raises(gs.InvalidInput, match=r"x: got shape \(2,\), need shape"):
