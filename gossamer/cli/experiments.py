@@ -35,8 +35,11 @@ device_option = click.option(
 
 @click.command("list")
 @study_options
-def list_(full: bool, out: str, seed: int) -> None:
+@device_option
+def list_(full: bool, out: str, seed: int, device: str) -> None:
     """List the experiments and what is stored of them.
+
+    Files that are damaged or of another seed or device are counted as refused.
 
     \b
     gossamer list
@@ -45,14 +48,14 @@ def list_(full: bool, out: str, seed: int) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    options = Options(full, seed)
+    options = Options(full, seed, device)
     store = Store(Path(out) / options.profile)
     name = Column("name", no_wrap=True)
     table = Table(name, "what it shows", "study", "stored", box=None, pad_edge=False)
     for experiment in EXPERIMENTS.values():
-        units = experiment.units(options)
-        stored = sum(store.path(experiment, unit).exists() for unit in units)
-        stored_of = f"{stored} of {len(units)}"
+        stored, refused = store.count(experiment, options)
+        stored_of = f"{stored} of {len(experiment.units(options))}"
+        stored_of += f", {refused} refused" if refused else ""
         table.add_row(experiment.name, experiment.title, experiment.study, stored_of)
     Console().print(table)
     click.echo(
@@ -91,7 +94,8 @@ def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) ->
         click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
     for key in chosen:
         _run(EXPERIMENTS[key], options, store, force)
-    click.echo(f"\nDone. `gossamer report{_flags(options, out)}` draws the figures and the page.")
+    flags = _flags(options, out, chosen)
+    click.echo(f"\nDone. `gossamer report{flags}` draws the figures and the page.")
 
 
 def _chosen(name: str) -> list[str]:
@@ -141,11 +145,13 @@ def check_device(device: str) -> str:
     return choice("device", device, available)
 
 
-def _flags(options: Options, out: str) -> str:
+def _flags(options: Options, out: str, chosen: list[str]) -> str:
+    """What `report` must be told; Transformers are read wherever they were trained."""
+    synthetic = any(EXPERIMENTS[key].study == "synthetic" for key in chosen)
     flags = (
         [" --full"] * options.full
         + [f" --out {shlex.quote(out)}"] * (out != DEFAULT_OUT)
         + [f" --seed {options.seed}"] * (options.seed != 0)
-        + [f" --device {options.device}"] * (options.device != "cpu")
+        + [f" --device {options.device}"] * (synthetic and options.device != "cpu")
     )
     return "".join(flags)

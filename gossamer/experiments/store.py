@@ -57,12 +57,15 @@ class Store:
         if not path.exists():
             return None
         record = _read(path)
+        made, asked = record["config"], _plain(unit.config)
+        differ = [key for key in {**asked, **made} if made.get(key, ...) != asked.get(key, ...)]
         require(
-            record["config"] == _plain(unit.config),
+            not differ,
             "out",
-            f"{path}, made with another configuration",
+            f"{path}, made with another configuration ({', '.join(differ)})",
             "results of the same configuration",
-            "choose another --out, or `gossamer run --force` to start over",
+            "choose another --out, the --seed and --device they were made with, "
+            "or `gossamer run --force` to start over",
         )
         return record["result"]
 
@@ -90,6 +93,19 @@ class Store:
         stored = {name: result for name, result in found.items() if result is not None}
         return stored if experiment.readable(stored, units) else None
 
+    def count(self, experiment: Experiment, options: Options) -> tuple[int, int]:
+        """How many of the units are stored, and how many files are damaged or foreign."""
+        units = [u for u in experiment.units(options) if self.path(experiment, u).exists()]
+        refused = sum(self._refuses(experiment, unit) for unit in units)
+        return len(units) - refused, refused
+
+    def _refuses(self, experiment: Experiment, unit: Unit) -> bool:
+        try:
+            self.load(experiment, unit)
+        except InvalidInput:
+            return True
+        return False
+
     def seconds(self, experiment: Experiment, options: Options) -> float:
         """What the stored units took to compute."""
         paths = [self.path(experiment, unit) for unit in experiment.units(options)]
@@ -115,11 +131,11 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         return {
-            "config": record["config"],
+            "config": dict(record["config"]),
             "result": dict(_restore(record["result"])),
             "seconds": float(record["made"]["seconds"]),
         }
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as reason:
+    except (IsADirectoryError, ValueError, KeyError, TypeError, RecursionError) as reason:
         raise InvalidInput(
             f"out: {path} is damaged or not a result of Gossamer; "
             f"delete it, or `gossamer run --force` to start over"

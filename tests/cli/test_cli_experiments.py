@@ -51,6 +51,19 @@ def test_the_last_line_names_the_same_study(gossamer):
     assert "`gossamer report --full --out 'my runs' --seed 3`" in out
 
 
+@pytest.mark.parametrize(("name", "flag"), [("connectivity", " --device cuda"), ("language", "")])
+def test_the_last_line_names_the_device_where_results_depend_on_it(
+    gossamer, monkeypatch, name: str, flag: str
+):
+    """The synthetic study of a CPU and Transformers of a GPU make one page."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    for experiment in EXPERIMENTS.values():
+        monkeypatch.setattr(experiment, "units", lambda options: [Unit("one", {}, dict)])
+    assert (
+        f"`gossamer report --full{flag}` draws" in gossamer(f"run {name} --full --device cuda").out
+    )
+
+
 @pytest.mark.parametrize(("name", "study"), [("all", "synthetic"), ("language", "language")])
 def test_a_study_runs_all_its_experiments(gossamer, monkeypatch, name: str, study: str):
     computed = []
@@ -84,9 +97,19 @@ def test_a_damaged_file_is_found_before_any_work(refused, gossamer, tmp_path, mo
 def test_results_of_another_seed_stay(refused, gossamer, monkeypatch):
     monkeypatch.setattr(dependence, "STEPS", 20)
     assert gossamer("run connectivity").code == 0
-    for line in ("run connectivity --seed 1", "report --seed 1", "report --device cuda"):
-        assert "made with another configuration" in refused(line)
+    for line in ("run connectivity --seed 1", "report --seed 1"):
+        assert "made with another configuration (data_seed, seeds)" in refused(line)
+    assert "made with another configuration (device)" in refused("report --device cuda")
     assert gossamer("run connectivity --seed 1 --force").code == 0
+
+
+def test_what_a_run_would_refuse_is_not_listed_as_stored(gossamer, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(dependence, "STEPS", 20)
+    assert gossamer("run connectivity").code == 0
+    (tmp_path / "runs" / "quick" / "connectivity" / "ring.json").write_text("{")
+    assert "3 of 4, 1 refused" in gossamer("list").out
+    for line in ("list --seed 1", "list --device cuda"):
+        assert "0 of 4, 4 refused" in gossamer(line).out
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ WHOLE = '{"config": {"k": 0, "seed": 0}, "result": {"value": 1}, "made": {"secon
         '"word"',
         "{}",
         '{"config": {"k": 0, "seed": 0}}',
+        WHOLE.replace('{"k": 0, "seed": 0}', "7"),
         WHOLE.replace('"seconds": 1', '"seconds": "long"'),
         WHOLE.replace('{"value": 1}', "7"),
         WHOLE.replace('{"value": 1}', '{"value": {"float": "big"}}'),
@@ -146,7 +147,23 @@ def test_the_undamaged_file_of_these_tests_is_read(store: Store):
 
 def test_results_of_another_configuration_are_refused_and_left_alone(store: Store):
     other = WHOLE.replace('"seed": 0', '"seed": 1')
-    assert "made with another configuration" in refused(store, other)
+    assert "made with another configuration (seed)" in refused(store, other)
+    more = WHOLE.replace('"seed": 0', '"seed": 0, "lr": null')
+    assert "made with another configuration (lr)" in refused(store, more)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """Whoever is told so would delete a good result."""
+    store.save(TOY, UNIT, {"value": 1}, 0.0)
+
+    def forbidden(path, *arguments, **options):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", forbidden)
+    with pytest.raises(PermissionError, match=r"k=0\.json"):
+        store.load(TOY, UNIT)
 
 
 def test_a_folder_in_place_of_a_file_is_refused(store: Store):
