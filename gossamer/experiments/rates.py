@@ -79,7 +79,7 @@ class Rates(Experiment):
         f"on a complete graph of {NODES} nodes that pull to 0 and to 2, under Gaussian noise (p = "
         "2) and totally skewed α-stable noise whose p-th moment is finite, once mild and once five "
         "times as loud. The slope of the time-averaged gradient norm against T, both on "
-        "logarithmic axes, is compared with (p−1)/(3p−2) and (p−1)/(2p)."
+        "logarithmic axes, is compared with (p−1)/(3p−2) and (p−1)/(2p), the dashed lines."
     )
 
     def units(self, options: Options) -> list[Unit]:
@@ -110,7 +110,8 @@ class Rates(Experiment):
                 ax.set(xscale="log", yscale="log", xlabel="horizon T")
                 ax.set_title(f"{loudness} noise, {rule}")
             axes[0].set_ylabel("time-averaged gradient norm")
-            axes[0].legend()
+            handles, labels = axes[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=len(ORDERS))
         return {"rates": figure}
 
     def tables(self, results: Results) -> list[Table]:

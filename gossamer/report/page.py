@@ -49,6 +49,9 @@ class Section:
     verdicts: list[Verdict]
     tables: list[Table]
 
+    rehearsal: bool
+    """A small model on artificial text, which says nothing about the paper."""
+
 
 def write_report(experiments: Mapping[str, Experiment], store: Store, options: Options) -> Path:
     """Draw and judge every experiment that is complete in `store`; returns the page's path.
@@ -68,10 +71,11 @@ def write_report(experiments: Mapping[str, Experiment], store: Store, options: O
         "`gossamer run all` makes them",
     )
     done = {section.experiment.name for section in sections}
+    verdicts = [v for section in sections if not section.rehearsal for v in section.verdicts]
     page = _template().render(
         sections=sections,
         missing=[_command(e, options) for name, e in experiments.items() if name not in done],
-        counts=Counter(verdict.holds for section in sections for verdict in section.verdicts),
+        counts=Counter(verdict.holds for verdict in verdicts),
         options=options,
         version=__version__,
         minutes=sum(section.seconds for section in sections) / 60,
@@ -95,6 +99,7 @@ def _section(experiment: Experiment, store: Store, options: Options) -> Section 
         [_picture(stem, figure, store.root) for stem, figure in figures.items()],
         experiment.verdicts(results),
         experiment.tables(results),
+        rehearsal=experiment.study == "language" and not options.full,
     )
 
 

@@ -14,6 +14,7 @@ from gossamer.experiments import EXPERIMENTS, Experiment, Options, Store, Table,
 from gossamer.experiments.claim_1 import Claim1
 from gossamer.experiments.connectivity import Connectivity
 from gossamer.experiments.runner import run_experiment
+from gossamer.plots import panels
 from gossamer.report import write_report
 
 STUDY: dict[str, Experiment] = {e.name: e for e in (Claim1(), Connectivity())}
@@ -168,6 +169,21 @@ def test_a_quick_transformer_is_not_passed_for_that_of_the_paper(tmp_path: Path,
     run_experiment(experiment, options, store)
     html = write_report({"hostile": experiment}, store, options).read_text(encoding="utf-8")
     assert ("artificial text" in html) != full
+    for holds in ("yes", "partly", "no"):
+        assert html.count(f'<span class="badge {holds}">') == 1
+        assert f'<span class="{holds}"><b>{int(full)}</b>' in html
+
+
+def test_two_pictures_of_an_experiment_are_told_apart_by_who_hears_the_page(tmp_path: Path):
+    class Pictures(Hostile):
+        def figures(self, results):
+            return {stem: panels(1)[0] for stem in ("left", "right")}
+
+    store = Store.open(tmp_path, Options())
+    run_experiment(Pictures(), Options(), store)
+    html = write_report({"hostile": Pictures()}, store, Options()).read_text(encoding="utf-8")
+    first, second = re.findall(r'alt="([^"]*)"', html)
+    assert first != second
 
 
 def test_the_commands_are_those_of_this_study(tmp_path: Path):
