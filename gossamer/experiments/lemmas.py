@@ -196,7 +196,9 @@ def _identities(results: Results) -> Verdict:
 
 def _mean_step(results: Results) -> Verdict:
     longest = max(r["mean_step"][1] for r in _cells(results).values())
-    shortest = {n: results[f"{n}, Student-t"]["mean_step"][0] for n in NETWORKS}
+    shortest = {
+        n: min(results[f"{n}, {noise}"]["mean_step"][0] for noise in NOISES) for n in NETWORKS
+    }
     return Verdict(
         "‖x̄⁺ − x̄‖ = α",
         f"largest {longest:.6f} α; smallest "

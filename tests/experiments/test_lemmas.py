@@ -36,6 +36,12 @@ def test_a_violation_is_judged_so(results: Results, field: str, value: object, v
     assert Lemmas().verdicts(violated)[verdict].holds == "no"
 
 
+def test_the_shortest_step_is_that_of_all_noises(results: Results):
+    shorter = copy.deepcopy(dict(results))
+    shorter["ring, Gaussian"]["mean_step"][0] = 0.001
+    assert "smallest ring 0.001 α" in Lemmas().verdicts(shorter)[1].ours
+
+
 def test_a_consensus_error_above_its_bound_is_judged_so(results: Results):
     violated = copy.deepcopy(dict(results))
     violated["ring, Gaussian"]["consensus"][5] *= 10
