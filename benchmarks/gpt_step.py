@@ -50,9 +50,11 @@ def corpus() -> Corpus:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=500)
     options = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("needs a CUDA GPU, and torch finds none")
     text = corpus()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {text.name}")
     print(f"{FLOP / 1e9:.1f} GFLOP per step, {TOKENS} tokens\n")

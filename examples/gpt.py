@@ -32,6 +32,8 @@ def loss_of(model: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 
 def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     rank = join()
     data, vocabulary = windows(Path(sys.argv[1]).read_text())
     cut = len(data) * 9 // 10
