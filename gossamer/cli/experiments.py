@@ -86,14 +86,15 @@ def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) ->
     chosen = _chosen(name)
     options = Options(full, seed, check_device(device))
     store = Store.open(out, options)
-    if not force:
-        for key in chosen:
-            store.missing(EXPERIMENTS[key], options)  # refuse what is damaged before any work
+    for experiment in (EXPERIMENTS[key] for key in chosen):
+        if force:
+            store.forget(experiment, experiment.units(options))
+        store.missing(experiment, options)  # refuse what is damaged before any work
     click.echo(f"Results go to {store.root}, one file per unit of work.")
     if full and device == "cpu" and any(EXPERIMENTS[k].study == "language" for k in chosen):
         click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
     for key in chosen:
-        _run(EXPERIMENTS[key], options, store, force)
+        _run(EXPERIMENTS[key], options, store)
     flags = _flags(options, out, chosen)
     click.echo(f"\nDone. `gossamer report{flags}` draws the figures and the page.")
 
@@ -106,14 +107,14 @@ def _chosen(name: str) -> list[str]:
     return [key for key, experiment in EXPERIMENTS.items() if experiment.study == studies[name]]
 
 
-def _run(experiment: Experiment, options: Options, store: Store, force: bool) -> None:
+def _run(experiment: Experiment, options: Options, store: Store) -> None:
     click.echo(f"\n{experiment.name}: {experiment.title}")
     start = time.perf_counter()
 
     def notify(unit: str, done: int, total: int) -> None:
         click.echo(f"  [{done + 1}/{total}] {unit}")
 
-    computed = run_experiment(experiment, options, store, force=force, notify=notify)
+    computed = run_experiment(experiment, options, store, notify=notify)
     elapsed = time.perf_counter() - start
     click.echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
 

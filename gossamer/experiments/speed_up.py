@@ -71,8 +71,8 @@ class SpeedUp(Experiment):
         "and Gaussian noise; dashed, n^(−(1−1/α)). Right: GT-NSGDm with the parameters of Theorem "
         "2 on complete graphs of 2 to 32 nodes that pull to 0 and to 2, under 1.5-stable noise "
         "from quiet to very loud: the gradient norm in the second half of the run, where noise "
-        "sustains it. The remarks "
-        "promise a factor n^(1−1/p) where noise leads, and none where it does not."
+        "sustains it. The remarks promise a factor n^(1−1/p) where noise leads, and none where it "
+        "does not."
     )
 
     def units(self, options: Options) -> list[Unit]:

@@ -68,7 +68,7 @@ def write_report(experiments: Mapping[str, Experiment], store: Store, options: O
         "out",
         f"{store.root}, where nothing is complete",
         "a folder with the results of an experiment",
-        "`gossamer run all` makes them",
+        "`gossamer run all` with the same options makes them",
     )
     done = {section.experiment.name for section in sections}
     verdicts = [v for section in sections if not section.rehearsal for v in section.verdicts]

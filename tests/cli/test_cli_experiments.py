@@ -46,6 +46,25 @@ def test_a_second_run_computes_nothing_and_force_everything(gossamer, monkeypatc
     assert gossamer("run claim-1 --force").out.count("  [") == 3
 
 
+def test_a_forced_study_that_is_interrupted_goes_on_without_force(gossamer, monkeypatch):
+    """Nothing old is left among the new, neither taken for new nor refused as of another seed."""
+
+    def one(compute):
+        return lambda options: [Unit("one", {"seed": options.seed}, compute)]
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    for experiment in EXPERIMENTS.values():
+        monkeypatch.setattr(experiment, "units", one(dict))
+    assert gossamer("run language").code == 0
+    monkeypatch.setattr(EXPERIMENTS["transformer-table"], "units", one(interrupt))
+    assert gossamer("run language --seed 1 --force").code == 130
+    monkeypatch.setattr(EXPERIMENTS["transformer-table"], "units", one(dict))
+    code, out, _ = gossamer("run language --seed 1")
+    assert (code, out.count("stored already"), out.count("  [1/1] one")) == (0, 1, 3)
+
+
 def test_the_last_line_names_the_same_study(gossamer):
     out = gossamer("run claim-1 --full --seed 3 --out 'my runs'").out
     assert "`gossamer report --full --out 'my runs' --seed 3`" in out
@@ -128,7 +147,7 @@ def test_what_a_run_would_refuse_is_not_listed_as_stored(gossamer, monkeypatch, 
         ("list --seed x", "not a valid integer"),
         ("report", "where nothing is complete"),
         ("report --out file", "where nothing is complete"),
-        ("report --out nowhere", "`gossamer run all` makes them"),
+        ("report --out nowhere", "`gossamer run all` with the same options makes them"),
     ],
 )
 def test_refusals(refused, tmp_path: Path, line: str, words: str):
