@@ -83,6 +83,7 @@ class ModuleProblem(Problem):
         require(len(trained) > 0, "module", type(module).__name__, "parameters to be trained")
         self._shapes = {name: p.shape for name, p in trained.items()}
         self._places = _places(self._training, trained)
+        self._padding = _padding(self._training)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
         self.dim = self.start.numel()
         place = self.start.dtype, self.start.device
@@ -145,6 +146,8 @@ class ModuleProblem(Problem):
         names = zip(self._shapes.items(), parts, strict=True)
         trained = {name: part.view(shape) for (name, shape), part in names}
         tensors = {place: trained[name] for place, name in self._places.items()}
+        held = {place: row for place, row in self._padding.items() if place in tensors}
+        tensors |= {place: _without_grad(tensors[place], row) for place, row in held.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
         with self._precision(x.device):
             outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
@@ -318,6 +321,21 @@ def _places(module: nn.Module, trained: Mapping[str, nn.Parameter]) -> dict[str,
         for own, parameter in part.named_parameters(recurse=False, remove_duplicate=False)
         if parameter in names
     }
+
+
+def _padding(module: nn.Module) -> dict[str, int]:
+    """Where embeddings have a row without gradient, `padding_idx`, which `vmap` ignores."""
+    return {
+        f"{path}.weight" if path else "weight": part.padding_idx
+        for path, part in module.named_modules()
+        if isinstance(part, nn.Embedding) and part.padding_idx is not None
+    }
+
+
+def _without_grad(weight: Tensor, row: int) -> Tensor:
+    """`weight`, of which one row takes no gradient."""
+    rows = torch.arange(len(weight), device=weight.device)[:, None]
+    return torch.where(rows == row, weight.detach(), weight)
 
 
 def _pieces(data: Samples) -> Iterator[tuple[float, Tensor, Tensor]]:

@@ -207,6 +207,23 @@ def test_tied_weights_are_one_parameter():
     assert build(Tied(), None).dim == CLASSES * 6
 
 
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_the_padding_row_of_an_embedding_takes_no_gradient(vectorize: bool):
+    """That of the module alone: a head tied to it moves the row."""
+    apart = nn.Sequential(nn.Embedding(CLASSES, 6, padding_idx=-1), nn.Linear(6, CLASSES))
+    tied = Tied()
+    tied.embedding.padding_idx = 0
+    for module in (apart, tied):
+        problem = build(module, None, vectorize=vectorize)
+        x = points(problem)
+        grad, order = problem.sample_grad(x, 0, [0, 1])[1, 0], BatchOrder(SAMPLES, 4, 0, 1)
+        inputs, targets = problem._datasets[1][order.at(0)]
+        alone = problem.module_at(x[1, 0]).train()
+        functional.cross_entropy(alone(inputs), targets).backward()
+        expected = nn.utils.parameters_to_vector([p.grad for p in alone.parameters()])
+        torch.testing.assert_close(grad, expected, atol=1e-12, rtol=0)
+
+
 def test_a_layer_used_twice_stays_whole():
     problem = build(twice(nn.Linear(8, 8)), VECTORS)
     assert problem.dim == 5 * 8 + 8 + 8 * 8 + 8 + 8 * CLASSES + CLASSES
