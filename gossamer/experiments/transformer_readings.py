@@ -183,18 +183,18 @@ def _losses(results: Results, row: str) -> dict[str, float]:
 
 
 def _goal(results: Results) -> Verdict:
-    printed, met = _printed("GT-NSGDm"), []
-    for row in TRACKED:
-        for reading, loss in _losses(results, row).items():
-            if loss <= 0.30 and abs(loss - printed) <= 0.05:
-                met.append(f"{reading}, β = {row.split()[1]}")
+    printed = _printed("GT-NSGDm")
+    met = {
+        f"{reading}, β = {row.split()[1]}": loss <= 0.30 and abs(loss - printed) <= 0.05
+        for row in TRACKED
+        for reading, loss in _losses(results, row).items()
+    }
     return Verdict(
         f"GT-NSGDm ends at {printed} on the ring",
         "\n".join(f"{row}: " + _list(_losses(results, row)) for row in TRACKED),
-        judge(bool(met)),
-        "Judged: at most 0.30 and within 0.05 of it under one reading. Met by: "
-        + ("; ".join(met) or "none")
-        + ".",
+        judge(*met.values()),
+        "Judged: at most 0.30 and within 0.05 of it, under both readings and with both momenta. "
+        f"Met by: {'; '.join(name for name, is_met in met.items() if is_met) or 'none'}.",
     )
 
 

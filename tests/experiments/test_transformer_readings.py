@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from made_up import verdict
 
 from gossamer.experiments import Options, Store, transformer_readings
 from gossamer.experiments.language import corpus, problem, task_of
@@ -63,3 +64,15 @@ def test_units_are_named_by_reading_and_row():
     names = [unit.name for unit in TransformerReadings().units(FULL)]
     assert names[0] == "no dropout GT-NSGDm 0.6"
     assert len(set(names)) == len(READINGS) * len(METHODS)
+
+
+def test_a_number_that_one_reading_of_four_meets_holds_in_part():
+    results = Store(RESULTS / "full").results(TransformerReadings(), FULL)
+    assert results is not None
+    judged = verdict(TransformerReadings().verdicts(results), "GT-NSGDm ends at")
+    assert judged.holds == "partly"
+    assert judged.note.endswith("Met by: dropout, β = 0.8.")
+    for loss, holds in ((0.27, "yes"), (0.5, "no")):
+        for name in (name for name in results if "GT-NSGDm" in name):
+            results[name]["validation_loss"][-1] = [loss] * 2
+        assert verdict(TransformerReadings().verdicts(results), "GT-NSGDm ends at").holds == holds
