@@ -93,9 +93,10 @@ class ModuleProblem(Problem):
         self._epochs: dict[tuple[int, int], tuple[int, Tensor]] = {}
         self.steps_per_epoch = min(self._order(0, i).steps_per_epoch for i in range(self.num_nodes))
         self.vectorize, self._random = vectorize, False
-        self._evaluate_once()
-        if vectorize:
-            self._probe()
+        with _seeded(self.start.device, 0):  # the caller's random numbers stay as they were
+            self._evaluate_once()
+            if vectorize:
+                self._probe()
 
     # ---- gradients ---------------------------------------------------------------------------
 

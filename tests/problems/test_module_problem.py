@@ -290,8 +290,9 @@ def test_a_module_takes_as_many_parameters_as_it_has():
 
 def test_module_is_left_alone():
     module = perceptron(nn.Dropout(0.5)).eval()
-    before = [p.detach().clone() for p in module.parameters()]
+    before, state = [p.detach().clone() for p in module.parameters()], torch.get_rng_state()
     problem = build(module, VECTORS)
+    assert torch.equal(torch.get_rng_state(), state)
     problem.sample_grad(points(problem), 0, [0, 1])
     assert not module.training
     for p, value in zip(module.parameters(), before, strict=True):
