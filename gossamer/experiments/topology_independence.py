@@ -117,10 +117,10 @@ class TopologyIndependence(Experiment):
             Verdict(
                 "For large T and p < 2 the bound is independent of λ (remark on Theorem 2)",
                 f"at T = {T[-1]:,}: "
-                + ", ".join(f"{name} {level:.3f}" for name, level in there.items())
+                + "; ".join(f"{name} {level:.3f}" for name, level in there.items())
                 + f"; largest over smallest {spread:.2f}",
                 judge(len(there) >= 2 and spread <= SPREAD),
-                "T is not yet large enough for: " + ", ".join(away) + "." if away else "",
+                "T is not yet large enough for: " + "; ".join(away) + "." if away else "",
             ),
             Verdict(
                 "Before that the cost of a weak network is at most √(1/(1−λ)): slope ≤ ½",
