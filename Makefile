@@ -46,4 +46,4 @@ peers: setup
 	$(BIN)/python benchmarks/peers/run.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis site
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis site
