@@ -242,7 +242,7 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["jax", "growth"])
-    parser.add_argument("--json", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument("--json", type=Path, help="where to write; by default sweep.json, if all")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--one-core", action="store_true")
     chosen = parser.parse_args()
@@ -260,8 +260,11 @@ def main() -> None:
     if chosen.only != "jax":
         result["growth"] = growth(["--one-core"] if chosen.one_core else [])
         show_growth(result["growth"])
-    chosen.json.write_text(json.dumps(result, indent=2) + "\n")
-    console.print(f"written to {chosen.json}")
+    everything = not (chosen.only or chosen.one_core)
+    path = chosen.json or (Path(__file__).with_suffix(".json") if everything else None)
+    if path:
+        path.write_text(json.dumps(result, indent=2) + "\n")
+        console.print(f"written to {path}")
 
 
 if __name__ == "__main__":
