@@ -1,7 +1,7 @@
 """`gossamer list`, `run` and `report`: the experiments, from stored results where there are any."""
 
-import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,10 +149,5 @@ def check_device(device: str) -> str:
 def _flags(options: Options, out: str, chosen: list[str]) -> str:
     """What `report` must be told; Transformers are read wherever they were trained."""
     synthetic = any(EXPERIMENTS[key].study == "synthetic" for key in chosen)
-    flags = (
-        [" --full"] * options.full
-        + [f" --out {shlex.quote(out)}"] * (out != DEFAULT_OUT)
-        + [f" --seed {options.seed}"] * (options.seed != 0)
-        + [f" --device {options.device}"] * (synthetic and options.device != "cpu")
-    )
-    return "".join(flags)
+    needed = options if synthetic else replace(options, device="cpu")
+    return needed.flags(out if out != DEFAULT_OUT else None)

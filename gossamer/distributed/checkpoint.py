@@ -56,15 +56,13 @@ def node_file(folder: Path, step: int, node: int) -> Path:
 
 
 def write_node(folder: Path, record: NodeRecord) -> None:
-    """Write one node's file, whole or not at all, and on the disk when this returns."""
+    """Write one node's file, whole or not at all, and on the disk before it appears."""
     path = node_file(folder, record.step, record.node)
     path.parent.mkdir(parents=True, exist_ok=True)
     tensors = {name: value.detach().cpu().contiguous() for name, value in record.tensors.items()}
     facts = {k: v for k, v in vars(record).items() if k != "tensors"} | {"format": FORMAT}
     with whole_file(path) as partial:
         save_file(tensors, partial, metadata={"record": json.dumps(facts)})
-        with open(partial, "rb") as file:
-            os.fsync(file.fileno())
 
 
 def read_node(folder: Path, step: int, node: int) -> NodeRecord:

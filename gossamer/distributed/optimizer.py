@@ -183,9 +183,10 @@ class DecentralizedOptimizer(Optimizer):
 
     def _advance(self, grad: Tensor) -> None:
         sizes = [sum(p.numel() for p in self._mixed(group)) for group in self.param_groups]
-        algorithm = self._scheduled.at(self.param_groups, sizes, like=self.x)
+        before = self.x
+        algorithm = self._scheduled.at(self.param_groups, sizes, like=before)
         mix = self._exchange.mixer(self.steps)
-        x, state = algorithm.step(self.steps, self.x, grad, self._state, mix)
+        x, state = algorithm.step(self.steps, before, grad, self._state, mix)
         self._hold(x, state)
         self.bytes_sent += self._exchange.take_bytes_sent()
 

@@ -1,5 +1,6 @@
 """What an experiment is: resumable units of work, and how their results are drawn and judged."""
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,18 @@ class Options:
     """Shifts every seed of the study: data, tuning runs and reported runs."""
 
     device: str = "cpu"
+
+    def flags(self, out: str | None = None) -> str:
+        """What a command line is told of these options, and of a folder that is not the default.
+
+        >>> Options(full=True, seed=3).flags("my runs")
+        " --full --out 'my runs' --seed 3"
+        """
+        told = ["--full"] * self.full
+        told += [f"--out {shlex.quote(out)}"] if out else []
+        told += [f"--seed {self.seed}"] * (self.seed != 0)
+        told += [f"--device {self.device}"] * (self.device != "cpu")
+        return "".join(f" {flag}" for flag in told)
 
     @property
     def profile(self) -> str:

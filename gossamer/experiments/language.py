@@ -100,8 +100,7 @@ def train(
     keep_x: bool = False,
 ) -> Run:
     """Train on the task, all seeds together."""
-    arguments = simulation(options, steps_of(task, options), RECORDS)
-    arguments["keep_x"] = keep_x
+    arguments = simulation(options, steps_of(task, options), RECORDS, keep_x)
     return simulate(method, problem(options, task), network, seeds=seeds, **arguments)
 
 
@@ -110,7 +109,7 @@ def steps_of(task: Task, options: Options) -> int:
     return task.epochs * problem(options, task).steps_per_epoch
 
 
-def simulation(options: Options, steps: int, records: int) -> dict[str, Any]:
+def simulation(options: Options, steps: int, records: int, keep_x: bool = False) -> dict[str, Any]:
     """What every simulation of the study has in common."""
     return {
         "steps": steps,
@@ -118,7 +117,7 @@ def simulation(options: Options, steps: int, records: int) -> dict[str, Any]:
         "metrics": ["validation_loss"],
         "dtype": DTYPE,
         "device": options.device,
-        "keep_x": False,
+        "keep_x": keep_x,
     }
 
 

@@ -15,7 +15,6 @@ def run_experiment(
     options: Options,
     store: Store,
     *,
-    force: bool = False,
     notify: Notify = lambda name, done, total: None,
 ) -> int:
     """Compute and store what is missing; returns how many units were computed.
@@ -23,8 +22,6 @@ def run_experiment(
     Interrupted at any moment, it loses only the unit in progress and goes on there next time.
     """
     units = experiment.units(options)
-    if force:
-        store.forget(experiment, units)
     missing = store.missing(experiment, options)
     store.folder(experiment)  # a folder that cannot be made is found out before the work
     for done, unit in enumerate(missing, start=len(units) - len(missing)):

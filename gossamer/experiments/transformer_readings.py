@@ -1,5 +1,6 @@
 """Why the table's losses differ from the printed ones: their parts, and the effect of dropout."""
 
+import dataclasses
 import statistics
 from functools import partial
 from typing import Any
@@ -10,7 +11,6 @@ from torch.nn import functional
 from gossamer.algorithms import DSGD, Algorithm, DSGDGClip, GTNSGDm, QGDSGDm
 from gossamer.data import TokenWindows
 from gossamer.data.tokens import UNKNOWN
-from gossamer.experiments import transformer_table
 from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.language import (
     NETWORKS,
@@ -25,11 +25,12 @@ from gossamer.experiments.language import (
     train,
 )
 from gossamer.experiments.synthetic import fresh_seeds
+from gossamer.experiments.transformer_table import PRINTED, TASKS, meets_goal, on_plateau
 from gossamer.experiments.verdict import Table, Verdict, judge
 
 READINGS = {
-    "no dropout": Task("paper", stride=5, epochs=12),
-    "dropout": Task("paper", stride=5, epochs=12, dropout=0.1),
+    "no dropout": TASKS["paper"],
+    "dropout": dataclasses.replace(TASKS["paper"], dropout=0.1),
 }
 """The table's reading, and the default of PyTorch's Transformer layers; the paper prints none."""
 
@@ -158,7 +159,7 @@ def _parts(task: Task, options: Options, x: torch.Tensor) -> dict[str, float]:
 
 def _printed(method: str) -> float:
     """The printed mean on the ring."""
-    return transformer_table.PRINTED[method][0][0]
+    return PRINTED[method][0][0]
 
 
 def _cell(results: Results, reading: str, row: str) -> str:
@@ -185,7 +186,7 @@ def _losses(results: Results, row: str) -> dict[str, float]:
 def _goal(results: Results) -> Verdict:
     printed = _printed("GT-NSGDm")
     met = {
-        f"{reading}, β = {row.split()[1]}": loss <= 0.30 and abs(loss - printed) <= 0.05
+        f"{reading}, β = {row.split()[1]}": meets_goal(loss, printed)
         for row in TRACKED
         for reading, loss in _losses(results, row).items()
     }
@@ -203,7 +204,7 @@ def _plateau(results: Results) -> Verdict:
     return Verdict(
         "DSGD stays at 5.63 on the ring",
         _list(losses),
-        judge(*(abs(loss - 5.63) <= 0.05 for loss in losses.values())),
+        judge(*map(on_plateau, losses.values())),
         "Judged: within 0.05 under both readings.",
     )
 

@@ -4,7 +4,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -105,13 +105,9 @@ def _section(experiment: Experiment, store: Store, options: Options) -> Section 
 
 def _command(experiment: Experiment, options: Options) -> str:
     """What computes the experiment; Transformers of the paper's size want a GPU."""
-    gpu = options.device == "cuda" or (options.full and experiment.study == "language")
-    flags = (
-        [" --full"] * options.full
-        + [f" --seed {options.seed}"] * (options.seed != 0)
-        + [" --device cuda"] * gpu
-    )
-    return f"gossamer run {experiment.name}" + "".join(flags)
+    if options.full and experiment.study == "language":
+        options = replace(options, device="cuda")
+    return f"gossamer run {experiment.name}{options.flags()}"
 
 
 def _picture(stem: str, figure: "Figure", root: Path) -> Picture:

@@ -136,9 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         if own.name != "hyperparameters":
             kind = own.type if own.type in (int, float) else str
             told = own.metadata["help"] + ("" if own.default is None else f" [{own.default}]")
-            parser.add_argument(
-                _flag(own.name), type=kind, default=own.default, metavar="X", help=told
-            )
+            parser.add_argument(_flag(own.name), type=kind, metavar="X", help=told)
     group = parser.add_argument_group("hyper-parameters of the method")
     for name, told in _hyperparameters().items():
         group.add_argument(_flag(name), type=_number, metavar="X", help=told)

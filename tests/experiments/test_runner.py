@@ -38,20 +38,22 @@ def test_only_what_is_missing(store: Store):
     assert results["k=1"] == {"value": "stored"}
 
 
-def test_force_starts_over(store: Store):
+def test_what_is_forgotten_starts_over(store: Store):
     toy = Toy()
     run_experiment(toy, Options(), store)
     store.path(toy, toy.units(Options())[1]).write_text("damaged")
-    assert run_experiment(toy, Options(), store, force=True) == 3
+    store.forget(toy, toy.units(Options()))
+    assert run_experiment(toy, Options(), store) == 3
     assert store.results(toy, Options()) == {f"k={k}": {"value": k} for k in range(3)}
 
 
-def test_force_leaves_other_experiments_alone(store: Store):
+def test_forgetting_leaves_other_experiments_alone(store: Store):
     other = Toy()
     other.name = "other"  # type: ignore[misc]
     for toy in (Toy(), other):
         run_experiment(toy, Options(), store)
-    run_experiment(Toy(), Options(), store, force=True)
+    store.forget(Toy(), Toy().units(Options()))
+    assert run_experiment(Toy(), Options(), store) == 3
     assert run_experiment(other, Options(), store) == 0
 
 
