@@ -28,7 +28,7 @@ from gossamer.models.gpt import GPT
 from gossamer.networks import ring
 from gossamer.problems.language import LanguageProblem, token_loss
 from gossamer.problems.module_problem import ModuleProblem
-from gossamer.simulate import Stack
+from gossamer.simulation import Stack
 
 Advance = Callable[[int], None]
 """Takes that many training steps."""

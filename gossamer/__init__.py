@@ -48,7 +48,7 @@ from gossamer.problems import (
     Quadratic,
     RobustRegression,
 )
-from gossamer.simulate import METRICS, Halving, Run, Stack, Sweep, simulate, sweep
+from gossamer.simulation import METRICS, Halving, Run, Stack, Sweep, simulate, sweep
 from gossamer.version import __version__
 
 __all__ = [

@@ -39,7 +39,7 @@ def test_a_simulation_is_silent_away_from_terminals(capfd: pytest.CaptureFixture
 def test_every_step_of_every_run_is_counted(monkeypatch: pytest.MonkeyPatch):
     from contextlib import contextmanager
 
-    from gossamer.simulate import record
+    from gossamer.simulation import record
 
     counts = []
 

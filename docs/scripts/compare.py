@@ -15,9 +15,10 @@ from typing import Any
 
 import gossamer as gs
 from gossamer.experiments import Options
-from gossamer.experiments.grids import SYNTHETIC, Grid, search_set
 from gossamer.experiments.store import commit
-from gossamer.experiments.synthetic import (
+from gossamer.simulation.run import versions
+from gossamer.studies.synthetic.grids import SYNTHETIC, Grid, search_set
+from gossamer.studies.synthetic.synthetic import (
     NETWORKS,
     NODES,
     NOISES,
@@ -27,7 +28,6 @@ from gossamer.experiments.synthetic import (
     steps,
     tuning_seeds,
 )
-from gossamer.simulate.run import versions
 
 RING, OPTIONS = NETWORKS["ring"], Options()
 

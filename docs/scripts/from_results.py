@@ -11,11 +11,11 @@ from typing import Any
 from gather import study
 from markup import table
 
-from gossamer.experiments.grids import TRANSFORMER
-from gossamer.experiments.ring_noise import ROBUST
-from gossamer.experiments.synthetic import show_hyperparameters
-from gossamer.experiments.transformer_table import PRINTED
-from gossamer.experiments.transformer_table import TASKS as PROTOCOLS
+from gossamer.studies.language.transformer_table import PRINTED
+from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
+from gossamer.studies.synthetic.grids import TRANSFORMER
+from gossamer.studies.synthetic.ring_noise import ROBUST
+from gossamer.studies.synthetic.synthetic import show_hyperparameters
 
 RESULTS = Path(__file__).parent.parent / "results"
 

@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gossamer.experiments import EXPERIMENTS, Experiment, Options, Store
+from gossamer.experiments import Experiment, Options, Store
+from gossamer.studies import EXPERIMENTS
 
 DOCS = Path(__file__).parent.parent
 OPTIONS = Options(full=True)

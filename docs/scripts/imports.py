@@ -21,6 +21,7 @@ PICTURE = DOCS / "images" / "imports.svg"
 LAYERS = (
     ("cli",),
     ("train", "report"),
+    ("studies",),
     ("", "experiments"),
     ("", "theory"),
     ("distributed", "tails"),

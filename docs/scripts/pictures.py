@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.experiments.claim_1 import claim_problem
 from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.studies.theory.claim_1 import claim_problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,12 +5,12 @@ from io import TextIOWrapper
 
 import click
 
-from gossamer.cli.compare import compare
+from gossamer.cli._compare import compare
+from gossamer.cli._network import network
+from gossamer.cli._plan import plan
+from gossamer.cli._tails import tails
+from gossamer.cli._train import train
 from gossamer.cli.experiments import list_, report, run
-from gossamer.cli.network import network
-from gossamer.cli.plan import plan
-from gossamer.cli.tails import tails
-from gossamer.cli.train import train
 from gossamer.errors import InvalidInput
 from gossamer.version import __version__
 

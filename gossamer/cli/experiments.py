@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from gossamer.errors import choice
-from gossamer.experiments import EXPERIMENTS, Experiment, Options, Store, run_experiment
+from gossamer.experiments import Experiment, Options, Store, run_experiment
+from gossamer.studies import EXPERIMENTS
 
 DEFAULT_OUT = "runs"
 

@@ -7,7 +7,7 @@ import torch
 
 from gossamer.distributed.checkpoint import NodeRecord, read_nodes, write_node
 from gossamer.errors import require
-from gossamer.simulate.stack import Stack
+from gossamer.simulation.stack import Stack
 
 
 def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from gossamer.errors import InvalidInput, require
 from gossamer.experiments.experiment import Experiment, Options, Result, Results, Unit
 from gossamer.files import whole_file
-from gossamer.simulate.run import versions
+from gossamer.simulation.run import versions
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Graphs and mixing matrices: who hears whom, with which weight, and how fast that averages (λ)."""
 
+from gossamer.networks._time_varying import TimeVarying, one_peer_exponential, time_varying
 from gossamer.networks.graphs import (
     complete,
     erdos_renyi,
@@ -15,7 +16,6 @@ from gossamer.networks.graphs import (
 from gossamer.networks.matrices import from_matrix
 from gossamer.networks.mixer import Mixer
 from gossamer.networks.network import Network, StaticNetwork
-from gossamer.networks.time_varying import TimeVarying, one_peer_exponential, time_varying
 from gossamer.networks.weights import laplacian, lazy_metropolis, metropolis, uniform
 
 __all__ = [

@@ -12,15 +12,15 @@ somewhere:
 | `max_to_sum` | nothing | says whether a moment exists, not the index |
 """
 
-from gossamer.tails.diagnose import Diagnosis, diagnose
+from gossamer.tails._diagnose import Diagnosis, diagnose
+from gossamer.tails._hill import HillCurve, hill, hill_curve, hill_cutoffs
+from gossamer.tails._log_moment import log_moment
+from gossamer.tails._max_to_sum import max_to_sum, max_to_sum_curve
+from gossamer.tails._moments import MomentEstimate, moments, moments_cutoffs
+from gossamer.tails._stable_fit import StableFit, stable_fit
 from gossamer.tails.estimate import TailEstimate, cutoffs
 from gossamer.tails.figure import plot
-from gossamer.tails.hill import HillCurve, hill, hill_curve, hill_cutoffs
-from gossamer.tails.log_moment import log_moment
-from gossamer.tails.max_to_sum import max_to_sum, max_to_sum_curve
-from gossamer.tails.moments import MomentEstimate, moments, moments_cutoffs
 from gossamer.tails.probe import NoiseProbe, NoiseRecord
-from gossamer.tails.stable_fit import StableFit, stable_fit
 
 __all__ = [
     "Diagnosis",

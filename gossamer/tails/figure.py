@@ -10,11 +10,11 @@ import torch
 
 from gossamer.noise import AlphaStable
 from gossamer.plots import OKABE_ITO, panels, style
-from gossamer.tails.diagnose import Diagnosis, diagnose
+from gossamer.tails._diagnose import Diagnosis, diagnose
+from gossamer.tails._hill import hill_curve
+from gossamer.tails._stable_fit import StableFit, stable_fit
 from gossamer.tails.estimate import GAUSSIAN_IQR, Z95, cutoffs
-from gossamer.tails.hill import hill_curve
 from gossamer.tails.samples import Array, Samples
-from gossamer.tails.stable_fit import StableFit, stable_fit
 from gossamer.tails.verdict import DECISIVE
 
 if TYPE_CHECKING:

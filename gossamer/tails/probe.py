@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gossamer.errors import require, whole
-from gossamer.tails.diagnose import Diagnosis, diagnose
+from gossamer.tails._diagnose import Diagnosis, diagnose
 from gossamer.tails.samples import Array, as_array
 
 

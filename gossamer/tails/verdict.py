@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from gossamer.tails._moments import MomentEstimate
 from gossamer.tails.estimate import TailEstimate
-from gossamer.tails.moments import MomentEstimate
 
 Tail = Literal["infinite variance", "finite variance", "no power tail", "undecided"]
 

@@ -1,7 +1,8 @@
 """The theorems as code: parameter rules, the explicit bound, rates, and a plan for a run."""
 
+from gossamer.theory._bound import FORMULAS, Bound, Term, bound
+from gossamer.theory._plan import Option, Plan, plan
 from gossamer.theory.auto import MomentumChoice, momentum_from_noise
-from gossamer.theory.bound import FORMULAS, Bound, Term, bound
 from gossamer.theory.constants import Constants
 from gossamer.theory.estimate import (
     Estimate,
@@ -12,7 +13,6 @@ from gossamer.theory.estimate import (
     estimate_smoothness,
 )
 from gossamer.theory.measure import average_grad_norm, measure_rule
-from gossamer.theory.plan import Option, Plan, plan
 from gossamer.theory.rates import (
     Slope,
     fit_slope,

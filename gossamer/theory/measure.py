@@ -10,8 +10,8 @@ from gossamer.errors import require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulate import METRICS, Stack
-from gossamer.simulate.sweep import stack_settings
+from gossamer.simulation import METRICS, Stack
+from gossamer.simulation._sweep import stack_settings
 from gossamer.theory.estimate import estimate_gap, estimate_smoothness
 from gossamer.theory.rules import parameters
 

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.theory.bound import Bound, bound_at
+from gossamer.theory._bound import Bound, bound_at
 from gossamer.theory.checks import require_lam, require_p, require_positive
 from gossamer.theory.constants import Constants
 from gossamer.theory.rules import forgetting_exponent

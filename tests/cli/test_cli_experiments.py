@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.experiments import EXPERIMENTS, Options, Store, dependence
+from gossamer.experiments import Options, Store
 from gossamer.experiments.experiment import Unit
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.synthetic import dependence
 
 
 def test_list_run_list_report(gossamer, tmp_path: Path):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.cli.tails import read_samples
+from gossamer.cli._tails import read_samples
 
 VECTORS = np.random.default_rng(0).standard_t(1.5, (2000, 3))
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.cli.compare import Row, show
+from gossamer.cli._compare import Row, show
 
 SMALL = "-n 'ring(6)' -p 'Quadratic(6, 4)' --noise 'StudentT(1.5, scale=0.1)' --seeds 3"
 
@@ -113,7 +113,7 @@ def test_tuning_has_seeds_of_its_own(gossamer, monkeypatch, tmp_path: Path):
         tuned_on.extend(seeds)
         return gs.sweep(*arguments, seeds=seeds, **options)
 
-    monkeypatch.setattr(sys.modules["gossamer.cli.compare"], "sweep", noted)
+    monkeypatch.setattr(sys.modules["gossamer.cli._compare"], "sweep", noted)
     gossamer(f"compare -a DSGD {SMALL} --steps 5")
     reported = {int(row["seed"]) for row in rows(tmp_path / "compare.csv")}
     assert reported == {0, 1, 2}

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.experiments import EXPERIMENTS, claim_1, dependence
 from gossamer.experiments.experiment import Unit
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.synthetic import dependence
+from gossamer.studies.theory import claim_1
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.data import multi30k
-from gossamer.data.multi30k import SHA256, cache_folder
+from gossamer.data._multi30k import SHA256, cache_folder
 from gossamer.errors import InvalidInput
 
 

@@ -20,7 +20,7 @@ from gossamer.distributed.stacked import load_stack, save_stack
 from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 from gossamer.problems import Quadratic
-from gossamer.simulate.stack import Stack
+from gossamer.simulation.stack import Stack
 
 METHOD = GTNSGDm(lr=0.1, momentum=0.8)
 DATA = torch.randn(64, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

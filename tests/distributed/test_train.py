@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gossamer.cli.train import train as command
+from gossamer.cli._train import train as command
 from gossamer.distributed import read_nodes
 from gossamer.errors import InvalidInput
 from gossamer.train import train

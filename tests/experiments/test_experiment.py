@@ -5,12 +5,13 @@ import os
 
 import pytest
 
-from gossamer.experiments import EXPERIMENTS, Experiment, Options
-from gossamer.experiments.claim_1 import Claim1
-from gossamer.experiments.connectivity import Connectivity
-from gossamer.experiments.nodes import Nodes
-from gossamer.experiments.noise_level import NoiseLevel
-from gossamer.experiments.ring_noise import RingNoise
+from gossamer.experiments import Experiment, Options
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.synthetic.connectivity import Connectivity
+from gossamer.studies.synthetic.nodes import Nodes
+from gossamer.studies.synthetic.noise_level import NoiseLevel
+from gossamer.studies.synthetic.ring_noise import RingNoise
+from gossamer.studies.theory.claim_1 import Claim1
 
 SYNTHETIC = [RingNoise(), Connectivity(), NoiseLevel(), Nodes()]
 OPTIONS = [Options(), Options(full=True), Options(seed=3), Options(device="cuda")]

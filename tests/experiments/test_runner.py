@@ -10,7 +10,9 @@ import pytest
 from soak_kill import stored
 from toy import Toy
 
-from gossamer.experiments import EXPERIMENTS, Options, Store, dependence, run_experiment
+from gossamer.experiments import Options, Store, run_experiment
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.synthetic import dependence
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_a_folder_that_cannot_be_made_is_found_out_before_the_work(store: Store)
 SMALL_STEPS = 3_000
 SMALL = f"""
 from gossamer.cli import main
-from gossamer.experiments import dependence
+from gossamer.studies.synthetic import dependence
 dependence.STEPS = {SMALL_STEPS}
 main()
 """

@@ -10,12 +10,14 @@ import torch
 from browser import CHROMIUM, look_at
 
 import gossamer as gs
-from gossamer.experiments import EXPERIMENTS, Experiment, Options, Store, Table, Verdict, dependence
-from gossamer.experiments.claim_1 import Claim1
-from gossamer.experiments.connectivity import Connectivity
+from gossamer.experiments import Experiment, Options, Store, Table, Verdict
 from gossamer.experiments.runner import run_experiment
 from gossamer.plots import panels
 from gossamer.report import write_report
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.synthetic import dependence
+from gossamer.studies.synthetic.connectivity import Connectivity
+from gossamer.studies.theory.claim_1 import Claim1
 
 STUDY: dict[str, Experiment] = {e.name: e for e in (Claim1(), Connectivity())}
 

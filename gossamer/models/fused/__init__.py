@@ -4,9 +4,9 @@ The plain form is what the kernels must agree with, and what runs elsewhere. Act
 `(models, positions, width)`, a model's own parameters `(models, …)`.
 """
 
-from gossamer.models.fused.add_norm import add_norm, norm
+from gossamer.models.fused._add_norm import add_norm, norm
+from gossamer.models.fused._bias_gelu import bias_gelu
 from gossamer.models.fused.attention import windowed_attention
-from gossamer.models.fused.bias_gelu import bias_gelu
 from gossamer.models.fused.head import head_grad
 from gossamer.models.fused.rows import add_rows
 

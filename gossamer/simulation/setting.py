@@ -1,0 +1,124 @@
+"""Everything of a simulation but the method: where it runs, for how long, what is recorded."""
+
+import dataclasses
+import operator
+from collections.abc import Iterable, Sequence
+from types import UnionType
+from typing import Any, Self, SupportsIndex
+
+import torch
+
+from gossamer.algorithms import Algorithm
+from gossamer.errors import InvalidInput, require, whole
+from gossamer.networks import Network
+from gossamer.noise import Noise
+from gossamer.problems import Problem
+from gossamer.simulation.metrics import available_metrics
+from gossamer.simulation.run import versions
+from gossamer.simulation.stack import Stack
+
+STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}
+"""Size of a tensor of the largest stack: what stays in a CPU's cache, or fills a GPU."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A simulation without its method."""
+
+    problem: Problem
+    network: Network
+    noise: Noise | None
+    steps: int
+    record_every: int | None
+    """k of the records at steps 0, k, 2k, …; None makes about 100 of them."""
+
+    metrics: Sequence[str]
+    dtype: torch.dtype
+    device: torch.device | str
+    progress: bool | None
+    keep_x: bool
+
+    def __post_init__(self) -> None:
+        require_kind("network", self.network, Network, "gs.ring(20)")
+        require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
+        whole("steps", self.steps, 1)
+        whole("record_every", self.interval, 1)
+        listed = not isinstance(self.metrics, str)
+        require(listed, "metrics", repr(self.metrics), "a list", f"write [{self.metrics!r}]")
+        real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
+        require(real, "dtype", repr(self.dtype), "a floating-point one", "as torch.float32")
+
+    def require_metrics_of(self, algorithm: Algorithm[Any]) -> None:
+        """Refuse metrics that do not exist for this problem and method."""
+        existing = available_metrics(self.problem, algorithm)
+        among = f"names among {', '.join(existing)} on this problem with this method"
+        for name in self.metrics:
+            require(name in existing, "metrics", repr(name), among)
+
+    @property
+    def interval(self) -> int:
+        """k, with its default filled in."""
+        return max(1, self.steps // 100) if self.record_every is None else self.record_every
+
+    @property
+    def record_steps(self) -> list[int]:
+        """0, k, 2k, … and always the last step."""
+        return sorted({*range(0, self.steps, self.interval), self.steps})
+
+    @property
+    def runs_at_once(self) -> int:
+        """How many runs a stack may hold."""
+        itemsize = torch.empty(0, dtype=self.dtype).element_size()
+        run_bytes = self.problem.num_nodes * self.problem.dim * itemsize
+        kind = "cpu" if torch.device(self.device).type == "cpu" else "accelerator"
+        return max(1, STACK_BYTES[kind] // run_bytes)
+
+    def placed(self) -> Self:
+        """The same with its problem where it is simulated, once for all stacks."""
+        return dataclasses.replace(self, problem=self.problem.to(self.dtype, self.device))
+
+    def stack(self, algorithm: Algorithm[Any], seeds: Sequence[int]) -> Stack:
+        """Runs of `algorithm` at step 0, run r with `seeds[r]`."""
+        return Stack(
+            algorithm, self.problem, self.network, self.noise, seeds, self.dtype, self.device
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The setting as plain JSON."""
+        return {
+            "problem": self.problem.describe(),
+            "network": self.network.name,
+            "noise": None if self.noise is None else _describe(self.noise),
+            "steps": int(self.steps),
+            "record_every": int(self.interval),
+            "metrics": list(self.metrics),
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "device": str(self.device),
+            "versions": versions(),
+        }
+
+
+def require_kind(name: str, value: object, kind: type | UnionType, example: str) -> None:
+    """Refuse a class where an instance belongs, a matrix where a network does, and the like."""
+    require(isinstance(value, kind), name, repr(value), f"an instance, as {example}")
+
+
+def _describe(noise: Noise) -> dict[str, Any]:
+    """Name and arguments of a law, ready for its constructor."""
+    fields = dataclasses.fields(noise)  # type: ignore[arg-type]  # every law is a dataclass
+    arguments = [field.name for field in fields if field.init]
+    return {"name": type(noise).__name__, **{name: getattr(noise, name) for name in arguments}}
+
+
+def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
+    """One seed or many, as a list of ints; none is refused.
+
+    >>> list_seeds(3), list_seeds(range(3))
+    ([3], [0, 1, 2])
+    """
+    listed = list(seeds) if isinstance(seeds, Iterable) else [seeds]
+    require(len(listed) > 0, "seeds", listed, "at least one integer")
+    try:
+        return [operator.index(seed) for seed in listed]
+    except TypeError:
+        raise InvalidInput(f"seeds: got {listed}, need integers; as range(5)") from None

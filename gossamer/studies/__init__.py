@@ -1,0 +1,39 @@
+"""Every figure, table and claim of the paper, and beyond; `EXPERIMENTS` lists them by name."""
+
+from gossamer.experiments import Experiment
+from gossamer.studies.language.causal_reference import CausalReference
+from gossamer.studies.language.noise_evidence import NoiseEvidence
+from gossamer.studies.language.transformer_readings import TransformerReadings
+from gossamer.studies.language.transformer_table import TransformerTable
+from gossamer.studies.synthetic.connectivity import Connectivity
+from gossamer.studies.synthetic.nodes import Nodes
+from gossamer.studies.synthetic.noise_level import NoiseLevel
+from gossamer.studies.synthetic.ring_noise import RingNoise
+from gossamer.studies.theory.auto_momentum import AutoMomentum
+from gossamer.studies.theory.claim_1 import Claim1
+from gossamer.studies.theory.lemmas import Lemmas
+from gossamer.studies.theory.rates import Rates
+from gossamer.studies.theory.speed_up import SpeedUp
+from gossamer.studies.theory.topology_independence import TopologyIndependence
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        RingNoise(),
+        Connectivity(),
+        NoiseLevel(),
+        Nodes(),
+        Claim1(),
+        Rates(),
+        TopologyIndependence(),
+        SpeedUp(),
+        Lemmas(),
+        AutoMomentum(),
+        NoiseEvidence(),
+        TransformerTable(),
+        TransformerReadings(),
+        CausalReference(),
+    )
+}
+
+__all__ = ["EXPERIMENTS"]

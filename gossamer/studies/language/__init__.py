@@ -1,0 +1,1 @@
+"""Transformers: the table of the paper, and what its noise looks like."""

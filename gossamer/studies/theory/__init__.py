@@ -1,0 +1,1 @@
+"""The theorems, lemmas and remarks of the paper, measured."""

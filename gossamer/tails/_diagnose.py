@@ -1,0 +1,221 @@
+"""The diagnosis: every estimator on one sample, and what they say together."""
+
+import math
+import textwrap
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from gossamer.errors import choice, require
+from gossamer.tails._hill import hill_cutoffs
+from gossamer.tails._log_moment import log_moment
+from gossamer.tails._max_to_sum import max_to_sum
+from gossamer.tails._moments import MomentEstimate, moments_cutoffs
+from gossamer.tails._stable_fit import stable_fit
+from gossamer.tails.estimate import TailEstimate, cutoffs
+from gossamer.tails.samples import Array, Kind, Samples, as_array, as_vectors, centre
+from gossamer.tails.verdict import Readings, Tail, classify, describe, disagreements, suggest_p
+from gossamer.text import aligned
+
+COLUMNS = ("estimator", "tail index", "95 % interval", "reads")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What every estimator says about one sample, where they disagree, and a moment order to use.
+
+    `print` it to read it; `table()` has the rows, `to_dict()` everything for JSON.
+    """
+
+    num_samples: int
+    dim: int | None
+    tail: Tail
+    verdict: str
+    disagreements: tuple[str, ...]
+    warnings: tuple[str, ...]
+    suggested_p: float
+    reason: str
+    hill: dict[str, TailEstimate]
+    moments: dict[str, MomentEstimate]
+    log_moment: TailEstimate | None
+    stable_index: float | None
+    max_to_sum: float
+    norms: Array
+    """Those above 0, which the estimators read."""
+
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """One row per estimate: name, tail index ± standard error, 95 % interval, what it reads."""
+        rows: list[tuple[str, str, str, str]] = []
+        counts = cutoffs(self.norms.size)
+        for name, estimates in (("Hill", self.hill), ("moments", self.moments)):
+            for cut, estimate in estimates.items():
+                reads = f"largest {counts[cut]:,} norms"
+                rows.append((f"{name}, {cut}", str(estimate), _span(estimate.interval), reads))
+        if self.log_moment is not None:
+            span = _span(self.log_moment.interval)
+            rows.append(("log-moment", str(self.log_moment), span, "sums; assumes a stable law"))
+        if self.stable_index is not None:
+            index = f"{self.stable_index:.2f}"
+            rows.append(("stable fit", index, "–", "quantiles; assumes a stable law"))
+        share = f"R₂ = {self.max_to_sum:.3f}"
+        rows.append(("max-to-sum", share, "–", "largest share of the sum of squares"))
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the norms as dictionaries, lists, strings and numbers; ∞ is None."""
+        fields = asdict(self)
+        del fields["norms"]
+        fields["moments"] = {
+            cut: asdict(e) | {"tail_index": e.tail_index} for cut, e in self.moments.items()
+        }
+        plain: dict[str, Any] = _for_json(fields)
+        return plain
+
+    def __str__(self) -> str:
+        what = "norms" if self.dim is None else f"vectors of dimension {self.dim:,}"
+        lines = [f"Gradient noise: {self.num_samples:,} {what}", ""]
+        lines += [f"  {row}" for row in aligned([COLUMNS, *self.table()])]
+        lines += ["", *_wrap(self.verdict, "")]
+        lines += [line for words in self.disagreements for line in _wrap(words, "– ")]
+        lines += [line for words in self.warnings for line in _wrap(words, "! ")]
+        lines += ["", *_wrap(f"Suggested p = {self.suggested_p:.2f}. {self.reason}", "")]
+        return "\n".join(lines)
+
+
+def diagnose(
+    samples: Samples,
+    *,
+    kind: Kind | None = None,
+    norms: Samples | None = None,
+) -> Diagnosis:
+    r"""How heavy is the tail of this gradient noise? Every estimator, and their disagreements.
+
+    `samples` are noise vectors \(g - ∇f\), one per row, shape (m, d), or their norms, shape (m,).
+    Vectors tell more: norms cannot be summed, so the estimators that assume a stable law need
+    vectors. `kind` overrides what the shape says: scalar noise of shape (m,) is
+    `kind="vectors"`. When the rows hold only some coordinates of each vector, `norms` gives the
+    norms of the whole vectors.
+
+    Hill, moments and max-to-sum read the norms: a norm is as heavy as its heaviest coordinate.
+    The stable fit is the median over (at most 64) coordinates, each fitted alone; coordinates
+    are never pooled, since a mixture of scales is heavier than any of its parts.
+
+    >>> import torch
+    >>> from gossamer.noise import StudentT
+    >>> noise = StudentT(df=1.5).sample((10_000, 3), generator=torch.Generator().manual_seed(0))
+    >>> diagnosis = diagnose(noise)
+    >>> diagnosis.tail, diagnosis.suggested_p
+    ('infinite variance', 1.18)
+    >>> print(diagnosis)
+    Gradient noise: 10,000 vectors of dimension 3
+    <BLANKLINE>
+      estimator      tail index   95 % interval  reads
+      Hill, √n       1.31 ± 0.13  1.06 – 1.57    largest 100 norms
+      Hill, 5 %      1.48 ± 0.07  1.35 – 1.61    largest 500 norms
+      Hill, 10 %     1.46 ± 0.05  1.37 – 1.55    largest 1,000 norms
+      moments, √n    1.25 ± 0.20  0.95 – 1.82    largest 100 norms
+      moments, 5 %   1.36 ± 0.10  1.18 – 1.59    largest 500 norms
+      moments, 10 %  1.41 ± 0.08  1.27 – 1.58    largest 1,000 norms
+      log-moment     1.33 ± 0.03  1.26 – 1.39    sums; assumes a stable law
+      stable fit     1.24         –              quantiles; assumes a stable law
+      max-to-sum     R₂ = 0.365   –              largest share of the sum of squares
+    <BLANKLINE>
+    Infinite variance. The tail falls like a power of index about 1.46 (between 1.18 and
+    1.61); no moment beyond that index exists.
+    <BLANKLINE>
+    Suggested p = 1.18. The lower end of the 95 % intervals of Hill and moments at the 5 %
+    cut-off is 1.18; a smaller p is safe and only slows the guaranteed rate.
+    """
+    vectors, whole, notes = _read(samples, kind, norms)
+    positive = whole[whole > 0]
+    count = f"{positive.size} non-zero"
+    require(positive.size >= 100, "samples", count, "at least 100", "a tail is rare events")
+    if positive.size < whole.size:
+        notes.append(f"{whole.size - positive.size:,} norms are 0: the estimators read the others")
+    if positive.size < 1000:
+        notes.append(f"only {positive.size} samples: every interval below is wide; 10,000 are good")
+    readings = Readings(
+        hill=hill_cutoffs(positive),
+        moments=moments_cutoffs(positive),
+        max_to_sum=max_to_sum(positive),
+        log_moment=None if vectors is None else log_moment(vectors),
+        stable_index=None if vectors is None else _stable_index(vectors),
+    )
+    tail = classify(readings)
+    p, reason = suggest_p(readings)
+    return Diagnosis(
+        num_samples=whole.size,
+        dim=None if vectors is None else vectors.shape[1],
+        tail=tail,
+        verdict=describe(tail, readings),
+        disagreements=tuple(disagreements(tail, readings)),
+        warnings=tuple(notes),
+        suggested_p=p,
+        reason=reason,
+        hill=readings.hill,
+        moments=readings.moments,
+        log_moment=readings.log_moment,
+        stable_index=readings.stable_index,
+        max_to_sum=readings.max_to_sum,
+        norms=positive,
+    )
+
+
+def _read(
+    samples: Samples, kind: Kind | None, norms: Samples | None
+) -> tuple[Array | None, Array, list[str]]:
+    """The centred vectors (None for norms), the norms of whole vectors, and warnings."""
+    array = as_array(samples)
+    by_shape: Kind = "norms" if array.ndim == 1 else "vectors"
+    if choice("kind", kind or by_shape, get_args(Kind)) == "norms":
+        _require_norms(array)
+        return None, array, ["norms only: the estimators that need vectors were left out"]
+    vectors, note = centre(as_vectors(array[:, None] if array.ndim == 1 else array))
+    if note:
+        warnings.warn(note, UserWarning, stacklevel=3)
+    whole = np.linalg.norm(vectors, axis=1) if norms is None else as_array(norms)
+    _require_norms(whole)
+    require(len(whole) == len(vectors), "norms", len(whole), f"one per vector, {len(vectors)}")
+    return vectors, whole, [note] if note else []
+
+
+def _require_norms(array: Array) -> None:
+    require(array.ndim == 1, "samples", f"shape {array.shape}", "norms of shape (m,)")
+    require(
+        bool((array >= 0).all()),
+        "samples",
+        f"{int((array < 0).sum())} negative values in one axis",
+        "norms, which are ≥ 0, or vectors of shape (m, d)",
+        'scalar noise is kind="vectors"; coordinates of vectors must not be pooled: keep (m, d)',
+    )
+
+
+def _stable_index(vectors: Array) -> float | None:
+    """Median over coordinates of the stable quantile fit; constant coordinates do not count."""
+    chosen = np.linspace(0, vectors.shape[1] - 1, min(64, vectors.shape[1])).astype(int)
+    low, high = np.quantile(vectors[:, chosen], [0.25, 0.75], axis=0)
+    indices = [stable_fit(vectors[:, c]).tail_index for c in chosen[high > low]]
+    return float(np.median(indices)) if indices else None
+
+
+def _for_json(value: Any) -> Any:
+    """Tuples as lists, and None for numbers that are not finite, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _for_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_for_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _span(interval: tuple[float, float]) -> str:
+    low, high = interval
+    if math.isinf(low):
+        return "∞"
+    return f"above {low:.2f}" if math.isinf(high) else f"{low:.2f} – {high:.2f}"
+
+
+def _wrap(words: str, bullet: str) -> list[str]:
+    indent = " " * len(bullet)
+    return textwrap.wrap(words, 88, initial_indent=bullet, subsequent_indent=indent)

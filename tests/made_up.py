@@ -1,0 +1,45 @@
+"""Results made up by hand, in the form in which the synthetic experiments store theirs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gossamer.experiments import Verdict
+from gossamer.studies.synthetic.grids import SYNTHETIC
+from gossamer.studies.synthetic.synthetic import NOISES
+
+INITIAL = 4.0
+
+
+def curve(final: float | Sequence[float], middle: float = 1.5) -> dict[str, Any]:
+    """Five seeds from `INITIAL` through `middle` at step 50 to `final` at step 100."""
+    seeds = [final] * 5 if isinstance(final, int | float) else list(final)
+    return {"steps": [0, 50, 100], "error": [[INITIAL] * 5, [middle] * 5, seeds]}
+
+
+def tuned(
+    final: float | Sequence[float], halving: float | None = None, cost: int = 30
+) -> dict[str, Any]:
+    """What `tune` returns, with 100 run-steps of the grid and `cost` of halving."""
+    chosen = {"hyperparameters": {"lr": 0.01}, "tuning_error": 0.1}
+    return {
+        "grid": {**chosen, "run_steps": 100, **curve(final)},
+        "halving": {
+            **chosen,
+            "run_steps": cost,
+            **curve(final if halving is None else halving),
+        },
+    }
+
+
+def ring_noise(
+    changed: dict[str, dict[str, Any]] | None = None, final: float = 0.2
+) -> dict[str, Any]:
+    """Every method ends at `final` under every noise, but for those in `changed`."""
+    results = {f"{noise} {method}": tuned(final) for noise in NOISES for method in SYNTHETIC}
+    return results | (changed or {})
+
+
+def verdict(verdicts: Sequence[Verdict], words: str) -> Verdict:
+    """The one verdict whose statement contains these words."""
+    (found,) = [v for v in verdicts if words in v.statement]
+    return found

@@ -1,0 +1,199 @@
+"""Successive halving: the forecast, who goes on, and that the winner is a full run."""
+
+import math
+
+import pytest
+import torch
+
+import gossamer as gs
+from gossamer.simulation.halving import Halving, forecast
+
+TIMES = torch.arange(0, 51)
+FALLING = torch.exp(-0.05 * TIMES.double())
+
+
+def test_an_exponential_is_forecast_exactly_and_a_rise_is_not_extrapolated():
+    history = torch.stack([FALLING[::10], 0.3 + 0 * FALLING[::10], 1 / FALLING[::10]], dim=1)
+    predicted = forecast(history, TIMES[::10], steps=400)
+    assert predicted[0].item() == pytest.approx(math.exp(-0.05 * 400), rel=1e-9)
+    assert predicted[1].item() == pytest.approx(0.3)
+    assert predicted[2].item() == pytest.approx(math.exp(0.05 * 50))
+
+
+def test_a_late_winner_survives_an_early_leader():
+    leader = torch.full_like(FALLING, 0.2)
+    assert FALLING[-1] < leader[-1] < FALLING[20]
+    slow = 3 * torch.exp(-0.03 * TIMES.double())  # still behind at t = 50, ahead at T = 400
+    assert slow[-1] > leader[-1]
+    history = torch.stack([slow, leader], dim=1)
+    assert forecast(history, TIMES, steps=400).argmin() == 0
+
+
+def test_the_level_is_the_mean_over_the_last_eighth_of_the_records():
+    noisy = torch.ones(48, 1)
+    noisy[-1], noisy[-2] = 7.0, 3.0  # 48 records: the last six of them
+    assert forecast(noisy, torch.arange(48), steps=100).item() == pytest.approx(14 / 6)
+
+
+def test_without_extrapolation_the_leader_of_the_moment_goes_on():
+    slow, leader = 3 * torch.exp(-0.03 * TIMES.double()), torch.full_like(FALLING, 0.2)
+    history = torch.stack([slow, leader], dim=1)
+    for extrapolate, going_on in ((True, [True, False]), (False, [False, True])):
+        halving = Halving(1, schedule=((1 / 8, 0.5),), extrapolate=extrapolate)
+        assert halving.survivors(history, TIMES, steps=400).tolist() == going_on
+
+
+def test_settings_go_on_with_all_their_seeds():
+    levels = torch.linspace(1, 2, 10).repeat_interleave(3).expand(17, 30)
+    going_on = Halving(num_seeds=3).survivors(levels, torch.arange(17), steps=256)
+    assert going_on.view(10, 3).all(1).tolist() == [True] * 6 + [False] * 4  # 60 % at T/16
+
+
+def test_settings_that_diverged_never_go_on():
+    levels = torch.ones(17, 10)
+    levels[-3:, :7] = torch.inf
+    going_on = Halving(num_seeds=1).survivors(levels, torch.arange(17), steps=256)
+    assert going_on.tolist() == [False] * 7 + [True] * 3
+
+
+@pytest.mark.parametrize("steps", [3, 5, 10, 16])
+def test_a_schedule_that_judges_once_and_early(steps: int):
+    halving = Halving(1, schedule=((0.1, 0.5),))
+    grid = {"lr": [0.01, 0.02, 0.05, 0.1]}
+    found = gs.sweep(gs.DSGD, grid, *SMALL, steps=steps, strategy=halving)
+    assert sorted(found.stacked.steps_taken.tolist()) == [2, 2, steps, steps]
+
+
+@pytest.mark.parametrize(
+    "schedule", [((100, 0.5),), ((0.5, 10),), ((0.5, 0.0),), ((0.5, 0.2), (0.25, 0.5))]
+)
+def test_a_schedule_that_would_do_something_else_is_refused(schedule):
+    with pytest.raises(gs.InvalidInput, match=r"schedule: got .* need pairs of shares"):
+        Halving(1, schedule=schedule)
+
+
+def test_a_long_history_of_many_runs_is_judged():
+    history = torch.rand(17, 1_000_000)  # more than torch.quantile takes
+    assert Halving(1).survivors(history, torch.arange(17), steps=256).sum() == 600_000
+
+
+def test_too_few_records_end_nobody():
+    assert Halving(1).survivors(torch.rand(2, 5), torch.tensor([0, 100]), steps=1600).all()
+
+
+def test_the_winner_is_a_full_run_at_a_fraction_of_the_cost():
+    problem, network = gs.Quadratic.random(6, 4), gs.ring(6)
+    grid = {"lr": [10 ** (-k / 3) for k in range(12)], "momentum": [0.5, 0.9]}
+    arguments = {"noise": gs.StudentT(1.5, 0.1), "steps": 800, "seeds": range(3)}
+    full = gs.sweep(gs.GTNSGDm, grid, problem, network, **arguments)
+    halved = gs.sweep(gs.GTNSGDm, grid, problem, network, strategy="halving", **arguments)
+    taken = halved.stacked.steps_taken
+    assert taken.float().mean() < 0.3 * 800
+    finished = taken == 800
+    assert 0 < int(finished.sum()) < 12
+    torch.testing.assert_close(
+        halved.stacked.x[:, finished], full.stacked.x[:, finished], rtol=1e-12, atol=1e-12
+    )
+    assert halved.stacked.x[:, ~finished].isnan().all()
+    assert halved.scores().min() <= 1.5 * full.scores().min()
+
+
+@pytest.mark.parametrize("steps", [16, 100, 3000, 10_000])
+def test_rungs_and_shares(steps: int):
+    rungs = Halving(1).rungs(steps)
+    assert rungs == sorted(rungs)
+    assert rungs[-1] == steps // 2
+    times = torch.linspace(0, 1, 17).mul(steps).round()
+    levels = torch.linspace(1, 2, 100).expand(17, 100)
+    shares = []
+    for rung in rungs:
+        so_far = times[times <= rung]
+        if len(so_far) >= 3:
+            going_on = Halving(1).survivors(levels[: len(so_far)], so_far, steps)
+            shares.append(int(going_on.sum()))
+            assert going_on[: shares[-1]].all(), "not the lowest"
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] == 12
+
+
+def test_one_setting_always_goes_on():
+    halving = Halving(num_seeds=2)
+    for rung in halving.rungs(1600):
+        assert halving.survivors(torch.rand(9, 2), torch.linspace(0, rung, 9), steps=1600).all()
+
+
+SMALL = (gs.Quadratic.random(6, 4), gs.ring(6))
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4, 10, 33])
+@pytest.mark.parametrize("record_every", [None, 1, 7, 1000])
+def test_few_steps_and_few_records(steps: int, record_every: int | None):
+    grid = {"lr": [0.001, 0.01, 0.1, 10.0]}
+    arguments = {"steps": steps, "seeds": [0, 1, 2], "record_every": record_every}
+    full = gs.sweep(gs.DSGD, grid, *SMALL, **arguments)
+    halved = gs.sweep(gs.DSGD, grid, *SMALL, strategy="halving", **arguments)
+    taken = halved.stacked.steps_taken
+    assert int(taken.max()) == steps
+    assert halved.stacked.steps.equal(full.stacked.steps)
+    finished = taken == steps
+    torch.testing.assert_close(
+        halved.stacked.x[:, finished], full.stacked.x[:, finished], rtol=1e-12, atol=1e-12
+    )
+    assert halved.best().final().isfinite().all()
+
+
+@pytest.mark.parametrize("noise", [gs.Gaussian(0.3), gs.StudentT(1.5, 0.1)])
+def test_close_to_the_grid_at_a_third_of_its_cost(noise):
+    """The goal of the search, on a small problem, measured on seeds that were not tuned on."""
+    grid = {"lr": [10 ** (-k / 2) for k in range(9)], "momentum": [0.1, 0.5, 0.8, 0.9]}
+    arguments = {"noise": noise, "steps": 800, "seeds": range(10, 13)}
+    found = {
+        strategy: gs.sweep(gs.GTNSGDm, grid, *SMALL, strategy=strategy, **arguments)
+        for strategy in ("grid", "halving")
+    }
+    cost = {name: int(sweep.stacked.steps_taken.sum()) for name, sweep in found.items()}
+    assert cost["grid"] == 36 * 3 * 800
+    assert cost["halving"] <= 0.35 * cost["grid"]
+    errors = {
+        name: gs.simulate(
+            gs.GTNSGDm(**sweep.best().hyperparameters), *SMALL, **arguments | {"seeds": range(5)}
+        )
+        .final("error")
+        .median()
+        .item()
+        for name, sweep in found.items()
+    }
+    assert errors["halving"] <= 1.05 * errors["grid"]
+
+
+def test_the_strategy_is_told_and_runs_that_ended_count_as_such():
+    grid = {"lr": [10.0**-k for k in range(10)]}
+    found = gs.sweep(gs.DSGD, grid, *SMALL, steps=160, strategy="halving")
+    assert found.stacked.config["strategy"] == "halving"
+    assert set(found.stacked.steps_taken.tolist()) == {10, 20, 40, 80, 160}
+    assert (found.diverged_at == -1).all(), "ended early is not diverged"
+    ended = found.stacked.steps_taken < 160
+    assert found.scores()[ended].isinf().all()
+    assert found.best().steps_taken.tolist() == [160]
+
+
+def test_a_single_step_is_a_single_step():
+    full, halved = (
+        gs.sweep(gs.DSGD, {"lr": [0.1, 0.2]}, *SMALL, steps=1, strategy=strategy)
+        for strategy in ("grid", "halving")
+    )
+    assert halved.stacked.x.equal(full.stacked.x)
+
+
+def test_a_setting_that_is_at_the_optimum_goes_on():
+    history = torch.tensor([[1.0, 1.0], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
+    assert Halving(1).survivors(history, torch.arange(5), steps=8).tolist() == [True, False]
+
+
+def test_half_of_the_seeds_diverging_is_divergence():
+    """As in `Sweep.scores`, which refuses such a setting in the end."""
+    history = torch.ones(17, 20)
+    history[:, :18] = 0.5
+    history[-3:, :18:2] = torch.inf
+    going_on = Halving(num_seeds=2).survivors(history, torch.arange(17), steps=256)
+    assert going_on.view(10, 2).all(1).tolist() == [False] * 9 + [True]

@@ -1,0 +1,52 @@
+"""Comparable final errors on four networks: drawn and judged from results made up by hand."""
+
+import math
+
+import pytest
+from made_up import curve, verdict
+
+from gossamer.studies.synthetic.connectivity import COMPARABLE, Connectivity
+from gossamer.studies.synthetic.synthetic import NETWORKS
+
+STUDY = Connectivity()
+
+
+def results(**finals: float):
+    return {name: curve(finals.get(name.split()[0], 0.2)) for name in NETWORKS}
+
+
+@pytest.mark.parametrize(
+    ("complete", "holds"),
+    [(0.2, "yes"), (0.2 * COMPARABLE * 0.999, "yes"), (0.2 * COMPARABLE * 1.001, "no"),
+     (0.1, "no"), (math.inf, "no")],
+)  # fmt: skip
+def test_comparable_flips_with_the_numbers(complete: float, holds: str):
+    judged = verdict(STUDY.verdicts(results(complete=complete)), "comparable final errors")
+    assert judged.holds == holds
+
+
+def test_all_diverged_is_not_comparable():
+    ended = results(ring=math.inf, directed=math.inf, undirected=math.inf, complete=math.inf)
+    assert verdict(STUDY.verdicts(ended), "comparable").holds == "no"
+
+
+def test_the_lambdas_can_be_wrong(monkeypatch: pytest.MonkeyPatch):
+    from gossamer.studies.synthetic import connectivity
+
+    assert verdict(STUDY.verdicts(results()), "λ =").holds == "yes"
+    monkeypatch.setitem(connectivity.PRINTED_LAMBDA, "ring", 0.95)
+    assert verdict(STUDY.verdicts(results()), "λ =").holds == "partly"
+
+
+@pytest.mark.parametrize("final", [0.2, math.inf])
+def test_figure_and_table(final: float):
+    figure = STUDY.figures(results(ring=final))["connectivity"]
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels[0] == "ring, λ = 0.904"
+    assert len(labels) == 4
+    figure.canvas.draw()
+    (table,) = STUDY.tables(results(ring=final))
+    assert [row[3] for row in table.rows] == ["0.904029", "0.714286", "0.600000", "0.000000"]
+    shown = "diverged on 5 of 5 seeds" if final == math.inf else "0.200 [0.200, 0.200]"
+    assert table.rows[0][-1] == shown
+    assert all(len(row) == len(table.columns) for row in table.rows)

@@ -1,0 +1,165 @@
+"""The paper's sentences on the ring: drawn and judged from results made up by hand."""
+
+import math
+
+import pytest
+from made_up import INITIAL, ring_noise, tuned, verdict
+
+import gossamer.studies.synthetic.ring_noise as ring_noise_module
+from gossamer.experiments import Options, Store, run_experiment
+from gossamer.studies.synthetic import synthetic
+from gossamer.studies.synthetic.grids import SYNTHETIC
+from gossamer.studies.synthetic.ring_noise import HEAVY, ROBUST, STABLE, RingNoise
+from gossamer.studies.synthetic.synthetic import NOISES
+
+STUDY = RingNoise()
+THROWN = [0.2, 0.2, 0.2, 0.2, 19.0]
+"""Four seeds arrive, one is thrown off."""
+
+
+def judged(words: str, changed=None, final: float = 0.2):
+    return verdict(STUDY.verdicts(ring_noise(changed, final)), words)
+
+
+def under(noises, methods, result):
+    return {f"{noise} {method}": result for noise in noises for method in methods}
+
+
+def test_seven_methods_under_three_noises():
+    units = STUDY.units(Options())
+    assert len(units) == 3 * 7
+    assert {unit.config["network"] for unit in units} == {"ring(20, hops=2)"}
+    assert set(ring_noise()) == {unit.name for unit in units}
+
+
+def test_every_sentence_of_the_paper_is_judged():
+    statements = " ".join(v.statement for v in STUDY.verdicts(ring_noise()))
+    for words in ("0.904", "converge under Gaussian", "unstable", "fails to reach the optimum",
+                  "robustly and near-optimally", "more robust and efficient"):  # fmt: skip
+        assert words in statements
+
+
+@pytest.mark.parametrize("bad", [INITIAL, math.inf, THROWN])
+def test_gaussian_convergence_flips(bad):
+    words, both = "converge under Gaussian", ["DSGD", "GT-DSGD"]
+    assert judged(words).holds == "yes"
+    assert judged(words, under(["Gaussian"], both[:1], tuned(bad))).holds == "partly"
+    assert judged(words, under(["Gaussian"], both, tuned(bad))).holds == "no"
+
+
+@pytest.mark.parametrize("bad", [INITIAL, math.inf, THROWN])
+def test_instability_flips(bad):
+    words, both = "become unstable", ["DSGD", "GT-DSGD"]
+    assert judged(words).holds == "no"
+    assert judged(words, under(HEAVY[:1], both, tuned(bad))).holds == "partly"
+    assert judged(words, under(HEAVY, both, tuned(bad))).holds == "yes"
+
+
+@pytest.mark.parametrize(
+    ("printed", "shrinking", "holds", "noted"),
+    [
+        (0.2, 0.2, "no", False),
+        (0.2, ROBUST * INITIAL, "partly", True),
+        (0.2, STABLE * INITIAL, "partly", True),
+        (0.2, THROWN, "no", False),  # fails to reach the optimum, but is not stable
+        (0.2, math.inf, "no", False),
+        (ROBUST * INITIAL, 0.2, "yes", False),
+        (ROBUST * INITIAL, ROBUST * INITIAL, "yes", False),
+        (math.inf, math.inf, "no", False),
+    ],
+)
+def test_stable_but_far_from_the_optimum_flips(printed, shrinking, holds: str, noted: bool):
+    changed = under(HEAVY, ["DSGD-Clip"], tuned(printed))
+    changed |= under(HEAVY, ["DSGD-Clip (shrinking)"], tuned(shrinking))
+    found = judged("fails to reach the optimum", changed)
+    assert (found.holds, bool(found.note)) == (holds, noted)
+
+
+def test_robustness_flips():
+    words, both = "robustly and near-optimally", ["GT-NSGDm", "SClip-EF"]
+    assert judged(words).holds == "yes"
+    thrown = judged(words, under(["α-stable"], ["SClip-EF"], tuned(THROWN)))
+    assert thrown.holds == "partly"
+    assert thrown.note.startswith("Not robust")
+    assert thrown.note.endswith(": SClip-EF under α-stable noise.")
+    behind = judged(words, under(["Student-t"], ["GT-NSGDm"], tuned(2.5 * 0.2)))
+    assert (behind.holds, "GT-NSGDm under Student-t noise 2.5" in behind.note) == ("partly", True)
+    assert judged(words, under(NOISES, both, tuned(math.inf))).holds == "no"
+
+
+def test_the_best_method_flips_and_so_does_the_note():
+    words = "more robust and efficient"
+    best = judged(words, under(NOISES, ["GT-NSGDm"], tuned(0.1)))
+    assert (best.holds, best.note) == ("yes", "")
+    assert judged(words, under(["Gaussian"], ["GT-NSGDm"], tuned(0.1))).holds == "partly"
+    other = judged(words, under(NOISES, ["SClip-EF"], tuned(0.1)))
+    assert other.holds == "no"
+    assert "Student-t: SClip-EF" in other.ours
+    assert other.note
+
+
+def test_the_printed_lambda_can_be_wrong(monkeypatch: pytest.MonkeyPatch):
+    from gossamer.studies.synthetic import ring_noise as module
+
+    assert judged("λ = 0.904").holds == "yes"
+    monkeypatch.setitem(module.PRINTED_LAMBDA, "ring", 0.95)
+    assert judged("λ = 0.904").holds == "no"
+
+
+@pytest.mark.parametrize(
+    ("result", "holds", "words"),
+    [
+        (tuned(0.2, 0.2 * 1.049, 35), "yes", "in 21 of 21"),
+        (tuned(0.2, 0.2 * 1.051, 35), "no", "in 0 of 21"),
+        (tuned(0.2, 0.2, 36), "no", "(at most 36%)"),
+        (tuned(math.inf), "yes", "in 21 of 21"),  # the same choice, which diverges
+        (tuned(0.2, math.inf), "no", "in 0 of 21"),
+        (tuned(math.inf, 0.2), "yes", "in 21 of 21"),
+    ],
+)
+def test_the_goal_of_halving_flips(result, holds: str, words: str):
+    found = judged("halving finds", dict.fromkeys(ring_noise(), result))
+    assert found.holds == holds
+    assert words in found.ours
+
+
+def test_halving_that_misses_once_is_named():
+    found = judged("halving finds", {"Gaussian DSGD": tuned(0.2, 0.3)})
+    assert found.holds == "partly"
+    assert "in 20 of 21" in found.ours
+    assert found.note.endswith("Gaussian DSGD 1.50")
+
+
+@pytest.mark.parametrize("final", [0.2, math.inf, THROWN], ids=["finite", "diverged", "thrown"])
+def test_figure_and_tables(final):
+    made = ring_noise(under(NOISES, ["DSGD", "GT-DSGD"], tuned(final)))
+    figure = STUDY.figures(made)["ring-noise"]
+    assert [ax.get_title() for ax in figure.axes] == [f"{noise} noise" for noise in NOISES]
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 7
+    figure.canvas.draw()
+    chosen, halving = STUDY.tables(made)
+    assert len(chosen.rows) == len(halving.rows) == 21
+    assert chosen.rows[0][:3] == ["Gaussian", "DSGD", "lr = 0.01"]
+    assert halving.rows[0][-2:] == ["1.00", "30%"]
+    for table in (chosen, halving):
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_small_study_end_to_end(monkeypatch, tmp_path):
+    """The real units of every method, with two settings each, through to the page's tables."""
+    small = {
+        method: (algorithm, {name: values[-2:] for name, values in grid.items()})
+        for method, (algorithm, grid) in SYNTHETIC.items()
+    }
+    for module in (ring_noise_module, synthetic):
+        monkeypatch.setattr(module, "steps", lambda options: 32)
+    monkeypatch.setattr(ring_noise_module, "SYNTHETIC", small)
+    experiment, options = RingNoise(), Options()
+    store = Store.open(tmp_path, options)
+    assert run_experiment(experiment, options, store) == 3 * len(SYNTHETIC)
+    results = store.results(experiment, options)
+    assert results is not None
+    assert [len(table.rows) for table in experiment.tables(results)] == [21, 21]
+    assert len(experiment.verdicts(results)) == 7
+    assert set(experiment.figures(results)) == {"ring-noise"}
