@@ -11,11 +11,12 @@ from typing import Any
 from gather import study
 from markup import table
 
+from gossamer.experiments import Verdict
+from gossamer.studies.language.grids import TRANSFORMER
 from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
-from gossamer.studies.synthetic.grids import TRANSFORMER
 from gossamer.studies.synthetic.ring_noise import ROBUST
-from gossamer.studies.synthetic.synthetic import show_hyperparameters
+from gossamer.studies.wording import show_hyperparameters
 
 RESULTS = Path(__file__).parent.parent / "results"
 
@@ -164,11 +165,17 @@ def verdicts(name: str) -> str:
     """What the paper says, what we measure, whether it holds; "name word" takes those with word."""
     name, _, word = name.partition(" ")
     rows = [
-        [v["statement"], v["ours"], f"**{v['holds']}**", v["note"]]
+        [v.statement, v.ours, holds(v), v.note]
         for v in study()[name]["verdicts"]
-        if word in v["statement"]
+        if word in v.statement
     ]
     return table(["the paper, or the expectation", "measured", "holds", "why"], rows)
+
+
+def holds(verdict: Verdict) -> str:
+    """In a word, and for which part."""
+    part = f", for {verdict.holds_for}" if verdict.holds == "partly" else ""
+    return f"**{verdict.holds}**{part}"
 
 
 def provenance(_: str) -> str:
@@ -178,8 +185,8 @@ def provenance(_: str) -> str:
         f"The comparison of all methods was measured on {methods['date']} ({_with(methods)}, "
         f"{methods['machine']}) by `python docs/scripts/compare.py` and is stored in "
         "`docs/results/methods.json`. Tables of named experiments are those of the full study, "
-        f"`gossamer run all --full`, of {full['time'][:10]} ({_with(full)}), stored in "
-        "`results/full`."
+        f"`gossamer run synthetic theory --size full`, of {full['time'][:10]} ({_with(full)}), "
+        "stored in `results/full`."
     )
 
 

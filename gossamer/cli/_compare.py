@@ -21,7 +21,7 @@ from gossamer.simulation import METRICS, Run, available_metrics, simulate, sweep
 from gossamer.simulation.metrics import main_metric
 from gossamer.spec import build, parse
 from gossamer.studies.synthetic.grids import search_set
-from gossamer.studies.synthetic.synthetic import show_hyperparameters, spread
+from gossamer.studies.synthetic.task import show_hyperparameters, spread
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
 """`gossamer list`, `run` and `report`: the experiments, from stored results where there are any."""
 
 import time
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from gossamer.errors import choice
-from gossamer.experiments import Experiment, Options, Store, run_experiment
+from gossamer.errors import choice, require
+from gossamer.experiments import Options, Work
+from gossamer.experiments.experiment import SIZES, Study
+from gossamer.experiments.work import writable
 from gossamer.studies import EXPERIMENTS
 
 DEFAULT_OUT = "runs"
+STUDIES: tuple[str, ...] = get_args(Study)
 
 
 def study_options(command: Any) -> Any:
@@ -23,119 +26,123 @@ def study_options(command: Any) -> Any:
         click.option(
             "--out", default=DEFAULT_OUT, show_default=True, help="Folder of the results."
         ),
-        click.option("--full", is_flag=True, help="The paper-sized study (half an hour)."),
+        click.option(
+            "--size",
+            type=click.Choice(SIZES),
+            default="quick",
+            show_default=True,
+            help="How large: seconds, minutes, or as the paper's (half an hour).",
+        ),
     ):
         command = option(command)
     return command
 
 
-device_option = click.option(
-    "--device", default="cpu", show_default=True, help="Where the study is simulated: cpu or cuda."
-)
-
-
 @click.command("list")
 @study_options
-@device_option
-def list_(full: bool, out: str, seed: int, device: str) -> None:
+def list_(size: Any, out: str, seed: int) -> None:
     """List the experiments and what is stored of them.
 
-    Files that are damaged or of another seed or device are counted as refused.
+    Files that are damaged or of another seed are counted as refused.
 
     \b
     gossamer list
-    gossamer list --full --out paper-sized
+    gossamer list --size full --out paper-sized
     """
     from rich.console import Console
     from rich.table import Column, Table
 
-    options = Options(full, seed, device)
-    store = Store(Path(out) / options.profile)
     name = Column("name", no_wrap=True)
     table = Table(name, "what it shows", "study", "stored", box=None, pad_edge=False)
     for experiment in EXPERIMENTS.values():
-        stored, refused = store.count(experiment, options)
-        stored_of = f"{stored} of {len(experiment.units(options))}"
-        stored_of += f", {refused} refused" if refused else ""
+        work = Work.below(out, experiment, Options(size, seed))
+        stored, refused = work.count()
+        stored_of = f"{stored} of {len(work.units)}" + (f", {refused} refused" if refused else "")
         table.add_row(experiment.name, experiment.title, experiment.study, stored_of)
     Console().print(table)
     click.echo(
-        "\nRun one with `gossamer run NAME`, the synthetic study with `gossamer run all`, the "
-        "\nTransformers with `gossamer run language` (paper-sized: add --full --device cuda)."
+        "\nRun one with `gossamer run NAME`, the studies that take minutes with `gossamer run "
+        "\nsynthetic theory`, and the Transformers with `gossamer run language` (as large as the "
+        "\npaper's: add --size full --device cuda)."
     )
 
 
 @click.command()
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True)
 @study_options
-@device_option
+@click.option(
+    "--device", default="cpu", show_default=True, help="Where it is computed: cpu or cuda."
+)
 @click.option("--force", is_flag=True, help="Forget what is stored and start over.")
-def run(name: str, full: bool, out: str, seed: int, device: str, force: bool) -> None:
-    """Run the experiment NAME, or a study.
+def run(names: Sequence[str], size: Any, out: str, seed: int, device: str, force: bool) -> None:
+    """Run the experiments or studies NAMES.
 
-    `all` is the synthetic study, `language` trains the Transformers.
+    A study is `synthetic`, `theory` or `language`; `all` runs all three.
 
     Results are stored unit by unit: interrupt at any time, and the same command goes on where it
     stopped. What is stored already costs nothing.
 
     \b
     gossamer run claim-1
-    gossamer run all
-    gossamer run ring-noise --full --out paper-sized
-    gossamer run language --full --device cuda
+    gossamer run synthetic theory
+    gossamer run ring-noise --size full --out paper-sized
+    gossamer run language --size full --device cuda
     """
-    chosen = _chosen(name)
-    options = Options(full, seed, check_device(device))
-    store = Store.open(out, options)
-    for experiment in (EXPERIMENTS[key] for key in chosen):
+    options, device = Options(size, seed), check_device(device)
+    works = [Work.below(out, EXPERIMENTS[key], options) for key in chosen(names)]
+    root = writable(Path(out) / options.size)
+    for work in works:
         if force:
-            store.forget(experiment, experiment.units(options))
-        store.missing(experiment, options)  # refuse what is damaged before any work
-    click.echo(f"Results go to {store.root}, one file per unit of work.")
-    if full and device == "cpu" and any(EXPERIMENTS[k].study == "language" for k in chosen):
+            work.forget(work.units)
+        work.missing()  # refuse what is damaged before any work
+    click.echo(f"Results go to {root}, one file per unit of work.")
+    if size == "full" and device == "cpu" and any(w.experiment.study == "language" for w in works):
         click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
-    for key in chosen:
-        _run(EXPERIMENTS[key], options, store)
-    flags = _flags(options, out, chosen)
+    for work in works:
+        _run(work, device)
+    flags = options.flags(out if out != DEFAULT_OUT else None)
     click.echo(f"\nDone. `gossamer report{flags}` draws the figures and the page.")
 
 
-def _chosen(name: str) -> list[str]:
-    """The experiments that a name stands for."""
-    studies = {"all": "synthetic", "language": "language"}
-    if choice("name", name, [*EXPERIMENTS, *studies]) in EXPERIMENTS:
-        return [name]
-    return [key for key, experiment in EXPERIMENTS.items() if experiment.study == studies[name]]
+def chosen(names: Sequence[str]) -> list[str]:
+    """The experiments that names stand for, each once.
+
+    >>> chosen(["claim-1", "theory"])[:2]
+    ['claim-1', 'rates']
+    """
+    meant: dict[str, None] = {}
+    for name in names:
+        choice("name", name, [*EXPERIMENTS, *STUDIES, "all"])
+        meant |= {k: None for k, e in EXPERIMENTS.items() if name in (k, e.study, "all")}
+    return list(meant)
 
 
-def _run(experiment: Experiment, options: Options, store: Store) -> None:
-    click.echo(f"\n{experiment.name}: {experiment.title}")
+def _run(work: Work, device: str) -> None:
+    click.echo(f"\n{work.experiment.name}: {work.experiment.title}")
     start = time.perf_counter()
 
     def notify(unit: str, done: int, total: int) -> None:
         click.echo(f"  [{done + 1}/{total}] {unit}")
 
-    computed = run_experiment(experiment, options, store, notify=notify)
+    computed = work.run(device, notify=notify)
     elapsed = time.perf_counter() - start
     click.echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
 
 
 @click.command()
 @study_options
-@device_option
-def report(full: bool, out: str, seed: int, device: str) -> None:
+def report(size: Any, out: str, seed: int) -> None:
     """Write the figures and the page from stored results.
 
     Experiments that are not complete yet are named in the page and left out.
 
     \b
     gossamer report
-    gossamer report --full --out paper-sized
+    gossamer report --size full --out paper-sized
     """
     from gossamer.report import write_report
 
-    options = Options(full, seed, device)
-    path = write_report(EXPERIMENTS, Store(Path(out) / options.profile), options)
+    path = write_report(EXPERIMENTS.values(), Path(out), Options(size, seed))
     click.echo(f"Figures: {path.parent / 'figures'}\nReport:  {path.resolve()}")
 
 
@@ -143,12 +150,7 @@ def check_device(device: str) -> str:
     """A device torch can use here, or a clear error."""
     import torch
 
-    available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    return choice("device", device, available)
-
-
-def _flags(options: Options, out: str, chosen: list[str]) -> str:
-    """What `report` must be told; Transformers are read wherever they were trained."""
-    synthetic = any(EXPERIMENTS[key].study == "synthetic" for key in chosen)
-    needed = options if synthetic else replace(options, device="cpu")
-    return needed.flags(out if out != DEFAULT_OUT else None)
+    choice("device", device, ["cpu", "cuda"])
+    usable = device == "cpu" or torch.cuda.is_available()
+    require(usable, "device", device, "one that torch sees", "here that is cpu alone")
+    return device

@@ -1,17 +1,22 @@
 """The framework of a study: units computed once and stored, read by figures and verdicts."""
 
-from gossamer.experiments.experiment import Experiment, Options, Unit
-from gossamer.experiments.runner import run_experiment
-from gossamer.experiments.store import Store
-from gossamer.experiments.verdict import Table, Verdict, judge
+from gossamer.experiments.experiment import Experiment, Figures, Options, Results, SizeName
+from gossamer.experiments.record import Record
+from gossamer.experiments.unit import Result, Unit, describe
+from gossamer.experiments.verdict import Table, Verdict
+from gossamer.experiments.work import Work
 
 __all__ = [
     "Experiment",
+    "Figures",
     "Options",
-    "Store",
+    "Record",
+    "Result",
+    "Results",
+    "SizeName",
     "Table",
     "Unit",
     "Verdict",
-    "judge",
-    "run_experiment",
+    "Work",
+    "describe",
 ]

@@ -2,17 +2,16 @@
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
+from gossamer.errors import choice
+from gossamer.experiments.unit import Result, Unit
 from gossamer.experiments.verdict import Table, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Result = dict[str, Any]
-"""What a unit computes: plain JSON (lists, numbers, words); non-finite numbers are allowed."""
 
 Results = Mapping[str, Result]
 """Unit name → its stored result."""
@@ -20,54 +19,43 @@ Results = Mapping[str, Result]
 Figures: TypeAlias = "dict[str, Figure]"
 """File stem → figure."""
 
-Study = Literal["synthetic", "language"]
-"""On the embedded regression problem, minutes on a CPU; or training Transformers, for a GPU."""
+Study = Literal["synthetic", "theory", "language"]
+"""On the regression problem and about the theorems, minutes on a CPU; or training Transformers."""
+
+SizeName = Literal["test", "quick", "full"]
+"""Seconds, to see that everything works; minutes; or as large as the paper's."""
+
+SIZES: tuple[SizeName, ...] = ("test", "quick", "full")
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How an experiment is to be run."""
+    """How large an experiment is to be, and with which random numbers."""
 
-    full: bool = False
-    """The paper-sized study rather than the one of a few minutes."""
+    size: SizeName = "quick"
+    """Also the folder of the results: studies of different size never overwrite each other."""
 
     seed: int = 0
     """Shifts every seed of the study: data, tuning runs and reported runs."""
 
-    device: str = "cpu"
+    def __post_init__(self) -> None:
+        choice("size", self.size, SIZES)
 
     def flags(self, out: str | None = None) -> str:
         """What a command line is told of these options, and of a folder that is not the default.
 
-        >>> Options(full=True, seed=3).flags("my runs")
-        " --full --out 'my runs' --seed 3"
+        >>> Options("full", seed=3).flags("my runs")
+        " --size full --out 'my runs' --seed 3"
         """
-        told = ["--full"] * self.full
+        told = [f"--size {self.size}"] * (self.size != "quick")
         told += [f"--out {shlex.quote(out)}"] if out else []
         told += [f"--seed {self.seed}"] * (self.seed != 0)
-        told += [f"--device {self.device}"] * (self.device != "cpu")
         return "".join(f" {flag}" for flag in told)
 
-    @property
-    def profile(self) -> str:
-        """The folder of the results: quick and full studies never overwrite each other."""
-        return "full" if self.full else "quick"
 
-
-@dataclass(frozen=True)
-class Unit:
-    """A piece of work that is computed once, stored whole, and never again."""
-
-    name: str
-    """Unique in its experiment; the stem of its file."""
-
-    config: Mapping[str, Any]
-    """All that determines the result, as plain JSON: a stored result counts only if it agrees."""
-
-    compute: Callable[[], Result]
-
-
-class Experiment(ABC):
+class Experiment(ABC, Generic[S]):
     """One figure, table or claim: what to compute, and how to read what was computed.
 
     `units` says what to compute; everything else reads stored results only.
@@ -82,12 +70,15 @@ class Experiment(ABC):
     about: ClassVar[str]
     """A paragraph for the report: what is run, and what the figure shows."""
 
-    study: ClassVar[Study] = "synthetic"
+    study: ClassVar[Study]
     """The study it belongs to, which can be run as a whole."""
 
+    sizes: ClassVar[Mapping[SizeName, Any]]
+    """Size by name → what it means here, a frozen record of type `S`."""
+
     @abstractmethod
-    def units(self, options: Options) -> list[Unit]:
-        """The work, in the order it is done."""
+    def units(self, size: S, seed: int) -> Sequence[Unit]:
+        """The work at this size, in the order it is done; `seed` shifts every seed."""
 
     @abstractmethod
     def figures(self, results: Results) -> Figures:

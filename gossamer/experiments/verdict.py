@@ -1,15 +1,19 @@
 """What is said of an experiment: tables, and statements beside what we measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Holds = Literal["yes", "partly", "no"]
 
+Source = Literal["paper", "setting", "published", "ours"]
+"""What is said: a statement of the paper about its results, a number of its setting such as λ, a
+statement of another publication, or ours, as a goal or beyond the paper."""
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """One statement or number of the paper beside what we measured."""
+    """One statement beside what we measured, judged by its main condition."""
 
     statement: str
     """What the paper says, or the expectation, quoted or close to it."""
@@ -17,10 +21,37 @@ class Verdict:
     ours: str
     """What we measured, with its spread."""
 
-    holds: Holds
+    condition: bool | Mapping[str, bool]
+    """Whether the main condition holds; or for which named parts of the statement it does."""
 
     note: str = ""
     """Why, and under which reading it does hold."""
+
+    source: Source = "paper"
+
+    @property
+    def holds(self) -> Holds:
+        """For all parts, for at least half of them, or for fewer.
+
+        >>> Verdict("λ is small", "0.1", {"ring": True, "complete": True, "path": False}).holds
+        'partly'
+        """
+        if isinstance(self.condition, bool):
+            return "yes" if self.condition else "no"
+        true = sum(self.condition.values())
+        return "yes" if true == len(self.condition) else "partly" if self._half else "no"
+
+    @property
+    def holds_for(self) -> str:
+        """The parts that the main condition holds for, where it holds for some and not for all."""
+        if isinstance(self.condition, bool) or self.holds == "yes":
+            return ""
+        return "; ".join(part for part, true in self.condition.items() if true)
+
+    @property
+    def _half(self) -> bool:
+        parts = self.condition
+        return isinstance(parts, Mapping) and 2 * sum(parts.values()) >= len(parts) > 0
 
 
 @dataclass(frozen=True)
@@ -30,12 +61,3 @@ class Table:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
-
-
-def judge(*conditions: bool) -> Holds:
-    """All of them, some of them, none of them.
-
-    >>> judge(True, False)
-    'partly'
-    """
-    return "yes" if all(conditions) else "partly" if any(conditions) else "no"

@@ -3,18 +3,18 @@
 import base64
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup, escape
 
 from gossamer.errors import require
-from gossamer.experiments import Experiment, Options, Store, Table, Verdict
+from gossamer.experiments import Experiment, Options, Table, Verdict, Work
 from gossamer.files import whole_file
 from gossamer.report.figures import FORMATS, save_figure
 from gossamer.version import __version__
@@ -39,7 +39,7 @@ class Picture:
 class Section:
     """An experiment in the page."""
 
-    experiment: Experiment
+    experiment: Experiment[Any]
     command: str
     seconds: float
     missing: list[str]
@@ -53,61 +53,61 @@ class Section:
     """A small model on artificial text, which says nothing about the paper."""
 
 
-def write_report(experiments: Mapping[str, Experiment], store: Store, options: Options) -> Path:
-    """Draw and judge every experiment that is complete in `store`; returns the page's path.
+def write_report(experiments: Iterable[Experiment[Any]], out: Path, options: Options) -> Path:
+    """Draw and judge every experiment that is complete below `out`; returns the page's path.
 
-    A store without any is refused.
+    A folder without any is refused.
     """
-    sections = [
-        section
-        for experiment in experiments.values()
-        if (section := _section(experiment, store, options)) is not None
-    ]
+    works = [Work.below(out, experiment, options) for experiment in experiments]
+    root = out / options.size
+    found = [(work, _section(work, root)) for work in works]
+    sections = [section for _, section in found if section is not None]
     require(
         len(sections) > 0,
         "out",
-        f"{store.root}, where nothing is complete",
+        f"{root}, where nothing is complete",
         "a folder with the results of an experiment",
-        "`gossamer run all` with the same options makes them",
+        "make them with `gossamer run synthetic theory` and the same options",
     )
-    done = {section.experiment.name for section in sections}
     verdicts = [v for section in sections if not section.rehearsal for v in section.verdicts]
     page = _template().render(
         sections=sections,
-        missing=[_command(e, options) for name, e in experiments.items() if name not in done],
-        counts=Counter(verdict.holds for verdict in verdicts),
+        missing=[_command(work) for work, section in found if section is None],
+        counts=Counter(verdict.holds for verdict in verdicts if verdict.source == "paper"),
+        others=Counter(verdict.holds for verdict in verdicts if verdict.source != "paper"),
         options=options,
         version=__version__,
         minutes=sum(section.seconds for section in sections) / 60,
     )
-    path = store.root / "report.html"
+    path = root / "report.html"
     with whole_file(path) as partial:
         partial.write_text(page, encoding="utf-8")
     return path
 
 
-def _section(experiment: Experiment, store: Store, options: Options) -> Section | None:
-    results = store.results(experiment, options)
-    if results is None:
+def _section(work: Work, root: Path) -> Section | None:
+    experiment, records = work.experiment, work.stored()
+    results = {name: record.result for name, record in records.items()}
+    if not experiment.readable(results, work.units):
         return None
     figures = experiment.figures(results)
     return Section(
         experiment,
-        _command(experiment, options),
-        store.seconds(experiment, options),
-        [unit.name for unit in experiment.units(options) if unit.name not in results],
-        [_picture(stem, figure, store.root) for stem, figure in figures.items()],
+        _command(work),
+        sum(record.made["seconds"] for record in records.values()),
+        [unit.name for unit in work.units if unit.name not in results],
+        [_picture(stem, figure, root) for stem, figure in figures.items()],
         experiment.verdicts(results),
         experiment.tables(results),
-        rehearsal=experiment.study == "language" and not options.full,
+        rehearsal=experiment.study == "language" and work.options.size != "full",
     )
 
 
-def _command(experiment: Experiment, options: Options) -> str:
+def _command(work: Work) -> str:
     """What computes the experiment; Transformers of the paper's size want a GPU."""
-    if options.full and experiment.study == "language":
-        options = replace(options, device="cuda")
-    return f"gossamer run {experiment.name}{options.flags()}"
+    gpu = work.options.size == "full" and work.experiment.study == "language"
+    device = " --device cuda" if gpu else ""
+    return f"gossamer run {work.experiment.name}{work.options.flags()}{device}"
 
 
 def _picture(stem: str, figure: "Figure", root: Path) -> Picture:

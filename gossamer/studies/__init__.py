@@ -1,5 +1,7 @@
 """Every figure, table and claim of the paper, and beyond; `EXPERIMENTS` lists them by name."""
 
+from typing import Any
+
 from gossamer.experiments import Experiment
 from gossamer.studies.language.causal_reference import CausalReference
 from gossamer.studies.language.noise_evidence import NoiseEvidence
@@ -16,7 +18,7 @@ from gossamer.studies.theory.rates import Rates
 from gossamer.studies.theory.speed_up import SpeedUp
 from gossamer.studies.theory.topology_independence import TopologyIndependence
 
-EXPERIMENTS: dict[str, Experiment] = {
+EXPERIMENTS: dict[str, Experiment[Any]] = {
     experiment.name: experiment
     for experiment in (
         RingNoise(),

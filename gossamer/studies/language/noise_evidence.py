@@ -2,25 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.verdict import Table, Verdict, judge
+from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
+from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.seeding import stream
 from gossamer.studies.language.far_quantile import FarQuantile, length, shape
-from gossamer.studies.language.language import Task, data_facts, task_of
-from gossamer.studies.language.noise_norms import (
-    LR,
-    PASSES,
-    measure_training,
-    measured_epochs,
-    noise_seeds,
-    training_seed,
-)
-from gossamer.studies.synthetic.synthetic import NOISES
+from gossamer.studies.language.noise_norms import NoiseAlongTraining
+from gossamer.studies.language.task import SIZES, Size, Task
+from gossamer.studies.seeds import fresh_seeds
+from gossamer.studies.synthetic.task import NOISES
 from gossamer.tails import Diagnosis, TailEstimate, diagnose
 from gossamer.tails._diagnose import COLUMNS
 from gossamer.tails.estimate import GAUSSIAN_IQR
@@ -34,6 +27,15 @@ TASKS = {
     "causal": Task("causal", stride=5, epochs=12, num_nodes=1),
     "paper": Task("paper", stride=5, epochs=12, num_nodes=1),
 }
+
+LR = 0.1
+"""The paper prints no step size for this figure."""
+
+MEASURED = (0, 6, 10)
+"""Epochs, of twelve, at whose beginning the noise is measured."""
+
+PASSES = 8
+"""Passes over the data, each in its own order, whose batches are measured."""
 
 STABLE = NOISES["α-stable"]
 SYNTHETIC = "α-stable"
@@ -50,7 +52,7 @@ def samples(result: Result) -> dict[str, Array]:
     return {**norms, SYNTHETIC: draws.abs().numpy()}
 
 
-class NoiseEvidence(Experiment):
+class NoiseEvidence(Experiment[Size]):
     """Norms of gradient noise along centralized training, beside an α-stable law."""
 
     name = "noise-evidence"
@@ -75,9 +77,11 @@ class NoiseEvidence(Experiment):
         "token to be predicted."
     )
 
-    def units(self, options: Options) -> list[Unit]:
+    sizes = SIZES
+
+    def units(self, size: Size, seed: int) -> list[Unit]:
         """A unit per protocol."""
-        return [_unit(protocol, options) for protocol in TASKS]
+        return [_unit(protocol, size, seed) for protocol in TASKS]
 
     def figures(self, results: Results) -> Figures:
         """Per protocol the densities at three epochs and that of the synthetic law."""
@@ -115,22 +119,15 @@ def _tail(diagnosis: Diagnosis) -> TailEstimate:
     return diagnosis.hill["√n"]
 
 
-def _unit(protocol: str, options: Options) -> Unit:
-    task = task_of(options, TASKS[protocol])
-    config = {
-        **data_facts(options),
-        "task": vars(task),
-        "lr": LR,
-        "measured_epochs": measured_epochs(task),
-        "training_seed": training_seed(options),
-        "noise_seeds": noise_seeds(options),
-    }
-    return Unit(protocol, config, partial(measure_training, task, options))
+def _unit(protocol: str, size: Size, seed: int) -> Unit:
+    task = size.task(TASKS[protocol], seed)
+    epochs = tuple(epoch * task.epochs // 12 for epoch in MEASURED)
+    (training_seed,) = fresh_seeds(seed, 1)
+    noise_seeds = tuple(1000 * seed + 700 + k for k in range(PASSES))
+    return NoiseAlongTraining(protocol, task, LR, epochs, training_seed, noise_seeds)
 
 
 def _row_of_densities(protocol: str, result: Result) -> "Figure":
-    from gossamer.plots import OKABE_ITO, panels, style
-
     with style():
         found = samples(result)
         figure, axes = panels(len(found), width=3.0, height=3.0)
@@ -200,7 +197,7 @@ def _heavier(protocol: str, result: Result) -> Verdict:
         "As training progresses, the tail of the noise norm becomes heavier (and longer): "
         f"`{protocol}`",
         f"Hill index at √n: {_list(tails)}; 99.9 % quantile over median: {_list(lengths)}",
-        judge(heavier, longer),
+        {"heavier": heavier, "longer": longer},
         f"{'Heavier' if heavier else 'Not heavier'}, {'longer' if longer else 'not longer'}. "
         "Heavier: the Hill index falls, longer: the quantile over the median grows, from the first "
         "measured epoch to the last by more than their 95 % intervals." + _too_few(lengths),
@@ -216,7 +213,7 @@ def _alike(protocol: str, result: Result) -> Verdict:
     return Verdict(
         f"The tail increasingly resembles that of a synthetic α-stable distribution: `{protocol}`",
         f"shape: {_list(shapes)}; at the last epoch Hill {_tail(diagnosis)}: {diagnosis.tail}",
-        judge(nearer, alike),
+        nearer and alike,
         f"{'Nearer' if nearer else 'Not nearer'}, {'alike' if alike else 'not alike'}. "
         "Nearer: the shape, how far the 99.9 % quantile is from the median in units of the upper "
         "quartile (4.6 for a Gaussian), grows from the first measured epoch to the last by more "

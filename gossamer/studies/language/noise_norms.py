@@ -2,41 +2,55 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from gossamer.algorithms import DSGD
-from gossamer.experiments.experiment import Options, Result
+from gossamer.experiments import Result, Unit
+from gossamer.experiments.record import device_name
 from gossamer.networks import complete
 from gossamer.problems.module_problem import ModuleProblem
 from gossamer.simulation import Stack
-from gossamer.studies.language.language import DTYPE, Task, machine, problem
-from gossamer.studies.synthetic.synthetic import fresh_seeds
-
-LR = 0.1
-"""The paper prints no step size for this figure."""
-
-MEASURED = (0, 6, 10)
-"""Epochs, of twelve, at whose beginning the noise is measured."""
-
-PASSES = 8
-"""Passes over the data, each in its own order, whose batches are measured."""
+from gossamer.studies.language.task import Task
 
 
-def measured_epochs(task: Task) -> list[int]:
-    """Epochs 0, 6 and 10 of twelve, in proportion for a shorter training."""
-    return [epoch * task.epochs // 12 for epoch in MEASURED]
+@dataclass(frozen=True)
+class NoiseAlongTraining(Unit):
+    """One node trains by SGD; where it pauses, the noise of its gradients is measured."""
 
+    task: Task
+    lr: float
 
-def training_seed(options: Options) -> int:
+    epochs: tuple[int, ...]
+    """At whose beginning the noise is measured."""
+
+    training_seed: int
     """The order of the batches that the model is trained on."""
-    return fresh_seeds(options)[0]
 
+    noise_seeds: tuple[int, ...]
+    """The orders of the batches that noise is measured on."""
 
-def noise_seeds(options: Options) -> list[int]:
-    """The orders of the batches that noise is measured on, no other study's."""
-    return [1000 * options.seed + 700 + k for k in range(PASSES)]
+    def run(self, device: str) -> Result:
+        """Train, and measure the noise where training pauses."""
+        began = time.perf_counter()
+        task, problem = self.task, self.task.problem(device)
+        method, seeds = DSGD(self.lr), [self.training_seed]
+        stack = Stack(method, problem, complete(1), None, seeds, task.dtype, device)
+        measured = []
+        for epoch in self.epochs:
+            stack.advance(epoch * problem.steps_per_epoch - stack.t)
+            measured.append({"epoch": epoch, **_measure(problem, stack.x, self.noise_seeds)})
+        stack.advance(task.epochs * problem.steps_per_epoch - stack.t)
+        return {
+            "measured": measured,
+            "final_validation_loss": _validation_loss(problem, stack.x),
+            "parameters": problem.dim,
+            "steps_per_epoch": problem.steps_per_epoch,
+            "machine": device_name(device),
+            "seconds": round(time.perf_counter() - began, 1),
+        }
 
 
 def full_gradient(problem: ModuleProblem, x: Tensor, seed: int) -> Tensor:
@@ -70,26 +84,6 @@ def noise_norms(
         noise = problem.sample_grad(points, t, seeds) - gradient
         norms.append(torch.linalg.vector_norm(noise, dim=-1, dtype=torch.float64))
     return torch.cat(norms)
-
-
-def measure_training(task: Task, options: Options) -> Result:
-    """Train a node, and measure the noise where training pauses."""
-    began = time.perf_counter()
-    language, seeds = problem(options, task), [training_seed(options)]
-    stack = Stack(DSGD(LR), language, complete(1), None, seeds, DTYPE, options.device)
-    measured = []
-    for epoch in measured_epochs(task):
-        stack.advance(epoch * language.steps_per_epoch - stack.t)
-        measured.append({"epoch": epoch, **_measure(language, stack.x, noise_seeds(options))})
-    stack.advance(task.epochs * language.steps_per_epoch - stack.t)
-    return {
-        "measured": measured,
-        "final_validation_loss": _validation_loss(language, stack.x),
-        "parameters": language.dim,
-        "steps_per_epoch": language.steps_per_epoch,
-        "machine": machine(options),
-        "seconds": round(time.perf_counter() - began, 1),
-    }
 
 
 def _measure(problem: ModuleProblem, x: Tensor, seeds: Sequence[int]) -> Result:

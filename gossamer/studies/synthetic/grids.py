@@ -6,17 +6,12 @@ from gossamer.algorithms import (
     DSGD,
     GTDSGD,
     Algorithm,
-    DSGDCClip,
     DSGDClip,
     DSGDGClip,
-    GTAdam,
     GTNSGDm,
-    NormalizedDSGD,
-    QGDSGDm,
     SClipEF,
     admissible_sets,
 )
-from gossamer.simulation import grid_settings
 
 STEP_SIZES = [1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0, 5.0, 10.0]
 MOMENTA = [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99]
@@ -47,45 +42,6 @@ SYNTHETIC: dict[str, tuple[type[Algorithm[Any]], Grid]] = {
 """Method as the paper names it → class and search set; DSGD-Clip in both readings of its exponent.
 
 The paper prints no set for DSGD-GClip here: it takes DSGD-Clip's.
-"""
-
-PLAIN = {"lr": [1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0]}
-CLIPPED = {"lr": [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0], "clip": [1e-3, 1e-2, 0.1, 1, 10, 100]}
-WIDE = [5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0, 5.0, 10.0]
-NORMALIZED = [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0]
-SIX_MOMENTA = [0.01, 0.2, 0.4, 0.6, 0.8, 0.99]
-
-Settings = list[dict[str, float]]
-
-TRANSFORMER: dict[str, tuple[type[Algorithm[Any]], Settings]] = {
-    "DSGD": (DSGD, grid_settings(PLAIN)),
-    "DSGD-GClip": (DSGDGClip, grid_settings(CLIPPED)),
-    "DSGD-CClip": (DSGDCClip, grid_settings(CLIPPED)),
-    "GT-DSGD": (GTDSGD, grid_settings(PLAIN)),
-    "GT-Adam": (GTAdam, grid_settings({"lr": WIDE, "cap": [1e-3, 1e-2, 0.1, 1.0, 10.0]})),
-    "QG-DSGDm": (
-        QGDSGDm,
-        [{"lr": lr, "momentum": b, "quasi_momentum": b} for lr in WIDE for b in SIX_MOMENTA],
-    ),
-    "SClip-EF": (
-        SClipEF,
-        grid_settings(
-            {
-                "lr": [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0],
-                "momentum": [0.01, 0.4, 0.8, 0.99],
-                "scale": [0.1, 1.0, 10.0, 100.0],
-                "clip": [0.01, 0.1, 1.0, 10.0],
-            }
-        ),
-    ),
-    "DSGD-Clip": (DSGDClip, grid_settings(CLIPPED)),
-    "GT-NSGDm": (GTNSGDm, grid_settings({"lr": NORMALIZED, "momentum": SIX_MOMENTA})),
-    "Normalized DSGD": (NormalizedDSGD, grid_settings({"lr": NORMALIZED})),
-}
-"""Method → class and the settings to try when training Transformers, in the order of the table.
-
-GT-Adam's β₁ and β₂ are not searched: 0.9 and 0.999. Normalized DSGD is not in the paper's table;
-it takes GT-NSGDm's step sizes.
 """
 
 BY_NAME: Grid = {

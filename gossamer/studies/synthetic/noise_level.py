@@ -1,10 +1,14 @@
 """Dependence on the noise level: Gaussian and α-stable noise of several scales."""
 
-from gossamer.experiments.experiment import Experiment, Figures, Options, Results, Unit
-from gossamer.experiments.verdict import Table, Verdict, judge
+from collections.abc import Sequence
+from itertools import pairwise
+
+from gossamer.experiments import Experiment, Figures, Results, Table, Unit, Verdict
 from gossamer.noise import AlphaStable, Gaussian, Noise
-from gossamer.studies.synthetic.dependence import NAMED, increasing, unit
-from gossamer.studies.synthetic.synthetic import NETWORKS, final_errors, median_error, spread
+from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.studies.synthetic.curve import NAMED, SIZES, Size, curve_unit
+from gossamer.studies.synthetic.task import NETWORKS, final_errors, median_error
+from gossamer.studies.wording import spread
 
 GAUSSIAN = [1.0, 2.0, 4.0]
 STABLE = [0.1, 0.3, 1.0]
@@ -15,10 +19,11 @@ FAMILIES: dict[str, dict[str, Noise]] = {
 NETWORK = NETWORKS["directed exponential"]
 
 
-class NoiseLevel(Experiment):
+class NoiseLevel(Experiment[Size]):
     """The paper's figure on σ."""
 
     name = "noise-level"
+    study = "synthetic"
     title = "Dependence on the noise level σ"
     about = (
         "GT-NSGDm on the directed exponential graph of 20 nodes under Gaussian and α-stable noise "
@@ -26,18 +31,18 @@ class NoiseLevel(Experiment):
         "but for the unit variance of its best curve."
     )
 
-    def units(self, options: Options) -> list[Unit]:
+    sizes = SIZES
+
+    def units(self, size: Size, seed: int) -> Sequence[Unit]:
         """A unit per noise."""
         return [
-            unit(name, NETWORK, noise, options)
+            curve_unit(name, NETWORK, noise, size, seed)
             for family in FAMILIES.values()
             for name, noise in family.items()
         ]
 
     def figures(self, results: Results) -> Figures:
         """Error over steps, a panel per family."""
-        from gossamer.plots import OKABE_ITO, curve, panels, style
-
         with style():
             figure, axes = panels(2, width=4.0, height=3.2)
             for ax, (family, members) in zip(axes, FAMILIES.items(), strict=True):
@@ -57,22 +62,30 @@ class NoiseLevel(Experiment):
     def verdicts(self, results: Results) -> list[Verdict]:
         """The error grows with σ, and is smallest at unit Gaussian variance."""
         errors = {name: median_error(result) for name, result in results.items()}
-        grows = [increasing([errors[name] for name in members]) for members in FAMILIES.values()]
+        grows = {
+            f"{family} noise": increasing([errors[name] for name in members])
+            for family, members in FAMILIES.items()
+        }
         best = min(errors, key=lambda name: errors[name])
         return [
             Verdict(
                 "The final error increases as σ grows, under Gaussian and α-stable noise",
                 "\n".join(f"{name}: {error:.3f}" for name, error in errors.items()),
-                judge(*grows),
+                grows,
             ),
             Verdict(
                 "Under Gaussian noise with scale 1 GT-NSGDm reaches the best optimality",
                 f"lowest: {best} ({errors[best]:.3f}); "
                 f"Gaussian, scale 1: {errors['Gaussian, scale 1']:.3f}",
-                judge(best == "Gaussian, scale 1"),
+                best == "Gaussian, scale 1",
                 "True among the Gaussian scales; whether it also beats the α-stable curves "
                 "depends on their scales, which the paper does not print."
                 if best != "Gaussian, scale 1"
                 else "",
             ),
         ]
+
+
+def increasing(values: Sequence[float]) -> bool:
+    """Whether each value exceeds the one before."""
+    return all(a < b for a, b in pairwise(values))

@@ -1,16 +1,27 @@
 """Theorems 1 and 2: how fast the averaged gradient norm falls with the horizon T."""
 
 import statistics
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
-from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.verdict import Table, Verdict, judge
+from gossamer.experiments import (
+    Experiment,
+    Figures,
+    Result,
+    Results,
+    SizeName,
+    Table,
+    Unit,
+    Verdict,
+)
 from gossamer.networks import complete
 from gossamer.noise import AlphaStable, Gaussian, Noise
+from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.problems import Quadratic
+from gossamer.studies.seeds import fresh_seeds
 from gossamer.theory import Slope, fit_slope, measure_rule, plan, rate
 
 NODES = 4
@@ -35,44 +46,41 @@ def skewed_noise(p: float, scale: float) -> Noise:
     return Gaussian(scale) if p == 2 else AlphaStable(1 + (p - 1) / 0.9, 1.0, scale)
 
 
-def horizons(options: Options) -> list[int]:
-    """T: six powers of two, seven in the full study."""
-    return [2**k for k in (range(11, 18) if options.full else range(10, 16))]
+@dataclass(frozen=True)
+class Averages(Unit):
+    """Time-averaged gradient norms with the parameters of both theorems, and their bounds."""
+
+    p: float
+    noise: Noise
+    num_nodes: int
+    horizons: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+    def run(self, device: str) -> Result:
+        """Rule → a row for every horizon, in it an average for every seed; and the bounds."""
+        problem, network = two_camps(self.num_nodes), complete(self.num_nodes)
+        averages, bounds = {}, {}
+        for name, p in {"p known": self.p, "p unknown": None}.items():
+            given = (problem, network, self.noise, self.horizons, self.seeds)
+            averages[name] = measure_rule(*given, p=p).mean(0).tolist()
+            plans = [plan(problem, network, T, noise=self.noise, p=self.p) for T in self.horizons]
+            bounds[name] = [planned.bounds[name].total for planned in plans]
+        return {"horizons": self.horizons, "averages": averages, "bounds": bounds}
 
 
-def seeds(options: Options) -> list[int]:
-    """The seeds of every horizon."""
-    return [1000 * options.seed + seed for seed in range(16 if options.full else 8)]
+@dataclass(frozen=True)
+class Size:
+    """Horizons T and seeds of each."""
+
+    horizons: tuple[int, ...]
+    seeds: int
 
 
-def _config(p: float, scale: float, options: Options) -> dict[str, Any]:
-    noise = repr(skewed_noise(p, scale))
-    listed = {"horizons": horizons(options), "seeds": seeds(options)}
-    return {"p": p, "nodes": NODES, "noise": noise, **listed}
-
-
-def _compute(p: float, scale: float, options: Options) -> Result:
-    problem, network, noise = two_camps(NODES), complete(NODES), skewed_noise(p, scale)
-    result: Result = {"horizons": horizons(options), "averages": {}, "bounds": {}}
-    for name, known in RULES.items():
-        halves = measure_rule(
-            problem,
-            network,
-            noise,
-            horizons(options),
-            seeds(options),
-            p=p if known else None,
-        )
-        result["averages"][name] = halves.mean(0).tolist()
-        bounds = [plan(problem, network, T, noise=noise, p=p).bounds for T in horizons(options)]
-        result["bounds"][name] = [bound[name].total for bound in bounds]
-    return result
-
-
-class Rates(Experiment):
+class Rates(Experiment[Size]):
     """Log–log slopes of both rules for four orders p."""
 
     name = "rates"
+    study = "theory"
     title = "Theorems 1 and 2: rates of convergence"
     about = (
         "GT-NSGDm with the step size and momentum of Theorem 1 (p known) and Theorem 2 (p unknown) "
@@ -82,20 +90,23 @@ class Rates(Experiment):
         "logarithmic axes, is compared with (p−1)/(3p−2) and (p−1)/(2p), the dashed lines."
     )
 
-    def units(self, options: Options) -> list[Unit]:
+    sizes: ClassVar[Mapping[SizeName, Size]] = {
+        "test": Size((64, 128, 256), seeds=2),
+        "quick": Size(tuple(2**k for k in range(10, 16)), seeds=8),
+        "full": Size(tuple(2**k for k in range(11, 18)), seeds=16),
+    }
+
+    def units(self, size: Size, seed: int) -> list[Unit]:
         """A unit per loudness and order p."""
+        seeds = fresh_seeds(seed, size.seeds)
         return [
-            Unit(
-                _name(p, loudness), _config(p, scale, options), partial(_compute, p, scale, options)
-            )
+            Averages(_name(p, loudness), p, skewed_noise(p, scale), NODES, size.horizons, seeds)
             for loudness, scale in SCALES.items()
             for p in ORDERS
         ]
 
     def figures(self, results: Results) -> Figures:
         """Averaged gradient norm against T; dashed: the theorem's slope."""
-        from gossamer.plots import OKABE_ITO, curve, panels, style
-
         cases = [(loudness, rule) for loudness in SCALES for rule in RULES]
         with style():
             figure, axes = panels(len(cases), width=2.9, height=3.2)
@@ -157,13 +168,13 @@ class Rates(Experiment):
             Verdict(
                 "The averaged gradient norm is below the explicit bound",
                 f"largest share of the bound, over all settings: {max(shares):.3f}",
-                judge(max(shares) <= 1),
+                max(shares) <= 1,
             ),
             Verdict(
                 "Knowing p gives the faster method (Theorem 1 has the better exponent)",
                 "average with p unknown over p known at the last T: "
                 + ", ".join(f"{name}: {ratio:.2f}" for name, ratio in lower.items()),
-                judge(*(ratio > 1 for ratio in lower.values())),
+                {name: ratio > 1 for name, ratio in lower.items()},
                 "The exponents are asymptotic. At these horizons the smaller step size that comes "
                 "with the longer memory mostly costs more than the lower noise gains.",
             ),
@@ -175,7 +186,7 @@ def _known_verdict(results: Results, loudness: str) -> Verdict:
     return Verdict(
         f"Theorem 1: with p known, T^(−(p−1)/(3p−2)); {loudness} noise",
         "; ".join(f"p = {p:g}: {s} ({-rate(p):.3f})" for p, s in slopes.items()),
-        judge(*(abs(s.slope + rate(p)) <= TOLERANCE for p, s in slopes.items())),
+        {f"p = {p:g}": abs(s.slope + rate(p)) <= TOLERANCE for p, s in slopes.items()},
         f"In brackets the theorem's slope; within {TOLERANCE}.",
     )
 
@@ -186,7 +197,7 @@ def _unknown_verdict(results: Results, loudness: str) -> Verdict:
     return Verdict(
         f"Theorem 2: with p unknown, at least as fast as T^(−(p−1)/(2p)); {loudness} noise",
         "; ".join(f"p = {p:g}: {s} ({theory[p]:.3f})" for p, s in slopes.items()),
-        judge(*(s.slope <= theory[p] + TOLERANCE for p, s in slopes.items())),
+        {f"p = {p:g}": s.slope <= theory[p] + TOLERANCE for p, s in slopes.items()},
         "Steeper where the way from the start, which falls as T^(−1/4), is the larger part. "
         "Not yet falling where the noise that momentum leaves exceeds the initial gradient: short "
         "runs then stay near the start, longer ones leave it for the level of the noise.",

@@ -1,11 +1,24 @@
 """Remark on Theorem 2: for large T the rate does not depend on the network."""
 
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
-from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
-from gossamer.experiments.verdict import Table, Verdict, judge
+from gossamer.experiments import (
+    Experiment,
+    Figures,
+    Result,
+    Results,
+    SizeName,
+    Table,
+    Unit,
+    Verdict,
+)
 from gossamer.networks import Network, complete, exponential, ring
-from gossamer.studies.theory.rates import skewed_noise, two_camps
+from gossamer.noise import Noise
+from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.studies.seeds import fresh_seeds
+from gossamer.studies.theory.rates import Size, skewed_noise, two_camps
 from gossamer.theory import Slope, fit_slope, measure_rule, parameters
 
 NODES = 20
@@ -22,38 +35,40 @@ SPREAD = 1.5
 """Levels that differ by less than this factor count as the same."""
 
 
-def horizons(options: Options) -> list[int]:
-    """T, each four times the one before."""
-    return [2**k for k in ((11, 13, 15, 17) if options.full else (9, 11, 13, 15))]
-
-
-def seeds(options: Options) -> list[int]:
-    """The seeds of every horizon."""
-    return [1000 * options.seed + seed for seed in range(8)]
-
-
 def arrived(network: Network, horizon: int) -> bool:
-    """Whether α allows to cover the distance to the optimum, 1, in the first half of the run."""
-    rule = parameters(horizon, num_nodes=NODES, lam=network.lam, smoothness=1.0, gap=0.5)
+    """Whether α lets the run cover the distance to the optimum, 1, in the first half of the run."""
+    n, lam = network.num_nodes, network.lam
+    rule = parameters(horizon, num_nodes=n, lam=lam, smoothness=1.0, gap=0.5)
     return rule.lr * horizon / 2 >= 1
 
 
-def _compute(network: Network, options: Options) -> Result:
-    noise = skewed_noise(ORDER, SCALE)
-    halves = measure_rule(two_camps(NODES), network, noise, horizons(options), seeds(options))
-    return {
-        "lam": network.lam,
-        "horizons": horizons(options),
-        "averages": halves.mean(0).tolist(),
-        "second_half": halves[1].tolist(),
-        "arrived": [arrived(network, T) for T in horizons(options)],
-    }
+@dataclass(frozen=True)
+class OnNetwork(Unit):
+    """Averaged gradient norms with the parameters of Theorem 2 on one network."""
+
+    network: Network
+    noise: Noise
+    horizons: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+    def run(self, device: str) -> Result:
+        """For every horizon the averages of every seed, over the run and over its second half."""
+        problem = two_camps(self.network.num_nodes)
+        halves = measure_rule(problem, self.network, self.noise, self.horizons, self.seeds)
+        return {
+            "lam": self.network.lam,
+            "horizons": self.horizons,
+            "averages": halves.mean(0).tolist(),
+            "second_half": halves[1].tolist(),
+            "arrived": [arrived(self.network, T) for T in self.horizons],
+        }
 
 
-class TopologyIndependence(Experiment):
+class TopologyIndependence(Experiment[Size]):
     """Gradient norms on five networks of the same size, at growing horizons."""
 
     name = "topology-independence"
+    study = "theory"
     title = "Theorem 2: the network matters less and less as T grows"
     about = (
         f"GT-NSGDm with the parameters of Theorem 2 on five networks of {NODES} nodes that pull to "
@@ -63,19 +78,22 @@ class TopologyIndependence(Experiment):
         "which the remark says is independent of λ."
     )
 
-    def units(self, options: Options) -> list[Unit]:
+    sizes: ClassVar[Mapping[SizeName, Size]] = {
+        "test": Size((256, 1024), seeds=2),
+        "quick": Size((2**9, 2**11, 2**13, 2**15), seeds=8),
+        "full": Size((2**11, 2**13, 2**15, 2**17), seeds=8),
+    }
+
+    def units(self, size: Size, seed: int) -> list[Unit]:
         """A unit per network."""
-        noise = repr(skewed_noise(ORDER, SCALE))
-        listed = {"noise": noise, "horizons": horizons(options), "seeds": seeds(options)}
+        noise, seeds = skewed_noise(ORDER, SCALE), fresh_seeds(seed, size.seeds)
         return [
-            Unit(name, {"network": w.name, **listed}, partial(_compute, w, options))
-            for name, w in NETWORKS.items()
+            OnNetwork(name, network, noise, size.horizons, seeds)
+            for name, network in NETWORKS.items()
         ]
 
     def figures(self, results: Results) -> Figures:
         """Whole and second-half averages against T, a line per network."""
-        from gossamer.plots import OKABE_ITO, curve, panels, style
-
         titles = {"averages": "whole run", "second_half": "second half"}
         with style():
             figure, axes = panels(2, width=4.0, height=3.4)
@@ -119,7 +137,7 @@ class TopologyIndependence(Experiment):
                 f"at T = {T[-1]:,}: "
                 + "; ".join(f"{name} {level:.3f}" for name, level in there.items())
                 + f"; largest over smallest {spread:.2f}",
-                judge(len(there) >= 2 and spread <= SPREAD),
+                len(there) >= 2 and spread <= SPREAD,
                 "T is not yet large enough for: " + "; ".join(away) + "." if away else "",
             ),
             Verdict(
@@ -129,7 +147,7 @@ class TopologyIndependence(Experiment):
                     f"T = {t:,}: {s.slope:.2f} ± {s.error:.2f}"
                     for t, s in zip(T, slopes, strict=True)
                 ),
-                judge(*(s.slope <= 0.5 for s in slopes)),
+                all(s.slope <= 0.5 for s in slopes),
                 "The way from the start has the step size √(1−λ), whatever the noise.",
             ),
         ]

@@ -1,0 +1,69 @@
+"""A unit of work: a frozen record whose fields are its configuration."""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gossamer.errors import InvalidInput
+from gossamer.networks import Network
+
+Result = dict[str, Any]
+"""What a unit computes: plain JSON (lists, numbers, words); non-finite numbers are allowed."""
+
+
+@dataclass(frozen=True)
+class Unit(ABC):
+    """A piece of work that is computed once, stored whole, and never again.
+
+    A subclass is a frozen dataclass: its fields are all that determines the result, and `run` reads
+    nothing else. Where it is computed is no field: a device, like a version of torch, changes
+    digits or draws, and is stored with the result instead.
+    """
+
+    name: str
+    """Unique in its experiment; the stem of its file."""
+
+    @abstractmethod
+    def run(self, device: str) -> Result:
+        """Compute the result on `device`."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The fields as plain JSON: a stored result counts only if it was made with the same."""
+        return _fields(self)
+
+
+def describe(value: Any) -> Any:
+    """A field of a unit as plain JSON.
+
+    >>> from gossamer.noise import Gaussian
+    >>> describe({"noise": Gaussian(2.0), "dtype": torch.float32, "seeds": range(3)})
+    {'noise': {'type': 'Gaussian', 'std': 2.0}, 'dtype': 'float32', 'seeds': [0, 1, 2]}
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [describe(item) for item in value]
+    if isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, Network):
+        return value.name
+    if dataclasses.is_dataclass(value):
+        return {"type": type(value).__name__, **_fields(value)}
+    raise InvalidInput(
+        f"unit: got a field of type {type(value).__name__}, need numbers, words, networks, "
+        "noises, methods, and lists, dictionaries or dataclasses of them"
+    )
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    arguments = (field.name for field in dataclasses.fields(record) if field.init)
+    return {name: describe(getattr(record, name)) for name in arguments}

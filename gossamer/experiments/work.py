@@ -1,0 +1,124 @@
+"""An experiment bound to its size, seed and folder: what is stored, what is missing, running it."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gossamer.errors import InvalidInput, require
+from gossamer.experiments.experiment import Experiment, Options, Results
+from gossamer.experiments.record import Record
+from gossamer.experiments.unit import Unit
+
+Notify = Callable[[str, int, int], None]
+"""Called as notify(unit name, units done, units in all)."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """An experiment at one size and seed, its results in one folder, a file per unit."""
+
+    experiment: Experiment[Any]
+    options: Options
+    folder: Path
+
+    @classmethod
+    def below(
+        cls, out: str | os.PathLike[str], experiment: Experiment[Any], options: Options
+    ) -> "Work":
+        """Below `out`, a folder per size and in it one per experiment."""
+        return cls(experiment, options, Path(out) / options.size / experiment.name)
+
+    @cached_property
+    def units(self) -> Sequence[Unit]:
+        """The units of work, in the order they are done."""
+        size = self.experiment.sizes[self.options.size]
+        return self.experiment.units(size, self.options.seed)
+
+    def path(self, unit: Unit) -> Path:
+        """The unit's file."""
+        return self.folder / f"{unit.name}.json"
+
+    def load(self, unit: Unit) -> Record | None:
+        """The stored record, or None where there is none; a foreign one is refused."""
+        path = self.path(unit)
+        if not path.exists():
+            return None
+        record = Record.read(path)
+        differ = record.differs_from(unit)
+        require(
+            not differ,
+            "out",
+            f"{path}, made with another configuration ({', '.join(differ)})",
+            "results of the same configuration",
+            "choose another --out, the --seed they were made with, "
+            "or start over with `gossamer run --force`",
+        )
+        return record
+
+    def stored(self) -> dict[str, Record]:
+        """Unit name → its record, of those that are stored; damaged or foreign ones are refused."""
+        found = ((unit.name, self.load(unit)) for unit in self.units)
+        return {name: record for name, record in found if record is not None}
+
+    def missing(self) -> list[Unit]:
+        """The units that are still to be computed; damaged or foreign results are refused."""
+        stored = self.stored()
+        return [unit for unit in self.units if unit.name not in stored]
+
+    def results(self) -> Results | None:
+        """The results, or None while there are too few to read."""
+        stored = {name: record.result for name, record in self.stored().items()}
+        return stored if self.experiment.readable(stored, self.units) else None
+
+    def count(self) -> tuple[int, int]:
+        """How many of the units are stored, and how many files are damaged or foreign."""
+        there = [unit for unit in self.units if self.path(unit).exists()]
+        refused = sum(self._refuses(unit) for unit in there)
+        return len(there) - refused, refused
+
+    def _refuses(self, unit: Unit) -> bool:
+        try:
+            self.load(unit)
+        except InvalidInput:
+            return True
+        return False
+
+    def forget(self, units: Iterable[Unit]) -> None:
+        """Remove the stored results of these units."""
+        for unit in units:
+            self.path(unit).unlink(missing_ok=True)
+
+    def run(
+        self, device: str = "cpu", *, notify: Notify = lambda name, done, total: None
+    ) -> list[Unit]:
+        """Compute and store what is missing; returns the units that were computed.
+
+        Interrupted at any moment, it loses only the unit in progress and goes on there next time.
+        """
+        missing, total = self.missing(), len(self.units)
+        writable(self.folder)  # found out before the work
+        for done, unit in enumerate(missing, start=total - len(missing)):
+            notify(unit.name, done, total)
+            start = time.perf_counter()
+            result = unit.run(device)
+            seconds = time.perf_counter() - start
+            Record.of(unit, result, seconds, device).write(self.path(unit))
+        return missing
+
+
+def writable(folder: Path) -> Path:
+    """The folder, made if it is not there; refused where nothing can be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink(missing_ok=True)  # another run may open the folder at this moment
+    except OSError as reason:
+        raise InvalidInput(
+            f"out: cannot write to {folder} ({reason.strerror}); choose another --out"
+        ) from reason
+    return folder
