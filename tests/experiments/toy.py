@@ -2,33 +2,45 @@
 
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
-from gossamer.experiments import Experiment, Options, Unit, Verdict
+from gossamer.experiments import Experiment, Unit, Verdict
+
+COMPUTED: Counter[str] = Counter()
+"""Unit → how often it was computed; tests empty it."""
+
+BEFORE: list[Callable[[str], None]] = []
+"""What is called with a unit's name before it is computed."""
 
 
-class Toy(Experiment):
+@dataclass(frozen=True)
+class Sum(Unit):
+    k: int
+    seed: int
+
+    def run(self, device: str) -> dict[str, float]:
+        for hook in BEFORE:
+            hook(self.name)
+        COMPUTED[self.name] += 1
+        return {"value": self.k + self.seed}
+
+
+@dataclass(frozen=True)
+class Size:
+    units: int
+
+
+class Toy(Experiment[Size]):
     """Unit k computes k + seed, in no time."""
 
-    name, title, about = "toy", "A toy", "Three numbers."
+    name, title, about, study = "toy", "A toy", "Three numbers.", "theory"
+    sizes = {"test": Size(2), "quick": Size(3), "full": Size(3)}  # noqa: RUF012
 
-    def __init__(self, before: Callable[[str], None] = lambda name: None) -> None:
-        self.before = before
-        self.computed: Counter[str] = Counter()
-
-    def units(self, options: Options) -> list[Unit]:
-        return [
-            Unit(f"k={k}", {"k": k, "seed": options.seed}, partial(self._compute, k, options.seed))
-            for k in range(3)
-        ]
-
-    def _compute(self, k: int, seed: int) -> dict[str, float]:
-        self.before(f"k={k}")
-        self.computed[f"k={k}"] += 1
-        return {"value": k + seed}
+    def units(self, size, seed):
+        return [Sum(f"k={k}", k, seed) for k in range(size.units)]
 
     def figures(self, results):
         return {}
 
     def verdicts(self, results):
-        return [Verdict("three numbers", str(results), "yes")]
+        return [Verdict("three numbers", str(results), True)]

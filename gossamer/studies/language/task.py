@@ -30,8 +30,6 @@ NETWORKS: dict[str, Network] = {
 class Multi30k:
     """The English captions of Multi30k."""
 
-    name = "multi30k"
-
     def corpus(self, seed: int) -> Corpus:
         """The text, the same for every seed."""
         return _read_multi30k()
@@ -43,7 +41,6 @@ class Zipf:
 
     tokens: int
     types: int
-    name = "zipf"
 
     def corpus(self, seed: int) -> Corpus:
         """The text of a seed."""

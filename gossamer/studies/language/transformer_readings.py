@@ -148,7 +148,7 @@ class Reading(Unit):
         return {
             **curves(run),
             "parts": {part: statistics.fmean(p[part] for p in parts) for part in parts[0]},
-            "corpus": self.task.text.name,
+            "corpus": self.task.corpus.name,
             "machine": device_name(device),
         }
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 import torch
+from gossamer.studies.language.language import task_of
 from made_up import verdict
 
 from gossamer.experiments import Options
 from gossamer.experiments.experiment import Results
 from gossamer.noise import AlphaStable
 from gossamer.studies.language import noise_norms
-from gossamer.studies.language.language import task_of
 from gossamer.studies.language.noise_evidence import TASKS, NoiseEvidence, samples
 from gossamer.studies.language.noise_norms import MEASURED, measured_epochs
 from gossamer.tails import diagnose

@@ -3,10 +3,6 @@
 import math
 
 import pytest
-
-import gossamer as gs
-from gossamer.experiments import Options
-from gossamer.studies.synthetic import dependence, synthetic
 from gossamer.studies.synthetic.synthetic import (
     NETWORKS,
     NOISES,
@@ -19,6 +15,10 @@ from gossamer.studies.synthetic.synthetic import (
     tune,
     tuning_seeds,
 )
+
+import gossamer as gs
+from gossamer.experiments import Options
+from gossamer.studies.synthetic import dependence, synthetic
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -1,8 +1,8 @@
 import pytest
+from gossamer.studies.synthetic.synthetic import NOISES
 
 from gossamer.experiments import Options
 from gossamer.experiments.experiment import Results
-from gossamer.studies.synthetic.synthetic import NOISES
 from gossamer.studies.theory import auto_momentum
 from gossamer.studies.theory.auto_momentum import AutoMomentum
 

@@ -1,0 +1,116 @@
+"""Only what is missing is computed, and an interruption at any moment changes nothing."""
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from soak_kill import stored
+from toy import BEFORE, COMPUTED, Toy
+
+from gossamer.errors import InvalidInput
+from gossamer.experiments import Options, Record, Work
+from gossamer.studies import EXPERIMENTS
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Iterator[Work]:
+    COMPUTED.clear()
+    yield Work.below(tmp_path, Toy(), Options())
+    BEFORE.clear()
+
+
+def test_everything_once_and_nothing_twice(work: Work):
+    heard: list[tuple[str, int, int]] = []
+    assert work.run(notify=lambda *news: heard.append(news)) == list(work.units)
+    assert heard == [(f"k={k}", k, 3) for k in range(3)]
+    assert work.run() == []
+    assert COMPUTED == {"k=0": 1, "k=1": 1, "k=2": 1}
+
+
+def test_what_is_stored_is_left_alone(work: Work):
+    work.folder.mkdir(parents=True)
+    Record.of(work.units[1], {"value": "stored"}, 0.0, "cpu").write(work.path(work.units[1]))
+    assert [unit.name for unit in work.run()] == ["k=0", "k=2"]
+    results = work.results()
+    assert results is not None
+    assert results["k=1"] == {"value": "stored"}
+
+
+def test_what_is_forgotten_starts_over(work: Work):
+    work.run()
+    work.path(work.units[1]).write_text("damaged")
+    work.forget(work.units)
+    assert len(work.run()) == 3
+    assert work.results() == {f"k={k}": {"value": k} for k in range(3)}
+
+
+@pytest.mark.parametrize("reason", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupted_unit_is_computed_again_and_nothing_else(work: Work, reason):
+    def interrupt(name: str) -> None:
+        if name == "k=1":
+            raise reason
+
+    BEFORE.append(interrupt)
+    with pytest.raises(reason):
+        work.run()
+    BEFORE.clear()
+    heard: list[tuple[str, int, int]] = []
+    assert len(work.run(notify=lambda *news: heard.append(news))) == 2
+    assert heard == [("k=1", 1, 3), ("k=2", 2, 3)]
+    assert COMPUTED == {"k=0": 1, "k=1": 1, "k=2": 1}
+
+
+def test_results_of_another_seed_are_not_overwritten(work: Work, tmp_path: Path):
+    work.run()
+    before = stored(work.folder)
+    with pytest.raises(InvalidInput, match="made with another configuration"):
+        Work.below(tmp_path, Toy(), Options(seed=1)).run()
+    assert stored(work.folder) == before
+
+
+def test_a_folder_that_cannot_be_made_is_found_out_before_the_work(work: Work):
+    work.folder.parent.mkdir(parents=True)
+    work.folder.write_text("a file in the way")
+    with pytest.raises(InvalidInput, match="cannot write to"):
+        work.run()
+    assert not COMPUTED
+
+
+def start(out: Path) -> "subprocess.Popen[str]":
+    main = "from gossamer.cli import main; main()"
+    flags = ["run", "noise-level", "--size", "test", "--out", str(out)]
+    command = [sys.executable, "-u", "-c", main, *flags]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def kill_in_a_unit(out: Path, delay: float) -> None:
+    """SIGKILL `delay` seconds after the first unit of work was announced."""
+    with start(out) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("  ["):
+                break
+        time.sleep(delay)
+        process.kill()
+    assert process.returncode == -9, "killed too late to learn anything"
+
+
+def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path):
+    """A small version of soak_kill.py: the files are byte for byte those of a run in peace."""
+    out, moments = tmp_path / "killed", random.Random(0)
+    for longest in (0.02, 0.2):
+        kill_in_a_unit(out, moments.uniform(0, longest))
+    left = len(stored(out))
+    assert left < 6
+    with start(out) as process:
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert said.count("  [") == 6 - left
+    peace = Work.below(tmp_path / "peace", EXPERIMENTS["noise-level"], Options("test"))
+    peace.run()
+    assert len(stored(peace.folder)) == 6
+    assert stored(out / "test" / "noise-level") == stored(peace.folder)
