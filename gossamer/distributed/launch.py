@@ -10,7 +10,7 @@ import torch.distributed.nn.functional  # imported when joined, its defaults wou
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-from gossamer.distributed.agreement import gather
+from gossamer.distributed.collectives import gather
 from gossamer.errors import require
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gossamer.distributed.agreement import gather
 from gossamer.distributed.checkpoint import (
     NodeRecord,
     prune,
@@ -20,6 +19,7 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
+from gossamer.distributed.collectives import gather
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.errors import InvalidInput, require
 

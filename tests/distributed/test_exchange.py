@@ -26,6 +26,7 @@ def ranks(rank: int) -> dict:
         "skip": nonfinite_on_rank_1(rank),
         "scaler": inf_under_grad_scaler(rank),
         "evaluation": evaluation(rank),
+        "pair": steps_in_a_pair(rank),
     }
 
 
@@ -95,6 +96,18 @@ def evaluation(rank: int) -> tuple:
     return start, frozen.item(), error, inside, parameter.detach().clone()
 
 
+def steps_in_a_pair(rank: int) -> tuple[int, list[float]]:
+    """Each two ranks are a network of their own, also after loading a state dict."""
+    pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+    parameter = nn.Parameter(torch.tensor([float(rank)]))
+    options = {"process_group": pairs[rank // 2]}
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=1.0), ring, **options)
+    optimizer.load_state_dict(optimizer.state_dict())
+    parameter.grad = torch.tensor([float(rank)])
+    optimizer.step()
+    return optimizer.rank, optimizer.mean().tolist()
+
+
 @pytest.fixture(scope="module")
 def results() -> list[dict]:
     return on_ranks(ranks, deadline=60)
@@ -153,6 +166,12 @@ def test_start_average_and_consensus_error(results):
         assert error == pytest.approx((1.5 + 0.5 + 0.5 + 1.5) / 4)
         assert inside.tolist() == [1.5, 1.0]
         assert after.tolist() == [float(rank), 1.0]
+
+
+def test_a_part_of_the_processes_can_be_a_network(results):
+    """All start from their rank 0, at 0 and 2; the gradients are 0, 1 and 2, 3."""
+    found = [results[rank]["pair"] for rank in range(4)]
+    assert found == [(0, [-0.5]), (1, [-0.5]), (0, [-0.5]), (1, [-0.5])]
 
 
 @pytest.mark.parametrize("network", [*NETWORKS, ring(1), exponential(9)])

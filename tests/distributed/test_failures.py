@@ -135,6 +135,7 @@ def go_back_after_a_drop(rank: int) -> tuple[int, Tensor]:
     parameter = nn.Parameter(torch.zeros(6))
     options = {"timeout": TIMEOUT, "on_peer_failure": "drop"}
     optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.5), ring, **options)
+    optimizer.load_state_dict(optimizer.state_dict())  # which leaves it able to drop
     parameter.grad = torch.ones(6)
     while optimizer.steps < 6:
         if (rank, optimizer.steps) == (2, 3):
@@ -145,7 +146,7 @@ def go_back_after_a_drop(rank: int) -> tuple[int, Tensor]:
     return optimizer.steps, optimizer.x
 
 
-def test_the_survivors_of_a_drop_can_go_back():
+def test_the_survivors_of_a_drop_can_load_and_go_back():
     answers = Processes(go_back_after_a_drop).results(deadline=40)
     assert isinstance(answers.pop(2), Dead)
     for steps, x in answers:
