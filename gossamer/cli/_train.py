@@ -1,11 +1,15 @@
 """`gossamer train`: a ready training script on several processes."""
 
+import os
 import subprocess
 import sys
 
 import click
 
 from gossamer.errors import whole
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+"""Per process, unless the user asks for more: their threads would wait for each other's cores."""
 
 
 @click.command(
@@ -27,6 +31,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --help                   all options
     """
     from gossamer.train.config import make_network, read_arguments
+    from gossamer.train.refusal import raising_refusals
 
     whole("processes", processes, 1)
     whole("max_restarts", max_restarts, 0)
@@ -34,5 +39,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     make_network(config.network, processes)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
-    done = subprocess.run([*launcher, "-m", "gossamer.train", *arguments], check=False)
+    command = [*launcher, "-m", "gossamer.train", *arguments]
+    with raising_refusals() as variables:
+        done = subprocess.run(command, check=False, env=ONE_THREAD | os.environ | variables)
     sys.exit(done.returncode)

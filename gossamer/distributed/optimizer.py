@@ -28,7 +28,10 @@ from gossamer.networks import Network
 
 OnPeerFailure = Literal["raise", "drop"]
 
-PICKLED = ("algorithm", "network", "message_dtype", "timeout", "nonfinite_grads", "bytes_sent")
+COUNTS = ("bytes_sent", "nonfinite_grads")
+"""What is counted over a whole run, its resumes included."""
+
+PICKLED = ("algorithm", "network", "message_dtype", "timeout", *COUNTS)
 """What goes into a pickle besides torch's own; the rest is made anew."""
 
 
@@ -91,8 +94,8 @@ class DecentralizedOptimizer(Optimizer):
         join(timeout)
         keep_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
-        self.nonfinite_grads = 0
         self.bytes_sent = 0
+        self.nonfinite_grads = 0
         self._group = process_group
         super().__init__(params, dict(algorithm.hyperparameters))
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
@@ -135,6 +138,11 @@ class DecentralizedOptimizer(Optimizer):
     def algorithm_state(self) -> Any:
         """The algorithm's state, a named tuple of `(dim,)` tensors; writing them changes it."""
         return self._node.state
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """`bytes_sent` and `nonfinite_grads` of this rank since the run began, by name."""
+        return {name: getattr(self, name) for name in COUNTS}
 
     def parameter_shapes(self) -> list[tuple[str, list[int]]]:
         """Name and shape of every mixed parameter, in the order in which `x` holds them."""
@@ -220,6 +228,10 @@ class DecentralizedOptimizer(Optimizer):
 
     # ------------------------------------------------------------------ start and restart
 
+    def state_dict(self) -> StateDict:
+        """This node's state and hyper-parameters, as torch packs them, and its counts."""
+        return {**super().state_dict(), "counts": self.counts}
+
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned; the ranks agree on the step before the next one.
 
@@ -227,6 +239,7 @@ class DecentralizedOptimizer(Optimizer):
         """
         _require_own(state_dict, self.algorithm, self.algorithm_state._fields)
         super().load_state_dict(state_dict)
+        self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
 
     @torch.no_grad()
     def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
@@ -235,6 +248,11 @@ class DecentralizedOptimizer(Optimizer):
         self._node.place(step, x, self.algorithm_state._replace(**own))
         self._show_moved()
         self._agreed = False
+
+    def count_from(self, counts: Mapping[str, int]) -> None:
+        """Continue from earlier `counts`; those that are not given go on as they are."""
+        for name in COUNTS:
+            setattr(self, name, counts.get(name, getattr(self, name)))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, which start from those of rank 0; a collective."""

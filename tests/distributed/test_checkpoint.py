@@ -71,13 +71,15 @@ def damage(rank: int, folder: Path) -> None:
 def train_and_resume(rank: int, folder: Path) -> dict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        final = {"whole": Trainer(rank, folder / "whole").run_to(25)}
+        whole = Trainer(rank, folder / "whole")
+        final = {"whole": whole.run_to(25)}
         Trainer(rank, folder / "cut").run_to(20)
     kept = steps_of_node(folder / "cut", rank)
     other = Trainer(rank, folder / "cut", DSGD(lr=0.1)).resume()
     fresh = Trainer(rank, folder / "cut")
     newest = fresh.resume()
     final["resumed at 20"] = fresh.run_to(25)
+    bytes_sent = whole.optimizer.bytes_sent, fresh.optimizer.bytes_sent
     shutil.rmtree(folder / "cut" / "step-00000025", ignore_errors=True)
     Trainer(rank, folder / "damaged").run_to(20)
     damage(rank, folder / "damaged")
@@ -85,7 +87,7 @@ def train_and_resume(rank: int, folder: Path) -> dict:
     older = fresh.resume()
     final["resumed at 15"] = fresh.run_to(25)
     empty = Trainer(rank, folder / "nothing here").resume()
-    return locals() | {"fresh": None}
+    return locals() | {"fresh": None, "whole": None}
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +105,12 @@ def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(results):
         final = results[rank]["final"]
         assert torch.equal(final["resumed at 20"], final["whole"])
         assert torch.equal(final["resumed at 15"], final["whole"])
+
+
+def test_bytes_sent_before_a_resume_count(results):
+    """25 steps of two messages of 22 numbers to two neighbours."""
+    for rank in range(4):
+        assert results[rank]["bytes_sent"] == (25 * 2 * 2 * 22 * 8,) * 2
 
 
 def test_two_are_kept_and_the_newest_is_taken(results):
