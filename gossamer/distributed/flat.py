@@ -48,7 +48,7 @@ class FlatParameters:
         return grad
 
     def relink(self) -> None:
-        """Take over parameters that were given new storage since, as `module.to` does."""
+        """Take over parameters that were given new storage since, e.g. by `module.to`."""
         if any(p.data_ptr() != v.data_ptr() for p, v in zip(self.params, self._views, strict=True)):
             _require_alike(self.params)
             same = self.params[0].dtype == self.buffer.dtype

@@ -101,7 +101,8 @@ class DecentralizedOptimizer(Optimizer):
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
-        _require_sizes(self.network, processes)
+        way_out = "pass a function of the number of processes, e.g. gs.ring"
+        require_node_per_process(self.network, processes, way_out)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
         self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
@@ -338,16 +339,22 @@ def _require_own(
 
 def _require_kinds(algorithm: object, network: object) -> None:
     method = isinstance(algorithm, Algorithm)
-    require(method, "algorithm", repr(algorithm), "a method, such as gs.DSGD(lr=0.1)")
+    require(method, "algorithm", repr(algorithm), "a method, e.g. gs.DSGD(lr=0.1)")
     usable = isinstance(network, Network) or callable(network)
-    require(usable, "network", repr(network), "a network, or a function such as gs.ring")
+    require(usable, "network", repr(network), "a network, or a function, e.g. gs.ring")
 
 
-def _require_sizes(network: Network, processes: int) -> None:
-    require(
-        network.num_nodes == processes,
-        "network",
-        f"{network.name} with {network.num_nodes} nodes on {processes} processes",
-        "as many nodes as processes",
-        "pass a function of the number of processes, such as gs.ring",
-    )
+def require_node_per_process(network: Network, processes: int, way_out: str) -> None:
+    """Refuse a network of another size than the number of processes.
+
+    >>> from gossamer.networks import ring
+    >>> require_node_per_process(ring(5), 1, "use gs.ring(1)")
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: network: got ring(5) with 5 nodes on 1 process, need as many
+    nodes as processes; use gs.ring(1)
+    """
+    nodes = f"{network.num_nodes} node" + "s" * (network.num_nodes != 1)
+    found = f"{network.name} with {nodes} on {processes} process" + "es" * (processes != 1)
+    same = network.num_nodes == processes
+    require(same, "network", found, "as many nodes as processes", way_out)

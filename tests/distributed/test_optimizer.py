@@ -451,7 +451,7 @@ def test_mixed_dtypes_and_wrong_sizes_are_refused():
     model = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2).double()])
     with pytest.raises(InvalidInput, match="one dtype on one device"):
         DecentralizedOptimizer(model.parameters(), METHOD, ring)
-    with pytest.raises(InvalidInput, match=r"ring\(5\) with 5 nodes on 1 processes"):
+    with pytest.raises(InvalidInput, match=r"ring\(5\) with 5 nodes on 1 process,"):
         DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, ring(5))
     with pytest.raises(InvalidInput, match="on_peer_failure"):
         DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, ring, on_peer_failure="ignore")

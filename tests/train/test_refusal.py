@@ -11,9 +11,13 @@ TOO_MANY = ["--data", "blobs", "--lr", "0.1", "--momentum", "0.8", "--batch-size
 
 def test_the_first_message_is_raised_at_the_end(monkeypatch):
     with pytest.raises(InvalidInput, match=r"^λ: the first$"), raising_refusals() as variables:
-        monkeypatch.setenv(*next(iter(variables.items())))
-        assert leave_refusal("λ: the first")
-        assert leave_refusal("λ: the second")
+        leave_two(monkeypatch, variables)
+
+
+def leave_two(monkeypatch, variables) -> None:
+    monkeypatch.setenv(*next(iter(variables.items())))
+    assert leave_refusal("λ: the first")
+    assert leave_refusal("λ: the second")
 
 
 def test_without_a_message_nothing_happens():
