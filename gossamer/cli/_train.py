@@ -8,9 +8,6 @@ import click
 
 from gossamer.errors import whole
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}
-"""Per process, unless the user asks for more: their threads would wait for each other's cores."""
-
 
 @click.command(
     context_settings={"ignore_unknown_options": True, "help_option_names": ["-h"]},
@@ -41,5 +38,11 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
     command = [*launcher, "-m", "gossamer.train", *arguments]
     with raising_refusals() as variables:
-        done = subprocess.run(command, check=False, env=ONE_THREAD | os.environ | variables)
+        environment = _threads(processes) | os.environ | variables
+        done = subprocess.run(command, check=False, env=environment)
     sys.exit(done.returncode)
+
+
+def _threads(processes: int) -> dict[str, str]:
+    """One each, as torchrun decides with a notice: more would wait for each other's cores."""
+    return {"OMP_NUM_THREADS": "1"} if processes > 1 else {}
