@@ -23,7 +23,7 @@ LAYERS = (
     ("train", "report"),
     ("studies",),
     ("", "experiments"),
-    ("", "theory"),
+    ("handover", "theory"),
     ("distributed", "tails"),
     ("simulate", "spec"),
     ("problems", ""),

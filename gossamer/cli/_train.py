@@ -1,5 +1,6 @@
 """`gossamer train`: a ready training script on several processes."""
 
+import os
 import subprocess
 import sys
 
@@ -27,6 +28,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --help                   all options
     """
     from gossamer.train.config import make_network, read_arguments
+    from gossamer.train.refusal import raising_refusals
 
     whole("processes", processes, 1)
     whole("max_restarts", max_restarts, 0)
@@ -34,5 +36,13 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     make_network(config.network, processes)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
-    done = subprocess.run([*launcher, "-m", "gossamer.train", *arguments], check=False)
+    command = [*launcher, "-m", "gossamer.train", *arguments]
+    with raising_refusals() as variables:
+        environment = _threads(processes) | os.environ | variables
+        done = subprocess.run(command, check=False, env=environment)
     sys.exit(done.returncode)
+
+
+def _threads(processes: int) -> dict[str, str]:
+    """One each, as torchrun decides with a notice: more would wait for each other's cores."""
+    return {"OMP_NUM_THREADS": "1"} if processes > 1 else {}

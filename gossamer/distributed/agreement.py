@@ -5,16 +5,8 @@ from typing import Any
 
 import torch.distributed as dist
 
+from gossamer.distributed.collectives import gather
 from gossamer.errors import InvalidInput
-
-
-def gather(value: Any, group: dist.ProcessGroup | None) -> list[Any]:
-    """`value` of every rank, by rank; a collective."""
-    if group is None:
-        return [value]
-    values = [None] * dist.get_world_size(group)
-    dist.all_gather_object(values, value, group)
-    return values
 
 
 def require_agreement(facts: Mapping[str, Any], group: dist.ProcessGroup | None) -> None:

@@ -9,24 +9,27 @@ from gossamer.errors import require
 
 
 class FlatParameters:
-    """Several parameter tensors as one vector x of length `dim`, without a second copy.
+    """The parameters of several groups as one vector x, `(dim,)`, without a second copy.
 
     Every parameter becomes a view of `buffer`, so that writing x moves the model and a method's
     one norm covers all parameters of the node.
 
     >>> weight, bias = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2))
-    >>> flat = FlatParameters([weight, bias])
+    >>> flat = FlatParameters([[weight], [bias]])
     >>> flat.buffer.mul_(3.0)
     tensor([3., 3., 3., 3., 0., 0.])
     >>> weight.tolist()
     [[3.0, 3.0], [3.0, 3.0]]
+    >>> flat.sizes                                           # each group's share of x
+    [4, 2]
     """
 
-    def __init__(self, params: Sequence[Tensor]) -> None:
-        _require_alike(params)
-        self.params = list(params)
-        self.dim = sum(p.numel() for p in params)
-        self.buffer = torch.empty(self.dim, dtype=params[0].dtype, device=params[0].device)
+    def __init__(self, groups: Sequence[Sequence[Tensor]]) -> None:
+        self.params = [p for group in groups for p in group]
+        self.sizes = [sum(p.numel() for p in group) for group in groups]
+        _require_alike(self.params)
+        first = self.params[0]
+        self.buffer = torch.empty(sum(self.sizes), dtype=first.dtype, device=first.device)
         self._link()
 
     def views(self, buffer: Tensor) -> list[Tensor]:
@@ -45,7 +48,7 @@ class FlatParameters:
         return grad
 
     def relink(self) -> None:
-        """Take over parameters that were given new storage since, as `module.to` does."""
+        """Take over parameters that were given new storage since, e.g. by `module.to`."""
         if any(p.data_ptr() != v.data_ptr() for p, v in zip(self.params, self._views, strict=True)):
             _require_alike(self.params)
             same = self.params[0].dtype == self.buffer.dtype

@@ -10,7 +10,7 @@ import torch.distributed.nn.functional  # imported when joined, its defaults wou
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-from gossamer.distributed.agreement import gather
+from gossamer.distributed.collectives import gather
 from gossamer.errors import require
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -27,9 +27,9 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     Like `torch.distributed.init_process_group()`, with what long runs need besides: an explicit
     `timeout` in seconds, this process's own GPU, and keys of its own for every attempt, so that
     workers restarted by `torchrun --max-restarts` do not read those of the attempt that died.
-    Without these variables the process is a world of its own; joined already, nothing happens.
+    Without these variables the process is a world of its own. If already joined, does nothing.
 
-    Returns when all ranks have connected, so that none can end, say on bad input, while another
+    Returns when all ranks have connected, so that none can end, e.g. on bad input, while another
     still waits for its connection. The group is left, by `leave`, when the process ends.
     """
     require(timeout > 0, "timeout", timeout, "a number of seconds above 0")

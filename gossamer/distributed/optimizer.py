@@ -1,7 +1,7 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, overload
 
@@ -13,11 +13,14 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.agreement import require_agreement
+from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
 from gossamer.distributed.exchange import NeighborExchange, uses_nccl
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import ScheduledAlgorithm
 from gossamer.distributed.launch import join
+from gossamer.distributed.node import Node
+from gossamer.distributed.param_groups import frozen, mixed, named_shapes
 from gossamer.distributed.survivors import Survivors
 from gossamer.errors import require
 from gossamer.memory import keep_freed_memory
@@ -25,7 +28,10 @@ from gossamer.networks import Network
 
 OnPeerFailure = Literal["raise", "drop"]
 
-PICKLED = ("algorithm", "network", "message_dtype", "timeout", "nonfinite_grads", "bytes_sent")
+COUNTS = ("bytes_sent", "nonfinite_grads")
+"""What is counted over a whole run, its resumes included."""
+
+PICKLED = ("algorithm", "network", "message_dtype", "timeout", *COUNTS)
 """What goes into a pickle besides torch's own; the rest is made anew."""
 
 
@@ -70,6 +76,8 @@ class DecentralizedOptimizer(Optimizer):
     """
 
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
+    _group: dist.ProcessGroup | None = None  # of an unpickled optimizer, which also raises failures
+    _survivors: Survivors | None = None
 
     def __init__(
         self,
@@ -86,14 +94,15 @@ class DecentralizedOptimizer(Optimizer):
         join(timeout)
         keep_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
-        self.nonfinite_grads = 0
         self.bytes_sent = 0
+        self.nonfinite_grads = 0
         self._group = process_group
-        self._resume_at = 0
         super().__init__(params, dict(algorithm.hyperparameters))
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
-        self.network = network if isinstance(network, Network) else network(self._world_size)
-        _require_sizes(self.network, self._world_size)
+        processes = size_of(self.group)
+        self.network = network if isinstance(network, Network) else network(processes)
+        way_out = "pass a function of the number of processes, e.g. gs.ring"
+        require_node_per_process(self.network, processes, way_out)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
         self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
@@ -101,19 +110,19 @@ class DecentralizedOptimizer(Optimizer):
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         self._agree()
-        self._broadcast([self.x, *self._frozen_params()])
+        take_from_rank_0([self.x, *frozen(self.param_groups, self.state)], self.group)
 
     # ------------------------------------------------------------------ what a user reads
 
     @property
     def steps(self) -> int:
         """Steps taken, the t of the next one."""
-        return int(self._step)
+        return self._node.t
 
     @property
     def rank(self) -> int:
         """The node of the network that this process is."""
-        return dist.get_rank(self.group) if self.group else 0
+        return rank_in(self.group)
 
     @property
     def group(self) -> dist.ProcessGroup | None:
@@ -129,18 +138,27 @@ class DecentralizedOptimizer(Optimizer):
     @property
     def algorithm_state(self) -> Any:
         """The algorithm's state, a named tuple of `(dim,)` tensors; writing them changes it."""
-        return self._state
+        return self._node.state
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """`bytes_sent` and `nonfinite_grads` of this rank since the run began, by name."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+    def parameter_shapes(self) -> list[tuple[str, list[int]]]:
+        """Name and shape of every mixed parameter, in the order in which `x` holds them."""
+        return named_shapes(self.param_groups, self._flat.params)
 
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
-        return self._sum(self.x.clone()) / self.network.num_nodes
+        return total(self.x.clone(), self.group) / self.network.num_nodes
 
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
         distance = torch.linalg.vector_norm(self.x - self.mean())
-        return float(self._sum(distance)) / self.network.num_nodes
+        return float(total(distance, self.group)) / self.network.num_nodes
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -167,38 +185,35 @@ class DecentralizedOptimizer(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if len(self._mixed_params()) > len(self._flat.params):  # some were unfrozen
+        joining = mixed(self.param_groups, self.state)
+        if sum(map(len, joining)) > len(self._flat.params):  # some were unfrozen
             self._link()
         if not self._agreed:
             self._agree()
-        grad = self._finite_grad()
-        while self.steps >= self._resume_at:
-            try:
-                self._advance(grad)
-                break
-            except PeerFailure as failure:
-                self._recover(failure)
-        self._step += 1
+        groups = self.param_groups
+        self._node.algorithm = self._scheduled.at(groups, self._flat.sizes, like=self.x)
+        self._advance(self._finite_grad())
+        self._show_moved()
         return loss
 
     def _advance(self, grad: Tensor) -> None:
-        sizes = [sum(p.numel() for p in self._mixed(group)) for group in self.param_groups]
-        before = self.x
-        algorithm = self._scheduled.at(self.param_groups, sizes, like=before)
-        mix = self._exchange.mixer(self.steps)
-        x, state = algorithm.step(self.steps, before, grad, self._state, mix)
-        self._hold(x, state)
-        self.bytes_sent += self._exchange.take_bytes_sent()
+        """A step of the node, however many of its neighbours fail on the way."""
+        taken = self.steps
+        while self.steps == taken:
+            try:
+                self._node.advance(grad)
+            except PeerFailure as failure:
+                self._recover(failure)
+        self.bytes_sent += self._node.exchange.take_bytes_sent()
 
-    def _hold(self, x: Tensor, state: Any) -> None:
-        """The model keeps its memory, so x is copied; the state takes that of the new one."""
-        self.x.copy_(x)
-        for p in self._flat.params:  # autograd refuses a graph of the old values
-            torch.autograd.graph.increment_version(p)
-        self._state = state
-        for name, buffer in state._asdict().items():
-            for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
-                self.state[p][name] = part
+    def _recover(self, failure: PeerFailure) -> None:
+        """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
+        group, self._group = self._group, None
+        disconnect(group, failure)
+        if self._survivors is None:
+            raise failure
+        self.network, step = self._survivors.regroup(failure, self.network, self.steps)
+        self._node.reconnect(self._connected(), step)
 
     def _finite_grad(self) -> Tensor:
         """This node's gradient, unscaled; 0 if some component is not finite."""
@@ -208,165 +223,138 @@ class DecentralizedOptimizer(Optimizer):
             grad.div_(scale)
         if not torch.isfinite(torch.stack(grad.aminmax())).all():  # one pass; a sum may overflow
             grad.zero_()
-            self._count_nonfinite()
+            self.nonfinite_grads += 1
+            _warn_nonfinite(self.nonfinite_grads, self.rank, self.steps)
         return grad
 
-    def _count_nonfinite(self) -> None:
-        """Warn at the 1st, 2nd, 4th, 8th, … time."""
-        self.nonfinite_grads += 1
-        count = self.nonfinite_grads
-        if count & (count - 1) == 0:
-            where = f"rank {self.rank}, step {self.steps}"
-            left_out = f"the gradient is not finite and was left out ({count} so far)"
-            warnings.warn(f"{where}: {left_out}", RuntimeWarning, stacklevel=2)
-
-    def _recover(self, failure: PeerFailure) -> None:
-        """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
-        group, self._group = self._group, None
-        del self._exchange
-        disconnect(group, failure)
-        if self._survivors is None:
-            raise failure
-        self.network, self._resume_at = self._survivors.regroup(failure, self.network, self.steps)
-        if self.algorithm.tracker is not None:
-            self._hold(self.x, self.algorithm.init(self.x))
-        self._connect()
-
     # ------------------------------------------------------------------ start and restart
+
+    def state_dict(self) -> StateDict:
+        """This node's state and hyper-parameters, as torch packs them, and its counts."""
+        return {**super().state_dict(), "counts": self.counts}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned; the ranks agree on the step before the next one.
 
         A state dict is one node's: each rank loads its own, or trackers are biased for ever.
         """
-        self._require_own(state_dict)
+        _require_own(state_dict, self.algorithm, self.algorithm_state._fields)
         super().load_state_dict(state_dict)
-        self._resume_at = 0
-        self._link()
-
-    def _require_own(self, state_dict: StateDict) -> None:
-        way_out = f"it was saved by another method than {type(self.algorithm).__name__}"
-        fields, names = {*self._state._fields, "step"}, self.algorithm.hyperparameters
-        for saved in state_dict["state"].values():
-            require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
-        for group in state_dict["param_groups"]:
-            known = sorted(set(group) - {"params", "param_names"})
-            require(set(names) <= set(group), "state_dict", known, str(sorted(names)), way_out)
+        self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
 
     @torch.no_grad()
     def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
         """Continue from step, x and state fields; the ranks agree on the step before the next."""
         own = {name: z.to(self.x, copy=True) for name, z in state.items()}
-        self._hold(x, self._state._replace(**own))
-        self._step.fill_(step)
-        self._resume_at = 0
+        self._node.place(step, x, self.algorithm_state._replace(**own))
+        self._show_moved()
         self._agreed = False
 
-    def parameter_shapes(self) -> list[tuple[str, list[int]]]:
-        """Name and shape of every mixed parameter, in the order in which `x` holds them."""
-        names = {
-            p: name
-            for group in self.param_groups
-            for p, name in zip(group["params"], group.get("param_names", ()), strict=False)
-        }
-        mixed = enumerate(self._flat.params)
-        return [(names.get(p, f"parameter_{i}"), list(p.shape)) for i, p in mixed]
+    def count_from(self, counts: Mapping[str, int]) -> None:
+        """Continue from earlier `counts`; those that are not given go on as they are."""
+        for name in COUNTS:
+            setattr(self, name, counts.get(name, getattr(self, name)))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, which start from those of rank 0; a collective."""
         super().add_param_group(param_group)
-        if hasattr(self, "_flat"):
+        if hasattr(self, "_node"):
             self._link()
             self._agree()
-            self._broadcast(self.param_groups[-1]["params"])
+            take_from_rank_0(self.param_groups[-1]["params"], self.group)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), **{name: getattr(self, name) for name in PICKLED}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._group = self._survivors = None
-        self._resume_at = 0
+        super().__setstate__(state)  # of a pickle, or of a state dict
         self._link()
 
     @torch.no_grad()
     def _link(self) -> None:
         """Make parameters and state views of flat buffers, with the values they have."""
-        self._flat = FlatParameters(self._mixed_params())
-        self._state = self.algorithm.init(self.x)
-        self._step = torch.tensor(
-            max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
-        )
-        for name, buffer in zip(self._state._fields, self._state, strict=True):
+        self._flat = FlatParameters(mixed(self.param_groups, self.state))
+        x = self._flat.buffer
+        state = self.algorithm.init(x)
+        for name, buffer in state._asdict().items():
             for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
                 part.copy_(self.state[p].get(name, part))
-                self.state[p][name] = part
-        for p in self._flat.params:
-            self.state[p]["step"] = self._step
+        step = max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
+        self._node = Node(self.algorithm, x, state, self._connected(), step)
         self._scheduled = ScheduledAlgorithm(self.algorithm)
+        self._show_state()
         self._agreed = False
-        self._connect()
 
-    def _connect(self) -> None:
-        self._exchange = NeighborExchange(
+    def _connected(self) -> NeighborExchange:
+        return NeighborExchange(
             self.network, self.rank, self.x, self.group, self.message_dtype, self.timeout
         )
 
+    def _show_state(self) -> None:
+        """Let torch find the node's step and state under each parameter."""
+        step = torch.tensor(self.steps)
+        for name, buffer in self.algorithm_state._asdict().items():
+            for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
+                self.state[p][name] = part
+        for p in self._flat.params:
+            self.state[p]["step"] = step
+
+    def _show_moved(self) -> None:
+        """Let torch know that x is another, so that autograd refuses a graph of the old one."""
+        torch.autograd.graph.increment_version(self._flat.params)
+        self._show_state()
+
     def _agree(self) -> None:
         shapes = [tuple(p.shape) for p in self._flat.params]
-        frozen = [tuple(p.shape) for p in self._frozen_params()]
+        apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         facts = {
             "algorithm": repr(self.algorithm),
             "network": self.network,
-            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {frozen}" * bool(frozen),
+            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
             "message_dtype": str(self.message_dtype),
             "step": self.steps,
         }
         require_agreement(facts, self.group)
         self._agreed = True
 
-    @torch.no_grad()
-    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
-        """Give `tensors` the values they have on rank 0."""
-        if self.group is not None:
-            for tensor in tensors:
-                values = tensor.detach().contiguous()
-                dist.broadcast(values, group=self.group, group_src=0)
-                tensor.copy_(values)
 
-    def _mixed(self, group: dict[str, Any]) -> list[Tensor]:
-        """The parameters of a group that the nodes mix: those that require a gradient, or did."""
-        return [p for p in group["params"] if p.requires_grad or p in self.state]
+def _warn_nonfinite(count: int, rank: int, step: int) -> None:
+    """At the 1st, 2nd, 4th, 8th, … time."""
+    if count & (count - 1) == 0:
+        left_out = f"the gradient is not finite and was left out ({count} so far)"
+        warnings.warn(f"rank {rank}, step {step}: {left_out}", RuntimeWarning, stacklevel=3)
 
-    def _mixed_params(self) -> list[Tensor]:
-        return [p for group in self.param_groups for p in self._mixed(group)]
 
-    def _frozen_params(self) -> list[Tensor]:
-        return [p for group in self.param_groups for p in group["params"] if p not in self.state]
-
-    def _sum(self, tensor: Tensor) -> Tensor:
-        """Σ over the nodes, in place; a collective."""
-        if self.group is not None:
-            dist.all_reduce(tensor, group=self.group)
-        return tensor
-
-    @property
-    def _world_size(self) -> int:
-        return dist.get_world_size(self.group) if self.group else 1
+def _require_own(
+    state_dict: StateDict, algorithm: Algorithm[Any], state_fields: tuple[str, ...]
+) -> None:
+    way_out = f"it was saved by another method than {type(algorithm).__name__}"
+    fields, names = {*state_fields, "step"}, algorithm.hyperparameters
+    for saved in state_dict["state"].values():
+        require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
+    for group in state_dict["param_groups"]:
+        known = sorted(set(group) - {"params", "param_names"})
+        require(set(names) <= set(group), "state_dict", known, str(sorted(names)), way_out)
 
 
 def _require_kinds(algorithm: object, network: object) -> None:
     method = isinstance(algorithm, Algorithm)
-    require(method, "algorithm", repr(algorithm), "a method, such as gs.DSGD(lr=0.1)")
+    require(method, "algorithm", repr(algorithm), "a method, e.g. gs.DSGD(lr=0.1)")
     usable = isinstance(network, Network) or callable(network)
-    require(usable, "network", repr(network), "a network, or a function such as gs.ring")
+    require(usable, "network", repr(network), "a network, or a function, e.g. gs.ring")
 
 
-def _require_sizes(network: Network, processes: int) -> None:
-    require(
-        network.num_nodes == processes,
-        "network",
-        f"{network.name} with {network.num_nodes} nodes on {processes} processes",
-        "as many nodes as processes",
-        "pass a function of the number of processes, such as gs.ring",
-    )
+def require_node_per_process(network: Network, processes: int, way_out: str) -> None:
+    """Refuse a network of another size than the number of processes.
+
+    >>> from gossamer.networks import ring
+    >>> require_node_per_process(ring(5), 1, "use gs.ring(1)")
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: network: got ring(5) with 5 nodes on 1 process, need as many
+    nodes as processes; use gs.ring(1)
+    """
+    nodes = f"{network.num_nodes} node" + "s" * (network.num_nodes != 1)
+    found = f"{network.name} with {nodes} on {processes} process" + "es" * (processes != 1)
+    same = network.num_nodes == processes
+    require(same, "network", found, "as many nodes as processes", way_out)

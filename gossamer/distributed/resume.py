@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gossamer.distributed.agreement import gather
 from gossamer.distributed.checkpoint import (
     NodeRecord,
     prune,
@@ -20,6 +19,7 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
+from gossamer.distributed.collectives import gather
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.errors import InvalidInput, require
 
@@ -38,9 +38,9 @@ class Stateful(Protocol):
 class Checkpoints:
     """Checkpoints of a run in `folder`; the two newest are kept.
 
-    Holds each node's parameters, algorithm state, step, hyper-parameters, random number generators
-    and whatever `extras` say of themselves. A rank reads and writes the files of its own node only,
-    so the folder may be shared or local.
+    Holds each node's parameters, algorithm state, step, hyper-parameters, counts, random number
+    generators and whatever `extras` say of themselves. A rank reads and writes the files of its own
+    node only, so the folder may be shared or local.
 
     >>> # checkpoints = Checkpoints("runs/a", optimizer, scheduler=scheduler, sampler=sampler)
     >>> # checkpoints.resume()
@@ -103,7 +103,7 @@ class Checkpoints:
             for group in self.optimizer.param_groups
         ]
         extras = {name: extra.state_dict() for name, extra in self.extras.items()}
-        return {"param_groups": options, "extras": extras}
+        return {"param_groups": options, "counts": self.optimizer.counts, "extras": extras}
 
     def _readable(self) -> dict[int, NodeRecord]:
         """Step → record of this node, for the files that belong to this run."""
@@ -147,6 +147,7 @@ class Checkpoints:
     def _continue_from(self, saved: Mapping[str, Any]) -> None:
         for group, options in zip(self.optimizer.param_groups, saved["param_groups"], strict=True):
             group.update(options)
+        self.optimizer.count_from(saved["counts"])
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gossamer.errors import InvalidInput
 from gossamer.train.config import read_arguments
+from gossamer.train.refusal import leave_refusal
 from gossamer.train.training import run
 
 
@@ -13,8 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         run(read_arguments(arguments))
     except InvalidInput as error:
-        print(f"gossamer train: {error}", file=sys.stderr)
-        sys.exit(2)
+        if not leave_refusal(str(error)):
+            print(f"gossamer train: {error}", file=sys.stderr)
+            sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import torch
 
 from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
-from gossamer.distributed.optimizer import OnPeerFailure
+from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
 from gossamer.errors import choice, require, whole
 from gossamer.networks import Network
 from gossamer.spec import NETWORKS, build, parse
@@ -114,9 +114,7 @@ def make_network(text: str, processes: int) -> Network:
     ('ring(4)', 'torus(2, 2)')
     """
     network = build("network", text if "(" in text else f"{text}({processes})", NETWORKS)
-    found = f"{network.name} with {network.num_nodes} nodes on {processes} processes"
-    same = network.num_nodes == processes
-    require(same, "network", found, "as many nodes as processes", "ring has, on any number")
+    require_node_per_process(network, processes, "ring works for any number")
     return network
 
 

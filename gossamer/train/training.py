@@ -48,6 +48,8 @@ def run(config: TrainConfig) -> dict[str, float]:
     checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer)
     start = checkpoints.resume() if checkpoints else 0
     _require_same_method(config, optimizer)
+    if start and rank == 0:
+        print(f"Resumed at step {start} of {config.steps}.", flush=True)
     report = Report(config, optimizer, model, data)
     with progress("train", config.steps, show=None if rank == 0 else False) as advance:
         advance(start)
@@ -101,7 +103,7 @@ def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer)
     """A checkpoint brings its hyper-parameters along, which must not silently replace others."""
     asked = optimizer.algorithm.hyperparameters
     held = {name: optimizer.param_groups[0][name] for name in asked}
-    found, way_out = f"{config.checkpoints}, a run with {held}", "go on with those, or elsewhere"
+    found, way_out = f"{config.checkpoints}, a run with {held}", "use those, or another folder"
     require(held == asked, "checkpoints", found, f"one with {asked}", way_out)
 
 

@@ -47,14 +47,11 @@ def disagree(rank: int) -> dict[str, str]:
         return DecentralizedOptimizer(params, DSGD(lr=0.1), ring)
 
     pair = dist.new_group([0, 1])
-
-    def make_in_a_pair(**options):
-        make(process_group=pair, **options)
+    pair_only = {"on_peer_failure": "drop"} if rank < 2 else {}  # the others are not in it
 
     return {
         "frozen": attempt(lambda: make_with_frozen(width=4 if odd else 3)),
-        "drop": attempt(lambda: make_in_a_pair(on_peer_failure="drop")) if rank < 2 else "of 4",
-        "outside": attempt(make_in_a_pair) if rank > 1 else "without this process",
+        "pair": attempt(lambda: make(process_group=pair, **pair_only)),
         "algorithm": attempt(make_other_method),
         "lr": attempt(lambda: make(lr=0.2 if odd else 0.1)),
         "network": attempt(lambda: make(network=complete if odd else exponential)),
@@ -79,8 +76,6 @@ def results() -> list[dict[str, str]]:
         ("network", r"network: rank 0 has exponential\(4\).*, rank 2 has complete\(4\)"),
         ("parameters", r"parameters: rank 0 has \[\(1, 3\).*, rank 2 has \[\(1, 4\)"),
         ("frozen", r"frozen \[\(1, 3\).*, rank 2 has .*, frozen \[\(1, 4\)"),
-        ("drop", "of 4"),
-        ("outside", "without this process"),
         ("message_dtype", r"message_dtype: rank 0 has None, rank 2 has torch.bfloat16"),
         ("step", r"step: rank 0 has 0, rank 2 has 7"),
         ("size", r"ring\(5\) with 5 nodes on 4 processes"),
@@ -90,3 +85,10 @@ def results() -> list[dict[str, str]]:
 def test_every_rank_says_what_differs(results, fact, message):
     for rank in range(4):
         assert re.search(message, results[rank][fact])
+
+
+def test_a_pair_of_the_processes_cannot_drop_and_the_others_are_not_in_it(results):
+    for rank in (0, 1):
+        assert "process_group: got 2 of 4 processes, need all" in results[rank]["pair"]
+    for rank in (2, 3):
+        assert "process_group: got one without this process" in results[rank]["pair"]

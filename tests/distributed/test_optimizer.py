@@ -182,6 +182,23 @@ def test_state_dict_resumes_exactly(method):
     assert same(model, other)
 
 
+def test_counts_go_on_after_a_resume():
+    _, optimizer = make()
+    optimizer.bytes_sent, optimizer.nonfinite_grads = 2**40 + 1, 3
+    _, fresh = make()
+    fresh.load_state_dict(optimizer.state_dict())
+    assert (fresh.bytes_sent, fresh.nonfinite_grads) == (2**40 + 1, 3)
+
+
+def test_a_state_dict_without_counts_leaves_them():
+    """As torch.distributed.checkpoint makes of one."""
+    _, optimizer = make()
+    optimizer.bytes_sent = 7
+    state = {k: v for k, v in optimizer.state_dict().items() if k in ("state", "param_groups")}
+    optimizer.load_state_dict(state)
+    assert optimizer.bytes_sent == 7
+
+
 def test_state_dict_of_another_method_is_refused():
     _, optimizer = make(DSGD(lr=0.1))
     _, other = make()
@@ -434,7 +451,7 @@ def test_mixed_dtypes_and_wrong_sizes_are_refused():
     model = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2).double()])
     with pytest.raises(InvalidInput, match="one dtype on one device"):
         DecentralizedOptimizer(model.parameters(), METHOD, ring)
-    with pytest.raises(InvalidInput, match=r"ring\(5\) with 5 nodes on 1 processes"):
+    with pytest.raises(InvalidInput, match=r"ring\(5\) with 5 nodes on 1 process,"):
         DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, ring(5))
     with pytest.raises(InvalidInput, match="on_peer_failure"):
         DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, ring, on_peer_failure="ignore")

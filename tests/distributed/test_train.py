@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from processes import on_ranks
 
 from gossamer.cli._train import train as command
 from gossamer.distributed import read_nodes
@@ -64,6 +65,28 @@ def test_a_run_goes_on_with_its_own_hyperparameters_only(tmp_path):
     again = train(**where, **METHOD, steps=8)
     assert again["validation_loss"] == pytest.approx(whole["validation_loss"], abs=1e-12)
     assert torch.isnan(torch.tensor(again["loss"]))
+
+
+def test_a_resumed_run_says_so(tmp_path, capsys):
+    where = {"data": "blobs", "checkpoints": str(tmp_path)}
+    train(**where, **METHOD, steps=6)
+    assert "Resumed" not in capsys.readouterr().out
+    train(**where, **METHOD, steps=10)
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == "Resumed at step 6 of 10."
+
+
+def some_steps(rank: int, folder) -> None:
+    train(data="blobs", **METHOD, steps=4, checkpoints=str(folder))
+
+
+def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, capfd):
+    on_ranks(some_steps, tmp_path, size=2)
+    capfd.readouterr()
+    arguments = [*GIVEN, "--processes", "2", "--checkpoints", str(tmp_path), "--lr", "0.05"]
+    with pytest.raises(InvalidInput, match=r"a run with {'lr': 0.1, .* one with {'lr': 0.05,"):
+        command.main(arguments, standalone_mode=False)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

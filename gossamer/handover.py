@@ -1,4 +1,4 @@
-"""One folder for both: a real run's checkpoint as a simulation's stack, and back."""
+"""Hand a run over from processes to the simulator and back: a checkpoint as a stack."""
 
 import os
 from pathlib import Path

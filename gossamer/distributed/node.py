@@ -1,0 +1,77 @@
+"""One node of a network, with nothing of torch's optimizers: what it holds, and its steps."""
+
+from typing import Any
+
+from torch import Tensor
+
+from gossamer.algorithms import Algorithm
+from gossamer.distributed.exchange import NeighborExchange
+
+
+class Node:
+    """x, the method's state and the step t of one node, and the exchange with its neighbours.
+
+    A step is the method's own, with `mix` a round of messages:
+
+        xᵗ⁺¹, stateᵗ⁺¹ = algorithm.step(t, xᵗ, gᵗ, stateᵗ, mix)
+
+    Args:
+        algorithm: the method, with the hyper-parameters of the next step; may be replaced.
+        x: `(dim,)`, whose memory stays the node's: steps write it in place.
+        state: the method's state at x.
+        exchange: what carries the messages.
+        t: the next step.
+
+    >>> import torch
+    >>> from gossamer.algorithms import DSGD
+    >>> from gossamer.networks import ring
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> algorithm, exchange = DSGD(lr=0.5), NeighborExchange(ring(1), 0, x, group=None)
+    >>> node = Node(algorithm, x, algorithm.init(x), exchange)
+    >>> node.advance(torch.tensor([2.0, 0.0]))
+    >>> x, node.t
+    (tensor([0., 2.]), 1)
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm[Any],
+        x: Tensor,
+        state: Any,
+        exchange: NeighborExchange,
+        t: int = 0,
+    ) -> None:
+        self.algorithm, self.exchange = algorithm, exchange
+        self.x, self.state, self.t = x, state, t
+        self._others_at = t
+
+    @property
+    def sits_out(self) -> bool:
+        """Whether the other nodes are ahead, so that the next step is counted but not taken."""
+        return self.t < self._others_at
+
+    def advance(self, grad: Tensor) -> None:
+        """Step t with gᵗ = `grad`, together with all nodes, unless this one sits it out.
+
+        A `PeerFailure` leaves the node as it was.
+        """
+        if not self.sits_out:
+            mix = self.exchange.mixer(self.t)
+            x, self.state = self.algorithm.step(self.t, self.x, grad, self.state, mix)
+            self.x.copy_(x)
+        self.t += 1
+
+    def place(self, t: int, x: Tensor, state: Any) -> None:
+        """Go on from step t, x and state, whatever was before."""
+        self.x.copy_(x)
+        self.state, self.t, self._others_at = state, t, t
+
+    def reconnect(self, exchange: NeighborExchange, step: int) -> None:
+        """Go on with other neighbours at `step`, which some node has already reached.
+
+        A method that tracks gradients restarts from x: its trackers' sum is that of all nodes'
+        gradients, and would keep the share of those that are gone for ever.
+        """
+        self.exchange, self._others_at = exchange, step
+        if self.algorithm.tracker is not None:
+            self.state = self.algorithm.init(self.x)
