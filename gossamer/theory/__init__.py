@@ -12,7 +12,6 @@ from gossamer.theory.estimate import (
     estimate_sigma_from_samples,
     estimate_smoothness,
 )
-from gossamer.theory.measure import average_grad_norm, measure_rule
 from gossamer.theory.rates import (
     Slope,
     fit_slope,
@@ -44,7 +43,6 @@ __all__ = [
     "Slope",
     "Term",
     "admissible_p",
-    "average_grad_norm",
     "bound",
     "estimate_gap",
     "estimate_sigma",
@@ -54,7 +52,6 @@ __all__ = [
     "forgetting_exponent",
     "lag_transient",
     "laplacian_lam",
-    "measure_rule",
     "momentum_from_noise",
     "momentum_rule",
     "noise_to_drift",

@@ -12,8 +12,8 @@ from gossamer.networks import StaticNetwork, complete, exponential, from_matrix,
 from gossamer.noise import Noise
 from gossamer.problems import Quadratic
 from gossamer.studies.synthetic.synthetic import NODES, NOISES, problem
-from gossamer.theory import admissible_p, measure_rule, plan
-from gossamer.theory.lemmas import (
+from gossamer.studies.theory.measured import measure_rule
+from gossamer.studies.theory.paths import (
     consensus_bounds,
     consensus_errors,
     descent_slack,
@@ -23,6 +23,7 @@ from gossamer.theory.lemmas import (
     tracker_expansion_gap,
     tracker_mean_gap,
 )
+from gossamer.theory import admissible_p, plan
 
 LR, MOMENTUM, PATH_STEPS = 0.01, 0.8, 500
 NETWORKS: dict[str, StaticNetwork] = {

@@ -9,8 +9,9 @@ from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import complete
 from gossamer.noise import AlphaStable, Noise
 from gossamer.seeding import stream
+from gossamer.studies.theory.measured import measure_rule
 from gossamer.studies.theory.rates import ORDERS, skewed_noise, two_camps
-from gossamer.theory import Slope, fit_slope, measure_rule
+from gossamer.theory import Slope, fit_slope
 
 SIZES = [2, 4, 8, 16, 32]
 ORDER = 1.45

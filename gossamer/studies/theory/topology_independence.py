@@ -5,8 +5,9 @@ from functools import partial
 from gossamer.experiments.experiment import Experiment, Figures, Options, Result, Results, Unit
 from gossamer.experiments.verdict import Table, Verdict, judge
 from gossamer.networks import Network, complete, exponential, ring
+from gossamer.studies.theory.measured import measure_rule
 from gossamer.studies.theory.rates import skewed_noise, two_camps
-from gossamer.theory import Slope, fit_slope, measure_rule, parameters
+from gossamer.theory import Slope, fit_slope, parameters
 
 NODES = 20
 ORDER = 1.45
