@@ -1,17 +1,21 @@
 """The theorems as code: parameter rules, the explicit bound, rates, and a plan for a run."""
 
 from gossamer.theory._bound import FORMULAS, Bound, Term, bound
-from gossamer.theory._plan import Option, Plan, plan
+from gossamer.theory._plan import plan
 from gossamer.theory.auto import MomentumChoice, momentum_from_noise
 from gossamer.theory.constants import Constants
 from gossamer.theory.estimate import (
     Estimate,
     admissible_p,
+    estimate_distance,
     estimate_gap,
     estimate_sigma,
     estimate_sigma_from_samples,
     estimate_smoothness,
 )
+from gossamer.theory.options import Option
+from gossamer.theory.planned import Plan
+from gossamer.theory.practical import practical_rule
 from gossamer.theory.rates import (
     Slope,
     fit_slope,
@@ -44,6 +48,7 @@ __all__ = [
     "Term",
     "admissible_p",
     "bound",
+    "estimate_distance",
     "estimate_gap",
     "estimate_sigma",
     "estimate_sigma_from_samples",
@@ -58,6 +63,7 @@ __all__ = [
     "noise_transient",
     "parameters",
     "plan",
+    "practical_rule",
     "rate",
     "steps_for",
     "theorem_bound",

@@ -108,7 +108,7 @@ def test_noise_transient_is_where_the_terms_cross(
         terms = theorem_bound(constants, steps, p_known=p_known)
         return terms["tracking noise"] - terms["averaged noise"]
 
-    T = np.geomspace(2, 1e9, 20_001)
+    T = np.geomspace(2, 1e9, 2001)
     after = next(index for index, steps in enumerate(T) if excess(steps) <= 0)
     assert T[after - 1] < noise_transient(n, lam, p, p_known=p_known) <= T[after]
 
