@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from gossamer.algorithms import ALGORITHMS, Algorithm
-from gossamer.cli.task import build_task, network_option, problem_option
+from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.errors import choice, require, whole
 from gossamer.networks import Network
 from gossamer.noise import NOISES, Noise
@@ -50,7 +50,7 @@ class Row:
 @network_option
 @click.option(
     "--noise",
-    default="AlphaStable(1.5, skewness=0.5, scale=0.1)",
+    default=DEFAULT_NOISE,
     show_default=True,
     help="A noise, or 'none'.",
 )

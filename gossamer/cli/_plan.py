@@ -6,8 +6,8 @@ import click
 
 from gossamer.cli._tails import read_samples
 from gossamer.cli.picture import picture_option
-from gossamer.cli.task import build_task, network_option, problem_option
-from gossamer.noise import NOISES
+from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
+from gossamer.noise import NOISES, Noise
 from gossamer.spec import build
 
 
@@ -15,13 +15,29 @@ from gossamer.spec import build
 @problem_option
 @network_option
 @click.option("--steps", "-T", default=10_000, show_default=True)
-@click.option("--noise", default=None, help="The law of the noise, as 'StudentT(1.5)'.")
-@click.option("--tail", "p", type=float, default=None, help="Order p of its moment; overrides.")
-@click.option("--sigma", type=float, default=None, help="σ = (E‖noise‖^p)^(1/p); overrides.")
+@click.option(
+    "--noise",
+    default=None,
+    show_default=DEFAULT_NOISE,
+    help="The law of the noise, e.g. 'StudentT(1.5)', or 'none'.",
+)
 @click.option(
     "--samples",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Measured noise vectors, .npy or .csv.",
+    help="Measured noise vectors instead of a law, .npy or .csv.",
+)
+@click.option(
+    "--tail",
+    "p",
+    type=float,
+    default=None,
+    help="Order p of a finite moment: with --sigma instead of a law, or to override its p.",
+)
+@click.option(
+    "--sigma",
+    type=float,
+    default=None,
+    help="σ = (E‖noise‖^p)^(1/p): with --tail instead of a law, or to override its σ.",
 )
 @picture_option("--figure", "a figure")
 def plan(
@@ -29,15 +45,15 @@ def plan(
     network: str,
     steps: int,
     noise: str | None,
+    samples: Path | None,
     p: float | None,
     sigma: float | None,
-    samples: Path | None,
     figure: Path | None,
 ) -> None:
     """Step size, momentum and guarantee of GT-NSGDm before a run.
 
-    Prints the parameters of both theorems, the bound split by term, and what a better network
-    or more nodes would buy.
+    Prints the parameters of both theorems and a practical setting, how far their steps reach,
+    the bound split by term, and what a better network or more nodes would buy.
 
     \b
     gossamer plan --noise 'AlphaStable(1.5, skewness=0.5, scale=0.1)'
@@ -49,10 +65,18 @@ def plan(
     from gossamer import theory
 
     net, task = build_task(network, problem)
-    law = None if noise is None else build("noise", noise, NOISES)
+    described = any(value is not None for value in (noise, samples, p, sigma))
+    law = _law(noise if described else DEFAULT_NOISE)
     measured = None if samples is None else torch.as_tensor(read_samples(samples))
     result = theory.plan(task, net, steps, noise=law, samples=measured, p=p, sigma=sigma)
     click.echo(result)
+    if not described:
+        click.echo("\nNo noise was named: this is the default, as in `gossamer compare`.")
     if figure is not None:
         result.figure().savefig(figure)
         click.echo(f"\nFigure: {figure}")
+
+
+def _law(noise: str | None) -> Noise | None:
+    """The noise of that name; 'none' and no name are none."""
+    return None if noise in (None, "none") else build("noise", noise, NOISES)

@@ -1,4 +1,4 @@
-"""The options that name a network and a problem on it, the same in every command."""
+"""Network, problem and noise of a task: the same options and defaults in every command."""
 
 import click
 
@@ -7,6 +7,8 @@ from gossamer.problems import Problem
 from gossamer.spec import NETWORKS, PROBLEMS, build
 
 network_option = click.option("--network", "-n", default="ring(20, hops=2)", show_default=True)
+
+DEFAULT_NOISE = "AlphaStable(1.5, skewness=0.5, scale=0.1)"
 
 problem_option = click.option(
     "--problem",

@@ -1,18 +1,21 @@
 """The theorems as code: parameter rules, the explicit bound, rates, and a plan for a run."""
 
 from gossamer.theory._bound import FORMULAS, Bound, Term, bound
-from gossamer.theory._plan import Option, Plan, plan
+from gossamer.theory._plan import plan
 from gossamer.theory.auto import MomentumChoice, momentum_from_noise
 from gossamer.theory.constants import Constants
 from gossamer.theory.estimate import (
     Estimate,
     admissible_p,
+    estimate_distance,
     estimate_gap,
     estimate_sigma,
     estimate_sigma_from_samples,
     estimate_smoothness,
 )
-from gossamer.theory.measure import average_grad_norm, measure_rule
+from gossamer.theory.options import Option
+from gossamer.theory.planned import Plan
+from gossamer.theory.practical import practical_rule
 from gossamer.theory.rates import (
     Slope,
     fit_slope,
@@ -44,8 +47,8 @@ __all__ = [
     "Slope",
     "Term",
     "admissible_p",
-    "average_grad_norm",
     "bound",
+    "estimate_distance",
     "estimate_gap",
     "estimate_sigma",
     "estimate_sigma_from_samples",
@@ -54,13 +57,13 @@ __all__ = [
     "forgetting_exponent",
     "lag_transient",
     "laplacian_lam",
-    "measure_rule",
     "momentum_from_noise",
     "momentum_rule",
     "noise_to_drift",
     "noise_transient",
     "parameters",
     "plan",
+    "practical_rule",
     "rate",
     "steps_for",
     "theorem_bound",

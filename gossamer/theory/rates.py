@@ -117,17 +117,31 @@ def lag_transient(num_nodes: int, lam: float, p: float | None = None) -> float:
 def noise_transient(num_nodes: int, lam: float, p: float, *, p_known: bool = True) -> float:
     """The T until which the trackers' noise exceeds the averaged noise in the bound.
 
-    2√2 σ √n (1−β)/(1−λ)^(1/p) = 4√2 σ ((1−β)/n)^(1−1/p) at T = (n^(3p/2−1)/(2^p (1−λ)))^(1/e).
+    2√2 σ √n (1/β − 1)/(1−λ)^(1/p) = 4√2 σ ((1−β)/n)^(1−1/p), with u = 1 − β, where
+
+        u^(1/p)/(1−u) = 2 (1−λ)^(1/p) n^(1/p − 3/2),   T = u^(−1/e).
+
     From then on the speed-up n^(1−1/p) can be seen.
 
-    >>> noise_transient(4, 0.0, 2.0)
-    16.0
+    >>> noise_transient(4, 0.0, 2.0)               # u = (√2 − 1)²
+    33.97...
     """
     require_lam(lam)
     whole("num_nodes", num_nodes, 1)
     require_p(p)
-    exponent = forgetting_exponent(p if p_known else None)
-    return _power(num_nodes ** (1.5 * p - 1) / (2**p * (1 - lam)), 1 / exponent)
+    ratio = 2 * (1 - lam) ** (1 / p) * num_nodes ** (1 / p - 1.5)
+    forgetting = _solve_forgetting(ratio, p)
+    return _power(1 / forgetting, 1 / forgetting_exponent(p if p_known else None))
+
+
+def _solve_forgetting(ratio: float, p: float) -> float:
+    """The u in (0, 1) with u^(1/p)/(1−u) = `ratio`, bisected: the left side grows with u."""
+    low, high = (ratio / (1 + ratio)) ** p, min(1.0, ratio**p)
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        below = middle ** (1 / p) < ratio * (1 - middle)
+        low, high = (middle, high) if below else (low, middle)
+    return low
 
 
 def _power(base: float, exponent: float) -> float:

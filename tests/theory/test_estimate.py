@@ -8,6 +8,7 @@ import gossamer as gs
 from gossamer.problems import Problem
 from gossamer.theory import (
     admissible_p,
+    estimate_distance,
     estimate_gap,
     estimate_sigma,
     estimate_sigma_from_samples,
@@ -54,6 +55,17 @@ def test_unknown_minimum_is_bounded_by_zero():
     assert "f ≥ 0 is assumed" in found.how
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_distance_is_known_or_found_by_descent(seed: int):
+    problem = gs.RobustRegression(num_nodes=4, seed=seed)
+    assert problem.optimum is not None
+    exact = float((problem.start - problem.optimum).norm())
+    assert estimate_distance(problem).value == pytest.approx(exact, rel=1e-12)
+    found = estimate_distance(forget(problem))
+    assert "lower estimate" in found.how
+    assert found.value == pytest.approx(exact, rel=0.01)
+
+
 class Linear(Problem):
     """f_i(x) = x, which has no minimum."""
 
@@ -68,6 +80,21 @@ class Linear(Problem):
 
     def describe(self) -> dict[str, str]:
         return {"name": "Linear"}
+
+
+class Hyperbola(Linear):
+    """f_i(x) = √(1 + (x − 30)²): nearly straight far from 30, so that 1/f'' is far too long."""
+
+    def local_loss(self, x: Tensor) -> Tensor:
+        return (1 + (x[..., 0] - 30) ** 2).sqrt()
+
+    def local_grad(self, x: Tensor) -> Tensor:
+        return (x - 30) / (1 + (x - 30) ** 2).sqrt()
+
+
+def test_descent_halves_steps_that_are_too_long():
+    assert 1 / estimate_smoothness(Hyperbola()).value > 20_000
+    assert estimate_distance(Hyperbola()).value == pytest.approx(30, rel=1e-3)
 
 
 def test_a_loss_that_is_not_positive_is_refused():

@@ -23,8 +23,8 @@ from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.problems import Quadratic, RobustRegression
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.synthetic.task import NODES, NOISES
-from gossamer.theory import admissible_p, measure_rule, plan
-from gossamer.theory.lemmas import (
+from gossamer.studies.theory.measured import measure_rule
+from gossamer.studies.theory.paths import (
     consensus_bounds,
     consensus_errors,
     descent_slack,
@@ -34,6 +34,7 @@ from gossamer.theory.lemmas import (
     tracker_expansion_gap,
     tracker_mean_gap,
 )
+from gossamer.theory import admissible_p, plan
 
 METHOD = GTNSGDm(lr=0.01, momentum=0.8)
 NETWORKS: dict[str, StaticNetwork] = {

@@ -22,7 +22,8 @@ from gossamer.noise import AlphaStable, Gaussian, Noise
 from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.problems import Quadratic
 from gossamer.studies.seeds import fresh_seeds
-from gossamer.theory import Slope, fit_slope, measure_rule, plan, rate
+from gossamer.studies.theory.measured import measure_rule
+from gossamer.theory import Slope, fit_slope, plan, rate
 
 NODES = 4
 ORDERS = [1.2, 1.45, 1.8, 2.0]

@@ -21,8 +21,9 @@ from gossamer.noise import AlphaStable, Noise
 from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.seeding import stream
 from gossamer.studies.seeds import fresh_seeds
+from gossamer.studies.theory.measured import measure_rule
 from gossamer.studies.theory.rates import ORDERS, skewed_noise, two_camps
-from gossamer.theory import Slope, fit_slope, measure_rule
+from gossamer.theory import Slope, fit_slope
 
 NODES = (2, 4, 8, 16, 32)
 ORDER = 1.45

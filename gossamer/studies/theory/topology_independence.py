@@ -18,8 +18,9 @@ from gossamer.networks import Network, complete, exponential, ring
 from gossamer.noise import Noise
 from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.studies.seeds import fresh_seeds
+from gossamer.studies.theory.measured import measure_rule
 from gossamer.studies.theory.rates import Size, skewed_noise, two_camps
-from gossamer.theory import Slope, fit_slope, measure_rule, parameters
+from gossamer.theory import Slope, fit_slope, parameters
 
 NODES = 20
 ORDER = 1.45

@@ -5,7 +5,7 @@ import torch
 
 import gossamer as gs
 from gossamer.networks import StaticNetwork
-from gossamer.theory.lemmas import (
+from gossamer.studies.theory.paths import (
     Path,
     consensus_bounds,
     consensus_errors,

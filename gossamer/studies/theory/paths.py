@@ -1,6 +1,7 @@
-"""The lemmas of the analysis, checked on recorded paths of GT-NSGDm."""
+"""The lemmas of the analysis that hold at every step, on recorded paths of GT-NSGDm."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -28,6 +29,17 @@ class Path:
 
     v: Tensor
     y: Tensor
+
+    @cached_property
+    def exact_grad(self) -> Tensor:
+        """∇f_i(x_iᵗ), `(T, nodes, dim)`."""
+        at_nodes = self.x[:-1].transpose(0, 1)
+        return self.problem.local_grad(at_nodes).transpose(0, 1)
+
+    @property
+    def noise(self) -> Tensor:
+        """ξᵗ = gᵗ − ∇F(xᵗ), `(T, nodes, dim)`."""
+        return self.grad - self.exact_grad
 
 
 @torch.no_grad()

@@ -51,24 +51,28 @@ def average_grad_norm(stack: Stack, horizons: Tensor, every: int = 1) -> Tensor:
 def measure_rule(
     problem: Problem,
     network: Network,
-    noise: Noise,
+    noise: Noise | None,
     horizons: Sequence[int],
     seeds: Sequence[int],
     *,
     p: float | None = None,
+    gap: float | None = None,
     every: int = 16,
 ) -> Tensor:
     """`average_grad_norm` of GT-NSGDm with a theorem's parameters, `(2, horizons, seeds)`.
 
     Theorem 1 with the given `p`, Theorem 2 without; every horizon has its own parameters and all
-    are one stack.
+    are one stack. `gap` is the Δ0 that the rule is told, by default that of the problem. Any upper
+    bound on f(x⁰) − f_* is admissible, also where the problem starts at its optimum: such a run
+    has no way to go, and all that it shows is what noise and momentum do there.
 
     >>> import gossamer as gs
     >>> problem, noise = gs.Quadratic.random(4, 2), gs.Gaussian()
     >>> measure_rule(problem, gs.ring(4), noise, [32, 64, 128], range(5)).shape
     torch.Size([2, 3, 5])
     """
-    L, gap = estimate_smoothness(problem).value, estimate_gap(problem).value
+    L = estimate_smoothness(problem).value
+    gap = estimate_gap(problem).value if gap is None else gap
     n, lam = network.num_nodes, network.lam
     rules = [parameters(T, num_nodes=n, lam=lam, smoothness=L, gap=gap, p=p) for T in horizons]
     settings = [{"lr": rule.lr, "momentum": rule.momentum} for rule in rules]

@@ -4,15 +4,8 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.theory import (
-    admissible_p,
-    average_grad_norm,
-    bound,
-    fit_slope,
-    measure_rule,
-    plan,
-    rate,
-)
+from gossamer.studies.theory.measured import average_grad_norm, measure_rule
+from gossamer.theory import admissible_p, bound, fit_slope, plan, rate
 
 CAMPS = torch.tensor([[0.0], [2.0], [0.0], [2.0]]).double()
 """Two nodes pull to 0 and two to 2; started at 0, f(x⁰) − f_* = ½ and L = 1."""
