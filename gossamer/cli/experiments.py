@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gossamer.errors import choice
+from gossamer.errors import choice, require
 from gossamer.experiments import Experiment, Options, Store, run_experiment
 from gossamer.studies import EXPERIMENTS
 
@@ -143,8 +143,10 @@ def check_device(device: str) -> str:
     """A device torch can use here, or a clear error."""
     import torch
 
-    available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    return choice("device", device, available)
+    choice("device", device, ("cpu", "cuda"))
+    usable = device == "cpu" or torch.cuda.is_available()
+    require(usable, "device", repr(device), "cpu here, where torch sees no CUDA device")
+    return device
 
 
 def _flags(options: Options, out: str, chosen: list[str]) -> str:

@@ -12,8 +12,8 @@ import torch
 from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
 from gossamer.distributed.optimizer import OnPeerFailure
 from gossamer.errors import choice, require, whole
-from gossamer.networks import Network
-from gossamer.spec import NETWORKS, build, parse
+from gossamer.networks import NETWORKS, Network
+from gossamer.spec import build, parse
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MODELS = ("mlp", "gpt")
@@ -116,7 +116,7 @@ def make_network(text: str, processes: int) -> Network:
     network = build("network", text if "(" in text else f"{text}({processes})", NETWORKS)
     found = f"{network.name} with {network.num_nodes} nodes on {processes} processes"
     same = network.num_nodes == processes
-    require(same, "network", found, "as many nodes as processes", "ring has, on any number")
+    require(same, "network", found, "as many nodes as processes", "ring works for any number")
     return network
 
 
