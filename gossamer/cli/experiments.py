@@ -145,7 +145,8 @@ def check_device(device: str) -> str:
 
     choice("device", device, ("cpu", "cuda"))
     usable = device == "cpu" or torch.cuda.is_available()
-    require(usable, "device", repr(device), "cpu here, where torch sees no CUDA device")
+    missing = "a CUDA device, and torch sees none here"
+    require(usable, "device", repr(device), missing, "use --device cpu")
     return device
 
 
