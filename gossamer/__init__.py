@@ -4,6 +4,10 @@ n nodes hold private objectives f_i, talk only to their neighbours, and minimise
 f = (1/n) Σ f_i from stochastic gradients whose noise has only a p-th moment, 1 < p ≤ 2.
 """
 
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from gossamer.algorithms import (
     ALGORITHMS,
     DSGD,
@@ -21,27 +25,30 @@ from gossamer.algorithms import (
 from gossamer.distributed import DecentralizedOptimizer
 from gossamer.errors import InvalidInput
 from gossamer.networks import (
+    NETWORKS,
     Network,
     complete,
     erdos_renyi,
     exponential,
+    from_description,
     from_graph,
     from_matrix,
     hypercube,
     laplacian,
     lazy_metropolis,
+    line,
+    max_degree,
     metropolis,
     one_peer_exponential,
-    path,
     random_regular,
     ring,
     star,
     time_varying,
     torus,
-    uniform,
 )
 from gossamer.noise import NOISES, AlphaStable, Gaussian, Noise, Pareto, StudentT
 from gossamer.problems import (
+    PROBLEMS,
     LanguageProblem,
     ModuleProblem,
     Problem,
@@ -51,12 +58,38 @@ from gossamer.problems import (
 from gossamer.simulation import METRICS, Halving, Run, Stack, Sweep, simulate, sweep
 from gossamer.version import __version__
 
+if TYPE_CHECKING:
+    from gossamer import data as data
+    from gossamer import experiments as experiments
+    from gossamer import models as models
+    from gossamer import plots as plots
+    from gossamer import report as report
+    from gossamer import studies as studies
+    from gossamer import tails as tails
+    from gossamer import theory as theory
+    from gossamer import train as train
+
+PARTS_ON_USE = (
+    "data",
+    "experiments",
+    "models",
+    "plots",
+    "report",
+    "studies",
+    "tails",
+    "theory",
+    "train",
+)
+"""Parts that `import gossamer` leaves out for speed: `gossamer.theory` is there when asked for."""
+
 __all__ = [
     "ALGORITHMS",
     "DSGD",
     "GTDSGD",
     "METRICS",
+    "NETWORKS",
     "NOISES",
+    "PROBLEMS",
     "Algorithm",
     "AlphaStable",
     "DSGDCClip",
@@ -87,14 +120,16 @@ __all__ = [
     "complete",
     "erdos_renyi",
     "exponential",
+    "from_description",
     "from_graph",
     "from_matrix",
     "hypercube",
     "laplacian",
     "lazy_metropolis",
+    "line",
+    "max_degree",
     "metropolis",
     "one_peer_exponential",
-    "path",
     "random_regular",
     "ring",
     "simulate",
@@ -102,5 +137,17 @@ __all__ = [
     "sweep",
     "time_varying",
     "torus",
-    "uniform",
 ]
+
+if not TYPE_CHECKING:  # for a type checker, any name would be a module
+
+    def __getattr__(name: str) -> ModuleType:
+        """The parts that are loaded on use."""
+        if name in PARTS_ON_USE:
+            return import_module(f"gossamer.{name}")
+        raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Every public name and part, loaded or not."""
+    return sorted({*globals(), *PARTS_ON_USE})

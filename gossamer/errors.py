@@ -43,17 +43,22 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
 
 
 def choice(name: str, value: str, options: Iterable[str]) -> str:
-    """`value`, one of `options`; a misspelling is answered with the nearest.
+    """`value`, one of `options`; a misspelling is answered with what was probably meant.
 
     >>> choice("weights", "metroplis", ["laplacian", "metropolis"])
     Traceback (most recent call last):
         ...
     gossamer.errors.InvalidInput: weights: got 'metroplis', need one of laplacian, metropolis;
     did you mean 'metropolis'?
+    >>> choice("data", "mnist", ["digits", "blobs"])
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: data: got 'mnist', need one of digits, blobs
     """
     known = list(options)
     spelt = {option.lower(): option for option in known}
-    near = spelt[get_close_matches(str(value).lower(), spelt, n=1, cutoff=0)[0]]
-    admissible = "one of " + ", ".join(known)
-    require(value in known, name, repr(value), admissible, f"did you mean {near!r}?")
+    near = get_close_matches(str(value).lower(), spelt, n=1)
+    way_out = f"did you mean {spelt[near[0]]!r}?" if near else ""
+    admissible = f"one of {', '.join(known)}" if known else "none: there is nothing to choose from"
+    require(value in known, name, repr(value), admissible, way_out)
     return value

@@ -1,37 +1,14 @@
-"""Objects from what a user types: `ring(20, hops=2)`, `StudentT(df=1.5)`, `GTNSGDm`."""
+"""Objects from what a user types: `ring(20, hops=2)`, `StudentT(df=1.5)`, `ring(20).without(3)`."""
 
 import ast
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from gossamer import networks
 from gossamer.errors import InvalidInput, choice
-from gossamer.networks import Network
-from gossamer.problems import Problem, Quadratic, RobustRegression
 
 T = TypeVar("T")
-
-NETWORKS: dict[str, Callable[..., Network]] = {
-    constructor.__name__: constructor
-    for constructor in (
-        networks.ring,
-        networks.exponential,
-        networks.complete,
-        networks.star,
-        networks.path,
-        networks.torus,
-        networks.hypercube,
-        networks.erdos_renyi,
-        networks.random_regular,
-        networks.one_peer_exponential,
-    )
-}
-
-PROBLEMS: dict[str, Callable[..., Problem]] = {
-    "RobustRegression": RobustRegression,
-    "Quadratic": Quadratic.random,
-}
 
 
 def parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
@@ -46,55 +23,137 @@ def parse(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     >>> parse("GTNSGDm")
     ('GTNSGDm', [], {})
     """
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-        if isinstance(call, ast.Name):
-            return call.id, [], {}
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-            raise ValueError
-        named = {k.arg: _literal(k.value) for k in call.keywords if k.arg is not None}
-        if len(named) < len(call.keywords):  # a name twice, or **
-            raise ValueError
-        return call.func.id, [_literal(value) for value in call.args], named
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as reason:
-        raise InvalidInput(
-            f"cannot read {text!r}, need NAME or NAME(value, name=value), as 'ring(20, hops=2)'"
-        ) from reason
+    call = _call(text)
+    if not isinstance(call.func, ast.Name):
+        raise _unreadable(text)
+    return call.func.id, *_arguments(call, text, lambda node: _literal(node, text))
 
 
-def _literal(node: ast.expr) -> Any:
-    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+def build(
+    kind: str,
+    text: str,
+    known: Mapping[str, Callable[..., T]],
+    data: Mapping[str, Any] | None = None,
+) -> T:
+    """The object of the given kind that `text` describes: calls of what is `known`, nothing else.
 
+    Args:
+        kind: what the errors call it, e.g. "network".
+        text: a call, e.g. "ring(8)"; a chain of calls, e.g. "ring(8).without(3)", of methods that
+            the class lists in `modifiers`; calls may stand in arguments and in lists.
+        known: what the names of functions stand for.
+        data: what other names stand for; without it, for themselves.
 
-def build(kind: str, text: str, known: Mapping[str, Callable[..., T]]) -> T:
-    """The object of the given kind that `text` describes.
-
-    >>> build("network", "ring(8)", NETWORKS).num_nodes
-    8
+    >>> from gossamer.networks import NETWORKS
+    >>> build("network", "ring(8).without(3)", NETWORKS).num_nodes
+    7
     >>> build("network", "rnig(8)", NETWORKS)
     Traceback (most recent call last):
         ...
     gossamer.errors.InvalidInput: network: got 'rnig', need one of ring, ...; did you mean 'ring'?
     """
-    name, positional, named = parse(text)
-    maker = known[choice(kind, name, known)]
     try:
-        inspect.signature(maker).bind(*positional, **named)
-        return maker(*positional, **named)
-    except InvalidInput:
-        raise
-    except (TypeError, ValueError, RuntimeError, MemoryError, OverflowError) as reason:
-        short = str(reason).partition("\n")[0] or type(reason).__name__
-        raise InvalidInput(f"{kind}: {text}: {short}; its arguments are {usage(maker)}") from reason
+        return _Builder(kind, text, known, data or {}).call(_call(text))
+    except RecursionError as reason:
+        raise _unreadable(text) from reason
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """Evaluates the tree of one text; arguments as in `build`."""
+
+    kind: str
+    text: str
+    known: Mapping[str, Callable[..., Any]]
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def value(self, node: ast.expr) -> Any:
+        """The object of a call, a list of values, what a word stands for, or a literal."""
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        if isinstance(node, ast.List):
+            return [self.value(part) for part in node.elts]
+        if isinstance(node, ast.Name):
+            return self.data.get(node.id, node.id)
+        return _literal(node, self.text)
+
+    def call(self, node: ast.Call) -> Any:
+        """What the function returns; its complaints name the text and its arguments."""
+        maker = self.maker(node.func)
+        positional, named = _arguments(node, self.text, self.value)
+        try:
+            inspect.signature(maker).bind(*positional, **named)
+            return maker(*positional, **named)
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, RuntimeError, MemoryError, OverflowError) as reason:
+            short = str(reason).partition("\n")[0] or type(reason).__name__
+            raise InvalidInput(
+                f"{self.kind}: {self.text}: {short}; its arguments are {usage(maker)}"
+            ) from reason
+
+    def maker(self, function: ast.expr) -> Callable[..., Any]:
+        """A known function, or a method of what stands before the dot."""
+        if isinstance(function, ast.Name):
+            return self.known[choice(self.kind, function.id, self.known)]
+        if not isinstance(function, ast.Attribute):
+            raise _unreadable(self.text)
+        thing = self.value(function.value)
+        methods = getattr(type(thing), "modifiers", ())
+        name = choice(f"method of {ast.unparse(function.value)}", function.attr, methods)
+        method: Callable[..., Any] = getattr(thing, name)
+        return method
+
+
+def _call(text: str) -> ast.Call:
+    """The tree of a call; a bare name is a call without arguments."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as reason:
+        raise _unreadable(text) from reason
+    if isinstance(tree, ast.Name):
+        return ast.Call(func=tree, args=[], keywords=[])
+    if not isinstance(tree, ast.Call):
+        raise _unreadable(text)
+    return tree
+
+
+def _arguments(
+    call: ast.Call, text: str, value: Callable[[ast.expr], Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    named = {keyword.arg: value(keyword.value) for keyword in call.keywords if keyword.arg}
+    if len(named) < len(call.keywords):  # a name twice, or **
+        raise _unreadable(text)
+    return [value(argument) for argument in call.args], named
+
+
+def _literal(node: ast.expr, text: str) -> Any:
+    try:
+        return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+    except (ValueError, TypeError, MemoryError, RecursionError) as reason:
+        raise _unreadable(text) from reason
+
+
+def _unreadable(text: str) -> InvalidInput:
+    return InvalidInput(
+        f"cannot read {text!r}, need NAME or NAME(value, name=value), e.g. 'ring(20, hops=2)'"
+    )
 
 
 def usage(maker: Callable[..., Any]) -> str:
     """The arguments of a constructor, for error messages and help.
 
+    >>> from gossamer.networks import NETWORKS
     >>> usage(NETWORKS["ring"])
     '(n, hops=1, weights=metropolis)'
+    >>> usage(NETWORKS["random_regular"])
+    '(n, degree=..., seed=0, weights=metropolis)'
     """
-    parameters = inspect.signature(maker).parameters.values()
-    empty = inspect.Parameter.empty
-    shown = [p.name if p.default is empty else f"{p.name}={p.default}" for p in parameters]
-    return f"({', '.join(shown)})"
+    return f"({', '.join(map(_shown, inspect.signature(maker).parameters.values()))})"
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    if parameter.default is not inspect.Parameter.empty:
+        return f"{parameter.name}={parameter.default}"
+    by_name = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    return f"{parameter.name}=..." if by_name else parameter.name

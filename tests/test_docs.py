@@ -102,7 +102,15 @@ def test_every_method_has_its_page_in_the_fixed_sections():
         text = found[method].read_text(encoding="utf-8")
         assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS, method
         for generated in ("update", "parameters", "measured", "transformer"):
-            assert f"\n[[{generated}]]\n" in text, f"{method}: {generated}"
+            assert f"\n[[{generated}: " in text, f"{method}: {generated}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_source_says_in_words_what_the_site_generates(page: Path):
+    """Whoever reads a page without building the site knows what is missing, and where it is."""
+    text = page.read_text(encoding="utf-8")
+    for marker in re.findall(r"^\[\[(.*)\]\]$", text, re.MULTILINE):
+        assert len(marker.partition(": ")[2].split()) > 3, marker
 
 
 def test_a_method_costs_its_file_one_line_and_one_row():

@@ -99,6 +99,13 @@ def test_a_word_chooses_among_the_tables_of_an_experiment():
     assert "printed" in experiment("transformer-table")
 
 
+def test_the_words_of_a_marker_are_for_readers_of_the_source():
+    tables = import_module("tables")
+    filled = tables.fill("[[by_noise alike: table of errors]]\n[[networks: table of λ]]", "page")
+    made = [tables.TABLES["by_noise"]("alike"), tables.TABLES["networks"]("page")]
+    assert filled == "\n".join(made)
+
+
 def test_an_unknown_marker_is_refused():
     with pytest.raises(KeyError):
         import_module("tables").fill("text\n[[nonsense]]\n", "page")

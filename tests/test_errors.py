@@ -32,9 +32,31 @@ def test_whole_refuses_the_rest(value):
         whole("n", value, 1)
 
 
-def test_choice_suggests_the_nearest():
+def test_choice_suggests_what_was_probably_meant():
     assert choice("order", "b", ["a", "b"]) == "b"
     with pytest.raises(gs.InvalidInput, match="did you mean 'halving'"):
         choice("strategy", "halfing", ["grid", "halving"])
     with pytest.raises(gs.InvalidInput, match="did you mean 'gpt'"):  # upper case is no distance
         choice("style", "GPT", ["gpt", "pytorch"])
+
+
+@pytest.mark.parametrize(
+    ("value", "options"),
+    [
+        ("mnist", ["digits", "blobs"]),
+        ("geometric", gs.networks.NETWORKS),
+        ("cuda", ["cpu"]),
+        ("", ["grid", "halving"]),
+    ],
+)
+def test_choice_does_not_guess_wildly(value: str, options):
+    with pytest.raises(gs.InvalidInput) as refusal:
+        choice("name", value, options)
+    assert str(refusal.value) == f"name: got {value!r}, need one of {', '.join(options)}"
+
+
+def test_choice_of_nothing():
+    with pytest.raises(
+        gs.InvalidInput, match="hyper-parameter: got 'lr', need none: there is nothing"
+    ):
+        choice("hyper-parameter", "lr", [])

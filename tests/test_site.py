@@ -42,7 +42,7 @@ def stands_alone(page: Path) -> None:
         if not address.startswith(("#", "data:")):
             beside = page.parent / unquote(urldefrag(address).url)
             assert beside.is_file(), f"{page.name} fetches {address}"
-    assert not re.search(r"<p>\[+(readme: )?[\w ]+\]+</p>", text), page.name
+    assert not re.search(r"<p>\[\[\w|of the README</(a|p)>", text), page.name
 
 
 def fits_a_phone(page: Path, profile: Path) -> None:

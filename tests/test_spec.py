@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gossamer as gs
+from gossamer.networks import NETWORKS
 from gossamer.noise import NOISES
-from gossamer.spec import NETWORKS, PROBLEMS, build, parse, usage
+from gossamer.problems import PROBLEMS
+from gossamer.spec import build, parse, usage
 
 
 @pytest.mark.parametrize(
@@ -58,9 +60,43 @@ def test_the_named_things_can_be_built():
     assert lam == pytest.approx(0.995106, abs=1e-6)
 
 
+def test_calls_may_be_chained_and_nested():
+    def pair(first, second=0):
+        return [first, second]
+
+    survivors = build("network", "complete(8).without(3).without(0)", NETWORKS)
+    assert survivors == gs.complete(8).without(3).without(0)
+    nested = "pair([pair(1), pair(word), x], second=pair(2, {'a': 3}))"
+    built = build("thing", nested, {"pair": pair}, {"x": gs.ring})
+    assert built == [[[1, 0], ["word", 0], gs.ring], [2, {"a": 3}]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ring(8).draw()", r"method of ring\(8\): got 'draw', need one of without"),
+        ("ring(8).witout(3)", "did you mean 'without'"),
+        ("ring(8).__class__(3)", "got '__class__', need one of without"),
+        ("ring(8).without(9)", "node: got 9"),
+        ("ring(8).without()", r"missing a required argument: 'node'; its arguments are \(node\)"),
+        ("ring(8).matrix.values.sum()", "cannot read"),
+        ("ring(8)(9)", "cannot read"),
+        ("ring(eval('8'))", "network: got 'eval', need one of"),
+        ("ring(" * 60 + "8" + ")" * 60, "n: got ring"),
+        ("ring(8)" + ".without(0)" * 9, "at least 2 nodes"),
+        ("ring(8)" + ".without(0)" * 100_000, "cannot read"),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_chains_that_cannot_be_built(text: str, words: str):
+    with pytest.raises(gs.InvalidInput, match=words):
+        build("network", text, NETWORKS)
+
+
 def test_names_are_those_of_the_library():
     assert all(getattr(gs, name) is maker for name, maker in NETWORKS.items())
     assert all(hasattr(gs, name) for name in PROBLEMS)
+    assert (gs.NETWORKS, gs.NOISES, gs.PROBLEMS) == (NETWORKS, NOISES, PROBLEMS)
 
 
 @pytest.mark.parametrize(

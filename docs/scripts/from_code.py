@@ -36,7 +36,7 @@ MEANING = {
 
 
 FAMILIES: dict[str, Callable[[int], gs.Network]] = {
-    "path(n)": gs.path,
+    "line(n)": gs.line,
     "star(n)": gs.star,
     "ring(n)": gs.ring,
     "ring(n, hops=2)": lambda n: gs.ring(n, hops=2),

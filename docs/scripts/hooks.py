@@ -74,7 +74,10 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill in the tables and the sections of the README."""
     filled = fill(markdown, Path(page.file.src_uri).stem)
     return re.sub(
-        r"^\[readme: (.+)\]$", lambda found: section(found[1]), filled, flags=re.MULTILINE
+        r'^\[The section "(.+)" of the README\]\(.+\)$',
+        lambda found: section(found[1]),
+        filled,
+        flags=re.MULTILINE,
     )
 
 

@@ -25,9 +25,10 @@ LAYERS = (
     ("", "experiments"),
     ("handover", "theory"),
     ("distributed", "tails"),
-    ("simulate", "spec"),
+    ("simulate", ""),
     ("problems", ""),
     ("models", "data", "networks", "algorithms", "noise"),
+    ("", "spec", ""),
 )
 """Top to bottom: a part may import from the layers below its own, and from the tools of all.
 

@@ -1,11 +1,14 @@
-"""What the pages do not type: a line `[[name argument]]` becomes what `TABLES[name]` makes."""
+"""What the pages do not type: a line `[[name argument: words]]` becomes what `TABLES[name]` makes.
+
+The words are for who reads the source: they say what stands there on the site.
+"""
 
 import re
 
 import from_code
 import from_results
 
-MARKER = re.compile(r"^\[\[(\w+)(?: (.+))?\]\]$", re.MULTILINE)
+MARKER = re.compile(r"^\[\[(\w+)(?: ([^:]+))?(?:: (.+))?\]\]$", re.MULTILINE)
 TABLES = {
     name: made for source in (from_code, from_results) for name, made in source.TABLES.items()
 }

@@ -16,7 +16,7 @@ from gossamer.version import __version__
 
 EPILOG = """\b
 A first tour:
-  gossamer network ring 20 hops=2         what a network is worth: λ, degrees, mixing time
+  gossamer network 'ring(20, hops=2)'     what a network is worth: λ, degrees, mixing time
   gossamer run claim-1                    an experiment in seconds
   gossamer run all && gossamer report     the synthetic study and its page, in minutes
   gossamer compare -a GTNSGDm -a DSGD     tune and compare methods on your own choice

@@ -1,41 +1,48 @@
 """`gossamer network`: what a network is worth."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from gossamer.cli.picture import picture_option
-from gossamer.networks import Network
-from gossamer.spec import NETWORKS, build
+from gossamer.errors import require
+from gossamer.networks import NETWORKS, Network
+from gossamer.plots import panels, style
+from gossamer.spec import build
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("name")
-@click.argument("arguments", nargs=-1)
-@picture_option("--draw", "a drawing")
-def network(name: str, arguments: tuple[str, ...], draw: Path | None) -> None:
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="NETWORK")
+@picture_option("--figure", "a drawing")
+def network(words: Sequence[str], figure: Path | None) -> None:
     """Show what a network is worth: λ, degrees, mixing time.
 
-    NAME is a family, ARGUMENTS what its constructor takes:
+    NETWORK is written as in Python, in quotes:
 
     \b
-    gossamer network ring 20 hops=2
-    gossamer network ring 20 weights=laplacian
-    gossamer network exponential 20 directed=False
-    gossamer network torus 4 5 --draw torus.png
-    gossamer network erdos_renyi 30 0.2 seed=7
+    gossamer network 'ring(20, hops=2)'
+    gossamer network 'ring(20, weights=laplacian)'
+    gossamer network 'exponential(20, directed=False)'
+    gossamer network 'torus(4, 5)' --figure torus.png
+    gossamer network 'erdos_renyi(30, 0.2, seed=7)'
     """
-    net = build("network", f"{name}({', '.join(arguments)})" if arguments else name, NETWORKS)
+    name, *arguments = words
+    in_python = f"write '{name}({', '.join(arguments)})'"
+    require(not arguments, "network", " ".join(words), "one call in quotes", in_python)
+    net = build("network", name, NETWORKS)
     for label, value in describe(net):
         click.echo(f"{label:<22}{value}")
-    if draw is not None:
-        from gossamer.plots import panels, style
+    if figure is not None:
+        _draw(net, figure)
+        click.echo(f"{'figure':<22}{figure}")
 
-        with style():
-            figure, (ax,) = panels(1, width=5, height=5)
-            net.draw(ax)
-            figure.savefig(draw)
-        click.echo(f"{'drawing':<22}{draw}")
+
+def _draw(net: Network, path: Path) -> None:
+    with style():
+        figure, (ax,) = panels(1, width=5, height=5)
+        net.draw(ax)
+        figure.savefig(path)
 
 
 def describe(net: Network) -> list[tuple[str, str]]:

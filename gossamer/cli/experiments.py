@@ -152,5 +152,6 @@ def check_device(device: str) -> str:
 
     choice("device", device, ["cpu", "cuda"])
     usable = device == "cpu" or torch.cuda.is_available()
-    require(usable, "device", device, "one that torch sees", "here that is cpu alone")
+    missing = "a CUDA device, and torch sees none here"
+    require(usable, "device", repr(device), missing, "use --device cpu")
     return device

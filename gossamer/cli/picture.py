@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gossamer.errors import choice
+from gossamer.errors import require
 from gossamer.report.figures import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -21,5 +21,7 @@ def picture_option(flag: str, what: str) -> Callable[[Command], Command]:
 
 def _check(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        choice(str(option.name), path.suffix, [f".{fmt}" for fmt in FORMATS])
+        known = path.suffix.removeprefix(".") in FORMATS
+        endings = ", ".join(f".{fmt}" for fmt in FORMATS)
+        require(known, str(option.name), path.name, f"a file name that ends in one of {endings}")
     return path

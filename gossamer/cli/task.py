@@ -2,9 +2,9 @@
 
 import click
 
-from gossamer.networks import Network
-from gossamer.problems import Problem
-from gossamer.spec import NETWORKS, PROBLEMS, build
+from gossamer.networks import NETWORKS, Network
+from gossamer.problems import PROBLEMS, Problem
+from gossamer.spec import build
 
 network_option = click.option("--network", "-n", default="ring(20, hops=2)", show_default=True)
 

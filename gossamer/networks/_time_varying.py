@@ -1,6 +1,6 @@
 """Networks whose matrix changes from round to round."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -8,6 +8,7 @@ from gossamer.errors import require, whole
 from gossamer.networks.graphs import circulant, require_size
 from gossamer.networks.matrices import Matrix, doubly_stochastic
 from gossamer.networks.network import Network, StaticNetwork, require_contraction
+from gossamer.networks.recipe import Recipe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -19,11 +20,11 @@ class TimeVarying(Network):
 
     Args:
         cycle: the networks of rounds 0, …, τ − 1.
-        name: how to build it again.
+        recipe: how it is built.
     """
 
     cycle: tuple[StaticNetwork, ...]
-    name: str
+    recipe: Recipe
 
     @property
     def rounds(self) -> tuple[StaticNetwork, ...]:
@@ -31,7 +32,7 @@ class TimeVarying(Network):
         return self.cycle
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"cycle": self.cycle, "name": self.name}
+        return {"cycle": self.cycle, "recipe": self.recipe}
 
 
 def time_varying(rounds: Iterable[Network | Matrix], *, name: str | None = None) -> TimeVarying:
@@ -39,8 +40,8 @@ def time_varying(rounds: Iterable[Network | Matrix], *, name: str | None = None)
 
     Args:
         rounds: networks or doubly stochastic matrices, all of the same size. A matrix may have
-            λ = 1, as when only two nodes talk; over all rounds, disagreement must contract.
-        name: how the network is called in results.
+            λ = 1, e.g. when only two nodes talk; over all rounds, disagreement must contract.
+        name: what the network is called in results; by default the list of its rounds.
 
     Two pairs talk, then the other two:
 
@@ -48,16 +49,14 @@ def time_varying(rounds: Iterable[Network | Matrix], *, name: str | None = None)
     >>> pairs = torch.tensor([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]) / 2
     >>> others = pairs.roll((1, 1), (0, 1))
     >>> time_varying([pairs, others])
-    time_varying(2 rounds): 4 nodes, period 2, degree 1, λ = 0
+    time_varying([matrix_..., matrix_...]): 4 nodes, period 2, degree 1, λ = 0
     """
-    given = list(rounds)
+    given = [_part(one) for one in rounds]
     require(len(given) > 0, "rounds", "no round", "at least one network")
-    networks = [network for one in given for network in _rounds_of(one)]
-    sizes = sorted({network.num_nodes for network in networks})
-    require(len(sizes) == 1, "rounds", f"networks of {sizes} nodes", "the same number of nodes")
-    result = TimeVarying(tuple(networks), name or f"time_varying({len(networks)} rounds)")
-    require_contraction(result)
-    return result
+    expression = f"time_varying([{', '.join(recipe.expression for _, recipe in given)}])"
+    data = {name: datum for _, recipe in given for name, datum in recipe.data.items()}
+    cycle = [network for networks, _ in given for network in networks]
+    return _repeated(cycle, Recipe(expression, data, name))
 
 
 def one_peer_exponential(n: SupportsIndex) -> TimeVarying:
@@ -78,8 +77,23 @@ def one_peer_exponential(n: SupportsIndex) -> TimeVarying:
     shifts = [2**k for k in range((n - 1).bit_length())]
     require_size(n, len(shifts))
     matrices = [circulant(n, {0: 0.5, shift: 0.5}) for shift in shifts] or [circulant(1, {0: 1.0})]
-    return time_varying(matrices, name=f"one_peer_exponential({n})")
+    cycle = [network for matrix in matrices for network in _part(matrix)[0]]
+    return _repeated(cycle, Recipe(f"one_peer_exponential({n})"))
 
 
-def _rounds_of(one: Network | Matrix) -> tuple[StaticNetwork, ...]:
-    return one.rounds if isinstance(one, Network) else (doubly_stochastic(one, "round"),)
+def _part(one: Network | Matrix) -> tuple[tuple[StaticNetwork, ...], Recipe]:
+    """The rounds that one item of a list stands for, and how it is written in the list."""
+    if isinstance(one, Network):
+        return one.rounds, one.recipe
+    matrix = doubly_stochastic(one)
+    recipe = Recipe.of_matrix(matrix)
+    (name,) = recipe.data
+    return (StaticNetwork(matrix, recipe),), Recipe(name, recipe.data)
+
+
+def _repeated(cycle: Sequence[StaticNetwork], recipe: Recipe) -> TimeVarying:
+    sizes = sorted({network.num_nodes for network in cycle})
+    require(len(sizes) == 1, "rounds", f"networks of {sizes} nodes", "the same number of nodes")
+    result = TimeVarying(tuple(cycle), recipe)
+    require_contraction(result)
+    return result

@@ -8,10 +8,11 @@ import networkx as nx
 import torch
 
 from gossamer.errors import InvalidInput, choice, require, whole
-from gossamer.networks.matrices import from_matrix
+from gossamer.networks.matrices import contracting, doubly_stochastic
 from gossamer.networks.network import StaticNetwork
-from gossamer.networks.sparse import coo
-from gossamer.networks.weights import Graph, Scheme, scheme
+from gossamer.networks.recipe import Recipe
+from gossamer.networks.sparse import SparseMatrix, coo
+from gossamer.networks.weights import FUNCTIONS, RULES, Graph, Weighting, mixing_matrix
 
 ATTEMPTS = 100
 """How many random graphs are drawn in search of a connected one."""
@@ -21,7 +22,7 @@ MOST_NODES, MOST_WEIGHTS = 10**6, 2**26
 
 
 def from_graph(
-    graph: Graph, weights: str | Scheme | None = None, *, name: str | None = None
+    graph: Graph, weights: str | Weighting | None = None, *, name: str | None = None
 ) -> StaticNetwork:
     """The network of a connected networkx graph, undirected or weight-balanced.
 
@@ -30,19 +31,21 @@ def from_graph(
             edge u → v of a digraph means u sends to v, with the edge attribute "weight" (1 if
             absent); every node must receive as much weight as it sends.
         weights: "metropolis" (default on undirected graphs), "lazy_metropolis", "laplacian",
-            "uniform" (default on digraphs), or a function of the graph that returns the matrix.
-        name: how the network is called in results.
+            "max_degree" (default on digraphs), or a function of the graph that returns the matrix.
+        name: what the network is called in results; by default a fingerprint of the graph.
 
     >>> from_graph(nx.petersen_graph())
-    from_graph(10 nodes, 15 edges): 10 nodes, degree 3, λ = 0.5
+    from_graph(graph_...): 10 nodes, degree 3, λ = 0.5
     """
-    weights = weights or ("uniform" if graph.is_directed() else "metropolis")
-    size = f"from_graph({len(graph)} nodes, {graph.number_of_edges()} edges)"
-    return from_matrix(scheme(weights)(graph), name=name or size)
+    weights = weights or ("max_degree" if graph.is_directed() else "metropolis")
+    matrix, rule = _weighted(graph, weights)
+    if rule is None or graph.is_directed():
+        return contracting(matrix, Recipe.of_matrix(matrix, name))
+    return contracting(matrix, Recipe.of_graph(matrix, rule, name))
 
 
 def ring(
-    n: SupportsIndex, hops: SupportsIndex = 1, weights: str | Scheme = "metropolis"
+    n: SupportsIndex, hops: SupportsIndex = 1, weights: str | Weighting = "metropolis"
 ) -> StaticNetwork:
     """Node i talks to i ± 1, …, i ± hops (mod n), each with weight 1/(2 hops + 1).
 
@@ -95,7 +98,7 @@ def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper")
     name = f"exponential({n}" + ("" if directed else ", directed=False")
     name += ("" if weights == "paper" else f", weights={weights!r}") + ")"
     matrix = circulant(n, {0: kept * weight, **dict.fromkeys(offsets, weight)})
-    return from_matrix(matrix, name=name)
+    return contracting(doubly_stochastic(matrix), Recipe(name))
 
 
 def complete(n: SupportsIndex) -> StaticNetwork:
@@ -106,10 +109,11 @@ def complete(n: SupportsIndex) -> StaticNetwork:
     """
     n = whole("n", n, 1)
     require_size(n, n - 1)
-    return from_matrix(torch.full((n, n), 1 / n, dtype=torch.float64), name=f"complete({n})")
+    matrix = torch.full((n, n), 1 / n, dtype=torch.float64)
+    return contracting(doubly_stochastic(matrix), Recipe(f"complete({n})"))
 
 
-def star(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwork:
+def star(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
     """Node 0 talks to all others, which talk to it only.
 
     >>> star(8)
@@ -120,19 +124,19 @@ def star(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwor
     return _named("star", f"{n}", nx.star_graph(n - 1), weights)
 
 
-def path(n: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwork:
+def line(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
     """A ring cut open: node i talks to i − 1 and i + 1.
 
-    >>> path(8)
-    path(8): 8 nodes, degrees 1 to 2, λ = 0.949253
+    >>> line(8)
+    line(8): 8 nodes, degrees 1 to 2, λ = 0.949253
     """
     n = whole("n", n, 1)
     require_size(n, 2)
-    return _named("path", f"{n}", nx.path_graph(n), weights)
+    return _named("line", f"{n}", nx.path_graph(n), weights)
 
 
 def torus(
-    rows: SupportsIndex, cols: SupportsIndex, weights: str | Scheme = "metropolis"
+    rows: SupportsIndex, cols: SupportsIndex, weights: str | Weighting = "metropolis"
 ) -> StaticNetwork:
     """A grid with its borders glued: node r · cols + c talks to those above, below, left, right.
 
@@ -145,7 +149,7 @@ def torus(
     return _named("torus", f"{rows}, {cols}", graph, weights)
 
 
-def hypercube(dimension: SupportsIndex, weights: str | Scheme = "metropolis") -> StaticNetwork:
+def hypercube(dimension: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
     """2^dimension nodes; node i talks to those whose number differs in one bit.
 
     >>> hypercube(3)
@@ -159,14 +163,17 @@ def hypercube(dimension: SupportsIndex, weights: str | Scheme = "metropolis") ->
 
 
 def erdos_renyi(
-    n: SupportsIndex, probability: float, seed: int = 0, weights: str | Scheme = "metropolis"
+    n: SupportsIndex,
+    probability: float,
+    seed: SupportsIndex = 0,
+    weights: str | Weighting = "metropolis",
 ) -> StaticNetwork:
     """Each pair is linked with `probability`; drawn again until connected, at most 100 times.
 
     >>> erdos_renyi(20, 0.3, seed=0)
     erdos_renyi(20, 0.3, seed=0): 20 nodes, degrees ...
     """
-    n = whole("n", n, 1)
+    n, seed = whole("n", n, 1), whole("seed", seed, 0)
     require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
     require_size(n, probability * n)
     graph = _first_connected(
@@ -179,24 +186,28 @@ def erdos_renyi(
 
 
 def random_regular(
-    n: SupportsIndex, degree: SupportsIndex, seed: int = 0, weights: str | Scheme = "metropolis"
+    n: SupportsIndex,
+    *,
+    degree: SupportsIndex,
+    seed: SupportsIndex = 0,
+    weights: str | Weighting = "metropolis",
 ) -> StaticNetwork:
     """Each node talks to `degree` random others; drawn again until connected, at most 100 times.
 
-    >>> random_regular(20, 4, seed=0)
-    random_regular(20, 4, seed=0): 20 nodes, degree 4, λ = ...
+    >>> random_regular(20, degree=4, seed=0)
+    random_regular(20, degree=4, seed=0): 20 nodes, degree 4, λ = ...
     """
-    n, degree = whole("n", n, 1), whole("degree", degree, 0)
+    n, degree, seed = whole("n", n, 1), whole("degree", degree, 0), whole("seed", seed, 0)
     require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
     require(n * degree % 2 == 0, "degree", degree, f"an even n · degree (n = {n} is odd)")
     require_size(n, degree)
     graph = _first_connected(
         lambda draws: nx.random_regular_graph(degree, n, seed=draws),
         seed,
-        f"random_regular({n}, {degree})",
+        f"random_regular({n}, degree={degree})",
         "raise degree to at least 3",
     )
-    return _named("random_regular", f"{n}, {degree}, seed={seed}", graph, weights)
+    return _named("random_regular", f"{n}, degree={degree}, seed={seed}", graph, weights)
 
 
 def require_size(num_nodes: int, degree: float) -> None:
@@ -222,11 +233,21 @@ def circulant(n: int, weights: dict[int, float]) -> torch.Tensor:
     return coo(n, node, (node - shift) % n, values)
 
 
-def _named(family: str, parameters: str, graph: Graph, weights: str | Scheme) -> StaticNetwork:
-    """`from_graph`, named after the call that builds it."""
-    called = getattr(weights, "__name__", weights)
-    suffix = "" if called == "metropolis" else f", weights={called!r}"
-    return from_graph(graph, weights, name=f"{family}({parameters}{suffix})")
+def _named(family: str, parameters: str, graph: Graph, weights: str | Weighting) -> StaticNetwork:
+    """The network of a graph, named after the call that builds it, by its matrix if none does."""
+    matrix, rule = _weighted(graph, weights)
+    if rule is None:
+        return contracting(matrix, Recipe.of_matrix(matrix))
+    suffix = "" if rule == "metropolis" else f", weights={rule!r}"
+    return contracting(matrix, Recipe(f"{family}({parameters}{suffix})"))
+
+
+def _weighted(graph: Graph, weights: str | Weighting) -> tuple[SparseMatrix, str | None]:
+    """The matrix of a graph, and the name of the rule that gave it; None for the user's own."""
+    if callable(weights) and weights not in FUNCTIONS:
+        return doubly_stochastic(weights(graph)), None
+    rule = choice("weights", weights.__name__ if callable(weights) else weights, RULES)
+    return doubly_stochastic(mixing_matrix(graph, rule)), rule
 
 
 def _first_connected(

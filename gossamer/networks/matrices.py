@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gossamer.errors import require
 from gossamer.networks.network import StaticNetwork, require_contraction
+from gossamer.networks.recipe import Recipe
 from gossamer.networks.sparse import SparseMatrix
 
 Matrix = Any
@@ -16,30 +17,36 @@ SUM_TOLERANCE = 1e-9
 """How far row and column sums may be from 1."""
 
 
-def from_matrix(weights: Matrix, *, name: str = "from_matrix(W)") -> StaticNetwork:
+def from_matrix(weights: Matrix, *, name: str | None = None) -> StaticNetwork:
     """The network of a doubly stochastic matrix W with λ < 1; row i lists whom i receives from.
 
     Args:
         weights: W, (n, n): a tensor (dense or sparse), an array or nested lists, with rows and
             columns that sum to 1 within 1e-9.
-        name: how the network is called in results.
+        name: what the network is called in results; by default a fingerprint of W.
 
     Primitive and doubly stochastic is not enough:
 
     >>> from_matrix([[0, 1, 0], [0.5, 0, 0.5], [0.5, 0, 0.5]])
     Traceback (most recent call last):
         ...
-    gossamer.errors.InvalidInput: from_matrix(W): the graph is connected but λ = 1 (...
+    gossamer.errors.InvalidInput: from_matrix(matrix_...): the graph is connected but λ = 1 (...
     >>> from_matrix([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0.25, 0, 0.75]])
-    from_matrix(W): 3 nodes, degrees 1 to 2, λ = 0.683013
+    from_matrix(matrix_...): 3 nodes, degrees 1 to 2, λ = 0.683013
     """
-    network = doubly_stochastic(weights, name)
+    matrix = doubly_stochastic(weights)
+    return contracting(matrix, Recipe.of_matrix(matrix, name))
+
+
+def contracting(matrix: SparseMatrix, recipe: Recipe) -> StaticNetwork:
+    """The network of a doubly stochastic matrix, if λ < 1."""
+    network = StaticNetwork(matrix, recipe)
     require_contraction(network)
     return network
 
 
-def doubly_stochastic(weights: Matrix, name: str) -> StaticNetwork:
-    """The network of a doubly stochastic matrix, even if λ = 1: a round of a time-varying one."""
+def doubly_stochastic(weights: Matrix) -> SparseMatrix:
+    """The matrix in our storage, if it is doubly stochastic; λ may be 1."""
     given = weights if isinstance(weights, Tensor) else torch.as_tensor(np.asarray(weights))
     _require_square(given)
     matrix = SparseMatrix.from_tensor(given)
@@ -49,7 +56,7 @@ def doubly_stochastic(weights: Matrix, name: str) -> StaticNetwork:
     require(lowest >= 0, "weights", f"a negative weight {lowest:g}", "weights of at least 0")
     _require_sums("row", matrix.row_sums(), given.dtype)
     _require_sums("column", matrix.transposed.row_sums(), given.dtype)
-    return StaticNetwork(matrix, name)
+    return matrix
 
 
 def _require_square(weights: Tensor) -> None:

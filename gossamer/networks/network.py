@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from gossamer.errors import InvalidInput, require
 from gossamer.networks.contraction import graph_components, merged_classes
 from gossamer.networks.mixer import Mixer
+from gossamer.networks.recipe import Recipe
 from gossamer.networks.sparse import SparseMatrix
 from gossamer.networks.spectrum import consensus_norm, period_product
 
@@ -32,10 +33,28 @@ class Network(ABC):
     rounding.
 
     Attributes:
-        name: how to build it again, as "ring(20, hops=2)".
+        recipe: how it is built.
     """
 
-    name: str
+    recipe: Recipe
+    modifiers: ClassVar[tuple[str, ...]] = ()
+    """Methods that make another network and may stand in its name."""
+
+    @property
+    def name(self) -> str:
+        """Python that builds it, e.g. "ring(20, hops=2)", or the name that its maker gave it."""
+        return self.recipe.name
+
+    def describe(self) -> dict[str, Any]:
+        """Enough to build it again by `from_description`, as plain JSON.
+
+        >>> from gossamer.networks import from_matrix, ring
+        >>> ring(20, hops=2).describe()
+        {'name': 'ring(20, hops=2)'}
+        >>> from_matrix([[0.75, 0.25], [0.25, 0.75]], name="pair").describe()["data"]
+        {'matrix_...': {'nodes': 2, 'entries': [[0, 0, 0.75], [0, 1, 0.25], ...]}}
+        """
+        return self.recipe.describe()
 
     @property
     @abstractmethod
@@ -119,11 +138,12 @@ class StaticNetwork(Network):
 
     Args:
         matrix: W, non-negative and doubly stochastic.
-        name: how to build it again.
+        recipe: how it is built.
     """
 
     matrix: SparseMatrix
-    name: str
+    recipe: Recipe
+    modifiers: ClassVar[tuple[str, ...]] = ("without",)
 
     @property
     def rounds(self) -> "tuple[StaticNetwork, ...]":
@@ -196,7 +216,8 @@ class StaticNetwork(Network):
             f"W = Wᵀ, else the survivors' columns do not sum to 1 ({self.name} is not symmetric)",
             "build the survivors' network anew, e.g. with gs.ring(n - 1)",
         )
-        survivors = StaticNetwork(_absorb(self.matrix, node), f"{self.name}.without({node})")
+        recipe = self.recipe.then(f"without({node})")
+        survivors = StaticNetwork(_absorb(self.matrix, node), recipe)
         require_contraction(survivors)
         return survivors
 
@@ -204,7 +225,7 @@ class StaticNetwork(Network):
         require(0 <= node < self.num_nodes, "node", node, f"0, …, {self.num_nodes - 1}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"matrix": self.matrix, "name": self.name}
+        return {"matrix": self.matrix, "recipe": self.recipe}
 
 
 def _absorb(matrix: SparseMatrix, node: int) -> SparseMatrix:
@@ -232,5 +253,5 @@ def require_contraction(network: Network) -> None:
     raise InvalidInput(
         f"{network.name}: the graph is connected but λ = 1 (a period of {network.period} averages "
         f"nothing across nodes {classes[0]} and {classes[1]}, so disagreement can keep its norm), "
-        "need λ < 1; give every node a weight on itself, as (W + torch.eye(n)) / 2"
+        "need λ < 1; give every node a weight on itself, e.g. by (W + I) / 2 with the identity I"
     )

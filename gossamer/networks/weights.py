@@ -1,24 +1,65 @@
-"""Mixing weights of a graph: networkx graph → W, an (n, n) float64 torch sparse tensor.
+"""Mixing weights of a graph: networkx graph → W, (n, n) in float64.
 
 Node i is the i-th label in sorted order (of insertion, if labels do not sort). An edge u → v of a
 digraph means that u sends to v, w_vu > 0. Self-loops are ignored: w_ii is what is left of 1.
-`metropolis` and `lazy_metropolis` are for undirected graphs, `laplacian` and `uniform` also for
+`metropolis` and `lazy_metropolis` are for undirected graphs, `laplacian` and `max_degree` also for
 weight-balanced digraphs. The edge attribute "weight" is read on digraphs only: on undirected graphs
-the scheme alone sets the weights.
+the rule alone sets the weights.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import networkx as nx
 import torch
 from torch import Tensor
 
-from gossamer.errors import choice, require
+from gossamer.errors import require
 from gossamer.networks.sparse import ROUNDING, coo
 
 Graph: TypeAlias = "nx.Graph[Any]"
-Scheme = Callable[[Graph], Tensor]
+Weighting = Callable[[Graph], Tensor]
+"""A function from a graph to its mixing matrix, dense or sparse."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """All links of a graph, both ways if undirected, without self-loops, sorted by receiver.
+
+    Args:
+        num_nodes: n.
+        receiver: i of each link, (links,).
+        sender: j of each link, (links,).
+        weight: a_ij of each link, (links,), 1 if undirected.
+    """
+
+    num_nodes: int
+    receiver: Tensor
+    sender: Tensor
+    weight: Tensor
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """d, what each node receives, (n,)."""
+        return in_weight(self.num_nodes, self.receiver, self.weight)
+
+    @property
+    def larger_degree(self) -> Tensor:
+        """max(d_i, d_j) of each link, (links,)."""
+        return torch.maximum(self.degree[self.receiver], self.degree[self.sender])
+
+
+RULES: dict[str, Callable[[Links], Tensor]] = {
+    "metropolis": lambda links: 1 / (1 + links.larger_degree),
+    "lazy_metropolis": lambda links: 0.5 / links.larger_degree,
+    "laplacian": lambda links: links.weight / links.num_nodes,
+    "max_degree": lambda links: links.weight / (1 + links.degree.max()),
+}
+"""Name → w_ij of every link."""
+
+FOR_UNDIRECTED = ("metropolis", "lazy_metropolis")
 
 
 def metropolis(graph: Graph) -> Tensor:
@@ -26,17 +67,12 @@ def metropolis(graph: Graph) -> Tensor:
 
     Needs only the degrees of one's neighbours; the default everywhere.
 
-    >>> metropolis(nx.path_graph(3)).to_dense()[0]
+    >>> metropolis(nx.path_graph(3))[0]
     tensor([0.6667, 0.3333, 0.0000], dtype=torch.float64)
 
     Reference: Xiao and Boyd, "Fast linear iterations for distributed averaging", 2004.
     """
-    _require_undirected(graph, "metropolis")
-    receiver, sender, link = _links(graph)
-    degree = _in_weight(len(graph), receiver, link)
-    return _mixing_matrix(
-        len(graph), receiver, sender, 1 / (1 + torch.maximum(degree[receiver], degree[sender]))
-    )
+    return mixing_matrix(graph, "metropolis").to_dense()
 
 
 def lazy_metropolis(graph: Graph) -> Tensor:
@@ -44,68 +80,64 @@ def lazy_metropolis(graph: Graph) -> Tensor:
 
     Every node keeps at least half of what it has, so that W has no negative eigenvalue.
 
-    >>> lazy_metropolis(nx.path_graph(3)).to_dense()[0]
+    >>> lazy_metropolis(nx.path_graph(3))[0]
     tensor([0.7500, 0.2500, 0.0000], dtype=torch.float64)
 
     Reference: Olshevsky, "Linear time average consensus and distributed optimization on fixed
     graphs", 2017.
     """
-    _require_undirected(graph, "lazy_metropolis")
-    receiver, sender, link = _links(graph)
-    degree = _in_weight(len(graph), receiver, link)
-    return _mixing_matrix(
-        len(graph), receiver, sender, 0.5 / torch.maximum(degree[receiver], degree[sender])
-    )
+    return mixing_matrix(graph, "lazy_metropolis").to_dense()
 
 
 def laplacian(graph: Graph) -> Tensor:
     """W = I − L/n with L = D − A the graph's Laplacian: a_ij/n on edges, a_ij = 1 if undirected.
 
-    >>> laplacian(nx.path_graph(3)).to_dense()[0]
+    >>> laplacian(nx.path_graph(3))[0]
     tensor([0.6667, 0.3333, 0.0000], dtype=torch.float64)
     """
-    receiver, sender, link = _links(graph)
-    return _mixing_matrix(len(graph), receiver, sender, link / len(graph))
+    return mixing_matrix(graph, "laplacian").to_dense()
 
 
-def uniform(graph: Graph) -> Tensor:
-    """The same weight on every edge, w_ij = a_ij / (1 + max_i d_i), a_ij = 1 if undirected.
+def max_degree(graph: Graph) -> Tensor:
+    """Maximum-degree weights, w_ij = a_ij / (1 + max_i d_i) on edges, a_ij = 1 if undirected.
 
     On a digraph d_i is the weight that node i receives.
 
-    >>> uniform(nx.DiGraph([(0, 1), (1, 2), (2, 0)])).to_dense()[0]
+    >>> max_degree(nx.DiGraph([(0, 1), (1, 2), (2, 0)]))[0]
     tensor([0.5000, 0.0000, 0.5000], dtype=torch.float64)
     """
-    receiver, sender, link = _links(graph)
-    largest = _in_weight(len(graph), receiver, link).max()
-    return _mixing_matrix(len(graph), receiver, sender, link / (1 + largest))
+    return mixing_matrix(graph, "max_degree").to_dense()
 
 
-WEIGHTS: dict[str, Scheme] = {
-    "metropolis": metropolis,
-    "lazy_metropolis": lazy_metropolis,
-    "laplacian": laplacian,
-    "uniform": uniform,
-}
+FUNCTIONS = (metropolis, lazy_metropolis, laplacian, max_degree)
+"""The rules as functions, each named after its rule."""
 
 
-def scheme(weights: str | Scheme) -> Scheme:
-    """A scheme by its name, or itself."""
-    return weights if callable(weights) else WEIGHTS[choice("weights", weights, WEIGHTS)]
-
-
-def _links(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
-    """Receiver, sender and weight of every link, both ways if undirected, without self-loops."""
+def mixing_matrix(graph: Graph, rule: str) -> Tensor:
+    """W by a rule, as a sparse tensor."""
     _require_simple(graph)
+    if rule in FOR_UNDIRECTED:
+        _require_undirected(graph, rule)
+    links = links_of(graph)
+    on_link, nodes = RULES[rule](links), torch.arange(links.num_nodes)
+    kept = 1 - in_weight(links.num_nodes, links.receiver, on_link)
+    row, col = torch.cat([links.receiver, nodes]), torch.cat([links.sender, nodes])
+    return coo(links.num_nodes, row, col, torch.cat([on_link, kept]))
+
+
+def links_of(graph: Graph) -> Links:
+    """The links in one order, whatever the order of insertion: equal graphs have equal bits."""
     index = {label: i for i, label in enumerate(ordered_nodes(graph))}
     edges = [(index[v], index[u], a) for u, v, a in graph.edges(data="weight", default=1) if u != v]
     receiver, sender = torch.tensor([e[:2] for e in edges], dtype=torch.int64).reshape(-1, 2).T
     if graph.is_directed():
-        link = torch.tensor([e[2] for e in edges], dtype=torch.float64)
-        _require_balanced(graph, receiver, sender, link)
-        return receiver, sender, link
-    both = torch.cat([receiver, sender]), torch.cat([sender, receiver])
-    return *both, torch.ones(2 * len(edges), dtype=torch.float64)
+        weight = torch.tensor([e[2] for e in edges], dtype=torch.float64)
+        _require_balanced(graph, receiver, sender, weight)
+    else:
+        receiver, sender = torch.cat([receiver, sender]), torch.cat([sender, receiver])
+        weight = torch.ones(2 * len(edges), dtype=torch.float64)
+    order = torch.argsort(receiver * len(graph) + sender)
+    return Links(len(graph), receiver[order], sender[order], weight[order])
 
 
 def ordered_nodes(graph: Graph) -> list[object]:
@@ -116,15 +148,9 @@ def ordered_nodes(graph: Graph) -> list[object]:
         return list(graph.nodes)
 
 
-def _in_weight(num_nodes: int, receiver: Tensor, link: Tensor) -> Tensor:
-    return torch.zeros(num_nodes, dtype=torch.float64).index_add(0, receiver, link)
-
-
-def _mixing_matrix(num_nodes: int, receiver: Tensor, sender: Tensor, weight: Tensor) -> Tensor:
-    """`weight` on the links, and what is left of 1 on the diagonal."""
-    nodes = torch.arange(num_nodes)
-    values = torch.cat([weight, 1 - _in_weight(num_nodes, receiver, weight)])
-    return coo(num_nodes, torch.cat([receiver, nodes]), torch.cat([sender, nodes]), values)
+def in_weight(num_nodes: int, receiver: Tensor, weight: Tensor) -> Tensor:
+    """What each node receives, (n,)."""
+    return torch.zeros(num_nodes, dtype=torch.float64).index_add(0, receiver, weight)
 
 
 def _require_simple(graph: Graph) -> None:
@@ -138,19 +164,19 @@ def _require_simple(graph: Graph) -> None:
     )
 
 
-def _require_undirected(graph: Graph, name: str) -> None:
+def _require_undirected(graph: Graph, rule: str) -> None:
     require(
         not graph.is_directed(),
         "graph",
         graph,
-        f"an undirected graph for {name} weights",
-        'use weights="uniform" for a weight-balanced digraph, or graph.to_undirected()',
+        f"an undirected graph for {rule} weights",
+        'use weights="max_degree" for a weight-balanced digraph, or graph.to_undirected()',
     )
 
 
-def _require_balanced(graph: Graph, receiver: Tensor, sender: Tensor, link: Tensor) -> None:
+def _require_balanced(graph: Graph, receiver: Tensor, sender: Tensor, weight: Tensor) -> None:
     """In-weight = out-weight at each node: what makes the columns of W sum to 1 as the rows do."""
-    flow_in, flow_out = (_in_weight(len(graph), end, link) for end in (receiver, sender))
+    flow_in, flow_out = (in_weight(len(graph), end, weight) for end in (receiver, sender))
     off = ((flow_in - flow_out).abs() > ROUNDING * (1 + flow_in)).nonzero().flatten().tolist()
     if off:
         node = ordered_nodes(graph)[off[0]]

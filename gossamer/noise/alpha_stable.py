@@ -66,7 +66,8 @@ class AlphaStable(Noise):
         """σS, where S = (cos B)^(−1/α) since 1 + tan² = 1/cos²."""
         return self.scale * math.cos(self._shift) ** (-1 / self.tail_index)
 
-    def _draw(self, size: int, generator: torch.Generator) -> Tensor:
+    def draw(self, size: int, generator: torch.Generator) -> Tensor:
+        """X by the formula of Chambers, Mallows and Stuck."""
         V = RIGHT_ANGLE * (2 * draw_uniform(size, generator) - 1)
         W = draw_exponential(size, generator)
         A = self.tail_index * V + self._shift
@@ -77,7 +78,8 @@ class AlphaStable(Noise):
         power = torch.exp(exponent * torch.log(W * cos_V / cos_gap))
         return self._stretch * torch.sin(A) / cos_V * power
 
-    def _finite_moment(self, p: float) -> float:
+    def finite_moment(self, p: float) -> float:
+        """E|X|^p for p below a tail index that is not 2."""
         return (
             2
             / math.pi

@@ -27,11 +27,13 @@ class Gaussian(Noise):
     def __post_init__(self) -> None:
         require_positive("std", self.std)
 
-    def _draw(self, size: int, generator: torch.Generator) -> Tensor:
+    def draw(self, size: int, generator: torch.Generator) -> Tensor:
+        """Normal samples times `std`."""
         device = generator.device
         normal = torch.randn(size, generator=generator, dtype=torch.float64, device=device)
         return self.std * normal
 
-    def _finite_moment(self, p: float) -> float:
+    def finite_moment(self, p: float) -> float:
+        """E|X|^p for every p."""
         log_moment = p / 2 * math.log(2) + math.lgamma((p + 1) / 2) - math.lgamma(0.5)
         return self.std**p * math.exp(log_moment)

@@ -21,8 +21,8 @@ class Noise(ABC):
     paper's noise assumption \(E\|ξ\|^p \le σ^p\) then holds for every p below it, so for
     t(1.5) or a 1.5-stable law take p = 1.45, never 1.5.
 
-    A new law defines its parameters, `_draw` and `_finite_moment`, and is one more name in
-    `NOISES`.
+    A law of your own is a frozen dataclass that defines `tail_index`, `draw` and `finite_moment`;
+    users call `sample` and `moment`, which are made of these.
     """
 
     tail_index: float
@@ -47,7 +47,7 @@ class Noise(ABC):
         samples = torch.empty(tuple(shape), dtype=dtype, device=generator.device)
         size = CPU_BLOCK if samples.device.type == "cpu" else max(1, samples.numel())
         for block in samples.view(-1).split(size):
-            block.copy_(self._draw(block.numel(), generator))
+            block.copy_(self.draw(block.numel(), generator))
         return samples
 
     def moment(self, p: float) -> float:
@@ -58,15 +58,15 @@ class Noise(ABC):
         (2.572, inf)
         """
         require(0 < p < math.inf, "p", p, "a finite positive order", "p = 1 gives E|X|")
-        return self._finite_moment(p) if p < self.tail_index else math.inf
+        return self.finite_moment(p) if p < self.tail_index else math.inf
 
     @abstractmethod
-    def _draw(self, size: int, generator: torch.Generator) -> Tensor:
-        """`size` samples, float64, on the generator's device."""
+    def draw(self, size: int, generator: torch.Generator) -> Tensor:
+        """`size` samples in float64 on the generator's device, `(size,)`; what a law defines."""
 
     @abstractmethod
-    def _finite_moment(self, p: float) -> float:
-        """The absolute moment of order 0 < p < tail_index."""
+    def finite_moment(self, p: float) -> float:
+        """The absolute moment of order 0 < p < `tail_index`; what a law defines."""
 
 
 def require_positive(name: str, value: float) -> None:

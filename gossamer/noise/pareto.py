@@ -42,12 +42,14 @@ class Pareto(Noise):
         )
         require_positive("scale", self.scale)
 
-    def _draw(self, size: int, generator: torch.Generator) -> Tensor:
+    def draw(self, size: int, generator: torch.Generator) -> Tensor:
+        """σ(e^{E/a} − m) with E exponential."""
         exponential = draw_exponential(size, generator)
         mean = 1 / (self.tail_index - 1)  # of Y − 1
         return self.scale * (torch.expm1(exponential / self.tail_index) - mean)
 
-    def _finite_moment(self, p: float) -> float:
+    def finite_moment(self, p: float) -> float:
+        """E|X|^p for p < a, above plus below the mean."""
         a = self.tail_index
         log_m = math.log1p(1 / (a - 1))
         above = math.exp(math.lgamma(p + 1) + math.lgamma(a - p) - math.lgamma(a + 1))

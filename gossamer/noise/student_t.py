@@ -49,13 +49,15 @@ class StudentT(Noise):
         require_positive("scale", self.scale)
         object.__setattr__(self, "tail_index", self.df)
 
-    def _draw(self, size: int, generator: torch.Generator) -> Tensor:
+    def draw(self, size: int, generator: torch.Generator) -> Tensor:
+        """X by Bailey's formula."""
         angle = 2 * math.pi * draw_uniform(size, generator)
         exponential = draw_exponential(size, generator)
         radius = torch.sqrt(self.df * torch.expm1(2 / self.df * exponential))
         return self.scale * torch.cos(angle) * radius
 
-    def _finite_moment(self, p: float) -> float:
+    def finite_moment(self, p: float) -> float:
+        """E|X|^p for p < ν."""
         log_moment = (
             p / 2 * math.log(self.df)
             + math.lgamma((p + 1) / 2)

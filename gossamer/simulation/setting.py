@@ -87,7 +87,7 @@ class Setting:
         """The setting as plain JSON."""
         return {
             "problem": self.problem.describe(),
-            "network": self.network.name,
+            "network": self.network.describe(),
             "noise": None if self.noise is None else _describe(self.noise),
             "steps": int(self.steps),
             "record_every": int(self.interval),

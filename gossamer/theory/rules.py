@@ -130,7 +130,7 @@ def laplacian_lam(num_nodes: int) -> float:
     (equality at n = 2), and c → π² for large n. Mohar's λ₂ ≥ 4/(n · diameter) would give c = 4.
 
     >>> import gossamer as gs
-    >>> laplacian_lam(8), gs.path(8, weights="laplacian").lam, gs.ring(8, weights="laplacian").lam
+    >>> laplacian_lam(8), gs.line(8, weights="laplacian").lam, gs.ring(8, weights="laplacian").lam
     (0.98096..., 0.98096..., 0.92677...)
 
     Reference: M. Fiedler, "Algebraic connectivity of graphs", Czechoslovak Math. J. 23 (1973);

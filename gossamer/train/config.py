@@ -12,8 +12,8 @@ import torch
 from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
 from gossamer.errors import choice, require, whole
-from gossamer.networks import Network
-from gossamer.spec import NETWORKS, build, parse
+from gossamer.networks import NETWORKS, Network
+from gossamer.spec import build, parse
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MODELS = ("mlp", "gpt")

@@ -159,7 +159,10 @@ def test_refusals(refused, tmp_path: Path, line: str, words: str):
 
 def test_without_a_gpu_cuda_is_refused(refused, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert "device: got 'cuda', need one of cpu" in refused("run claim-1 --device cuda")
+    answer = refused("run claim-1 --device cuda")
+    assert "device: got 'cuda', need a CUDA device, and torch sees none here" in answer
+    assert "did you mean" not in answer
+    assert "device: got 'gpu', need one of cpu, cuda" in refused("run claim-1 --device gpu")
 
 
 def test_a_file_where_a_folder_should_be_is_found_before_the_work(refused, tmp_path: Path):

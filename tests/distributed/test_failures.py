@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from gossamer.algorithms import DSGD, GTDSGD, GTNSGDm
 from gossamer.distributed import DecentralizedOptimizer, PeerFailure
 from gossamer.errors import InvalidInput
-from gossamer.networks import exponential, path, ring
+from gossamer.networks import exponential, line, ring
 from gossamer.problems import Quadratic
 
 PROBLEM = Quadratic.random(num_nodes=4, dim=6, seed=0)
@@ -172,7 +172,7 @@ def test_a_hung_rank_is_dropped_and_told_so_when_it_wakes(tmp_path):
 
 
 def test_a_drop_that_cuts_the_network_is_refused_by_all_survivors():
-    processes = Processes(quadratic_steps, DSGD(lr=0.1), path(4), 30, (1, 5), None, True)
+    processes = Processes(quadratic_steps, DSGD(lr=0.1), line(4), 30, (1, 5), None, True)
     answers = processes.results(deadline=40)
     assert isinstance(answers.pop(1), Dead)
     for answer in answers:

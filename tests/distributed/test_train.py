@@ -46,7 +46,7 @@ def test_bad_input_ends_in_one_line(capsys):
 
 
 def test_a_network_has_as_many_nodes_as_processes():
-    assert make_network("random_regular(6, 3)", 6).num_nodes == 6
+    assert make_network("random_regular(6, degree=3)", 6).num_nodes == 6
     with pytest.raises(InvalidInput, match=r"network: torus\(4\): missing .*'cols'"):
         make_network("torus", 4)
     with pytest.raises(InvalidInput, match=r"hypercube\(4\) with 16 nodes on 4 processes"):

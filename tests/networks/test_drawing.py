@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
         (gs.ring(1), 0),
         (gs.exponential(8), 24),
         (gs.one_peer_exponential(8), 24),
-        (gs.path(60), 0),
+        (gs.line(60), 0),
     ],
     ids=lambda value: getattr(value, "name", None),
 )

@@ -34,11 +34,11 @@ FAMILIES = [
     lambda: gs.exponential(16, directed=False),
     lambda: gs.complete(7),
     lambda: gs.star(6),
-    lambda: gs.path(6),
+    lambda: gs.line(6),
     lambda: gs.torus(3, 4),
     lambda: gs.hypercube(3),
     lambda: gs.erdos_renyi(15, 0.3, seed=1),
-    lambda: gs.random_regular(12, 3, seed=1),
+    lambda: gs.random_regular(12, degree=3, seed=1),
 ]
 
 
@@ -75,12 +75,12 @@ def test_the_paper_exponential_counts_the_self_loop():
     ("network", "degrees"),
     [
         (gs.star(5), [4, 1, 1, 1, 1]),
-        (gs.path(4), [1, 2, 2, 1]),
+        (gs.line(4), [1, 2, 2, 1]),
         (gs.torus(3, 4), [4] * 12),
         (gs.torus(2, 3), [3] * 6),
         (gs.hypercube(4), [4] * 16),
         (gs.ring(6, hops=3), [5] * 6),
-        (gs.random_regular(10, 3, seed=0), [3] * 10),
+        (gs.random_regular(10, degree=3, seed=0), [3] * 10),
         (gs.exponential(16, directed=False), [7] * 16),
     ],
     ids=lambda value: getattr(value, "name", None),
@@ -108,15 +108,15 @@ def test_small_members_of_a_family_coincide():
         gs.exponential(1),
         gs.complete(1),
         gs.star(1),
-        gs.path(1),
+        gs.line(1),
         gs.torus(1, 1),
         gs.hypercube(0),
         gs.erdos_renyi(1, 0.5),
-        gs.random_regular(1, 0),
+        gs.random_regular(1, degree=0),
         gs.from_matrix([[1.0]]),
         gs.from_graph(nx.empty_graph(1)),
         gs.one_peer_exponential(1),
-        *[gs.ring(1, weights=w) for w in ("lazy_metropolis", "laplacian", "uniform")],
+        *[gs.ring(1, weights=w) for w in ("lazy_metropolis", "laplacian", "max_degree")],
     ],
     ids=lambda network: network.name,
 )
@@ -130,8 +130,8 @@ def test_one_node_is_the_centralized_method(network: gs.Network):
 def test_random_graphs_depend_on_the_seed_only():
     assert gs.erdos_renyi(20, 0.3, seed=3) == gs.erdos_renyi(20, 0.3, seed=3)
     assert gs.erdos_renyi(20, 0.3, seed=3) != gs.erdos_renyi(20, 0.3, seed=4)
-    assert gs.random_regular(20, 3, seed=3) == gs.random_regular(20, 3, seed=3)
-    assert gs.random_regular(20, 3, seed=3) != gs.random_regular(20, 3, seed=4)
+    assert gs.random_regular(20, degree=3, seed=3) == gs.random_regular(20, degree=3, seed=3)
+    assert gs.random_regular(20, degree=3, seed=3) != gs.random_regular(20, degree=3, seed=4)
 
 
 def test_a_disconnected_draw_is_drawn_again():
@@ -146,9 +146,9 @@ def test_numpy_integers_are_integers():
 
 def test_from_graph_sorts_labels_and_takes_unsortable_ones_as_inserted():
     path = nx.Graph([("c", "b"), ("b", "a")])
-    assert gs.from_graph(path) == gs.path(3)
+    assert gs.from_graph(path) == gs.line(3)
     mixed = nx.Graph([(0, "b"), ("b", (1, 2))])
-    assert gs.from_graph(mixed) == gs.path(3)
+    assert gs.from_graph(mixed) == gs.line(3)
 
 
 def test_from_graph_of_a_digraph_reads_who_sends_to_whom():
@@ -173,10 +173,8 @@ def test_from_graph_rebuilds_the_directed_exponential_network():
 
 def test_weights_may_be_a_function():
     assert gs.ring(6, weights=gs.laplacian) == gs.ring(6, weights="laplacian")
-    identity_heavy = gs.path(
-        4, weights=lambda graph: (gs.metropolis(graph).to_dense() + torch.eye(4)) / 2
-    )
-    torch.testing.assert_close(identity_heavy.weights, (gs.path(4).weights + torch.eye(4)) / 2)
+    identity_heavy = gs.line(4, weights=lambda graph: (gs.metropolis(graph) + torch.eye(4)) / 2)
+    torch.testing.assert_close(identity_heavy.weights, (gs.line(4).weights + torch.eye(4)) / 2)
 
 
 UNBALANCED = nx.DiGraph([(0, 1), (1, 0), (1, 2), (2, 1), (0, 2)])
@@ -193,15 +191,15 @@ REFUSALS = [
     (lambda: gs.erdos_renyi(10, 0), "probability: got 0"),
     (lambda: gs.erdos_renyi(10, math.nan), "probability: got nan"),
     (lambda: gs.erdos_renyi(50, 0.001), "none of 100 random graphs .*raise probability"),
-    (lambda: gs.random_regular(5, 5), "degree: got 5, need less than n = 5"),
-    (lambda: gs.random_regular(5, 3), "degree: got 3, need an even n"),
-    (lambda: gs.random_regular(10, 1), "none of 100 random graphs was connected"),
+    (lambda: gs.random_regular(5, degree=5), "degree: got 5, need less than n = 5"),
+    (lambda: gs.random_regular(5, degree=3), "degree: got 3, need an even n"),
+    (lambda: gs.random_regular(10, degree=1), "none of 100 random graphs was connected"),
     (lambda: gs.from_graph(nx.Graph()), "at least one node"),
     (lambda: gs.from_graph(nx.Graph([(0, 1), (2, 3)])), "2 parts .nodes 0 and 2 are not"),
     (lambda: gs.from_graph(nx.MultiGraph([(0, 1)])), r"nx.Graph\(graph\)"),
     (lambda: gs.from_graph(UNBALANCED), "node 0 with in-weight 1 and out-weight 2"),
     (lambda: gs.from_graph(nx.DiGraph([("a", "b")])), "node 'a' with in-weight 0 and out-weight 1"),
-    (lambda: gs.from_graph(nx.DiGraph([(0, 1), (1, 0)]), "metropolis"), 'use weights="uniform"'),
+    (lambda: gs.from_graph(nx.DiGraph([(0, 1), (1, 0)]), "metropolis"), 'use weights="max_degree"'),
 ]
 
 

@@ -31,6 +31,16 @@ def test_the_matrix_of_a_scheme_makes_a_network():
     assert gs.from_matrix(gs.metropolis(graph)) == gs.from_graph(graph)
 
 
+@pytest.mark.parametrize("rule", gs.weights.FUNCTIONS)
+def test_the_way_out_works_on_the_matrix_of_every_rule(rule):
+    """λ = 1 is answered with (W + I) / 2, which must work on what our own functions return."""
+    graph = nx.petersen_graph()
+    lazy = gs.from_matrix((rule(graph) + torch.eye(10)) / 2)
+    assert torch.equal(lazy.weights, (gs.from_graph(graph, rule).weights + torch.eye(10)) / 2)
+    with pytest.raises(InvalidInput, match=r"e.g. by \(W \+ I\) / 2 with the identity I"):
+        gs.from_matrix([[0, 1], [1, 0]])
+
+
 def test_a_later_change_of_the_matrix_does_not_reach_the_network():
     W = gs.ring(4).weights
     network = gs.from_matrix(W)
@@ -44,7 +54,7 @@ def test_primitive_is_not_enough():
     assert np.linalg.norm(W - 1 / 3, ord=2) == pytest.approx(1)
     with pytest.raises(InvalidInput, match="the graph is connected but λ = 1"):
         gs.from_matrix(W)
-    assert gs.from_matrix((W + np.eye(3)) / 2).lam < 1  # the way out the message names
+    assert gs.from_matrix((W + np.eye(3)) / 2).lam < 1  # the way out that the message names
 
 
 @pytest.mark.parametrize(

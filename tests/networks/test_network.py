@@ -69,7 +69,7 @@ def test_mixer_is_kept_per_dtype_and_device():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("build", [lambda: gs.exponential(60), lambda: gs.path(60)])
+@pytest.mark.parametrize("build", [lambda: gs.exponential(60), lambda: gs.line(60)])
 def test_sparse_mixer_equals_dense_mixer(build, dtype, monkeypatch: pytest.MonkeyPatch):
     z = torch.randn(60, 3, 4, dtype=dtype, generator=torch.Generator().manual_seed(0))
     dense = build().mixer(dtype)(z)

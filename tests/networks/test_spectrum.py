@@ -21,7 +21,7 @@ def test_large_rings_by_fft(n: int):
 
 
 def test_large_paths_by_lanczos():
-    assert gs.path(2000).lam == pytest.approx(path_lambda(2000), abs=1e-11)
+    assert gs.line(2000).lam == pytest.approx(path_lambda(2000), abs=1e-11)
 
 
 def test_large_tori_by_lanczos():
@@ -36,10 +36,10 @@ def test_lanczos_stops_when_the_space_is_exhausted():
 @pytest.mark.parametrize(
     "network",
     [
-        gs.random_regular(60, 3, seed=0),
+        gs.random_regular(60, degree=3, seed=0),
         gs.erdos_renyi(60, 0.1, seed=0),
         gs.torus(6, 7),
-        gs.time_varying([gs.path(30), gs.star(30), gs.exponential(30)]),
+        gs.time_varying([gs.line(30), gs.star(30), gs.exponential(30)]),
     ],
     ids=lambda network: network.name,
 )

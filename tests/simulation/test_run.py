@@ -67,13 +67,13 @@ def test_the_configuration_makes_the_run_again():
     assert set(config["versions"]) == {"gossamer", "torch", "python"}
     assert config["versions"]["gossamer"] == gs.__version__
     assert config["seeds"] == [0, 1, 2]
-    assert config["network"] == "ring(4)"
+    assert config["network"] == {"name": "ring(4)"}
     assert config["problem"] == PROBLEM.describe()
     noise = dict(config["noise"])
     again = gs.simulate(
         gs.ALGORITHMS[config["algorithm"]["name"]](**run.hyperparameters),
         PROBLEM,
-        eval(config["network"], {"ring": gs.ring}),
+        gs.from_description(config["network"]),
         noise=gs.NOISES[noise.pop("name")](**noise),
         steps=config["steps"],
         seeds=config["seeds"],

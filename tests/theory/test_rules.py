@@ -103,7 +103,7 @@ def test_refusals(name: str, value: float):
 
 def test_the_path_attains_the_laplacian_bound():
     for n in (2, 3, 5, 10, 40):
-        assert laplacian_lam(n) == pytest.approx(gs.path(n, weights="laplacian").lam, abs=1e-12)
+        assert laplacian_lam(n) == pytest.approx(gs.line(n, weights="laplacian").lam, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 20, 50])

@@ -1,0 +1,110 @@
+"""How a network is built: an expression in Python, and the data behind its free names."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import networkx as nx
+import torch
+from torch import Tensor
+
+from gossamer.networks.sparse import ROUNDING, SparseMatrix, coo
+
+
+@dataclass(frozen=True, eq=False)
+class Datum:
+    """A matrix, or the undirected graph of its links, under a name that is its fingerprint.
+
+    Args:
+        matrix: W.
+        graph: whether only the graph matters, because a rule gives its weights.
+    """
+
+    matrix: SparseMatrix
+    graph: bool
+
+    @property
+    def name(self) -> str:
+        """Equal for equal data, e.g. "graph_3f2a91c0" or "matrix_91c0aa5e"."""
+        row, col, values = self._entries()
+        facts = [torch.tensor([self.matrix.size]), row, col]
+        facts += [] if self.graph else [(values / ROUNDING).round().long()]
+        digest = hashlib.sha256(torch.cat(facts).numpy().tobytes()).hexdigest()[:8]
+        return f"graph_{digest}" if self.graph else f"matrix_{digest}"
+
+    def describe(self) -> dict[str, Any]:
+        """As plain JSON: edges [i, r], or entries [i, r, w_ir]."""
+        row, col, values = (entries.tolist() for entries in self._entries())
+        if self.graph:
+            return {"nodes": self.matrix.size, "edges": list(map(list, zip(row, col, strict=True)))}
+        entries = list(map(list, zip(row, col, values, strict=True)))
+        return {"nodes": self.matrix.size, "entries": entries}
+
+    def _entries(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Row, column and value: all of a matrix, of a graph the part above the diagonal."""
+        row, col, values = self.matrix.row, self.matrix.col, self.matrix.values
+        kept = row < col if self.graph else torch.ones_like(row, dtype=torch.bool)
+        return row[kept], col[kept], values[kept]
+
+
+def read_datum(facts: Mapping[str, Any]) -> "nx.Graph[int] | Tensor":
+    """The graph or sparse matrix that `Datum.describe` described."""
+    if "edges" in facts:
+        graph: nx.Graph[int] = nx.empty_graph(facts["nodes"])
+        graph.add_edges_from(facts["edges"])
+        return graph
+    row, col, values = zip(*facts["entries"], strict=True)
+    return coo(
+        facts["nodes"],
+        torch.tensor(row),
+        torch.tensor(col),
+        torch.tensor(values, dtype=torch.float64),
+    )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a network is built, and what it is called.
+
+    Args:
+        expression: Python, e.g. "ring(20, hops=2)", "from_graph(graph_3f2a91c0)".
+        data: what the free names of the expression stand for.
+        label: what people call it, if not by its expression.
+    """
+
+    expression: str
+    data: Mapping[str, Datum] = field(default_factory=dict)
+    label: str | None = None
+
+    @classmethod
+    def of_matrix(cls, matrix: SparseMatrix, label: str | None = None) -> "Recipe":
+        """Of a network that is known by its weights alone."""
+        datum = Datum(matrix, graph=False)
+        return cls(f"from_matrix({datum.name})", {datum.name: datum}, label)
+
+    @classmethod
+    def of_graph(cls, matrix: SparseMatrix, rule: str, label: str | None = None) -> "Recipe":
+        """Of a network whose weights a rule gives to an undirected graph."""
+        datum = Datum(matrix, graph=True)
+        weights = "" if rule == "metropolis" else f", weights={rule!r}"
+        return cls(f"from_graph({datum.name}{weights})", {datum.name: datum}, label)
+
+    @property
+    def name(self) -> str:
+        """The label, or the expression itself."""
+        return self.label or self.expression
+
+    def then(self, call: str) -> "Recipe":
+        """The recipe of what a method makes of the network, e.g. `call` = "without(3)"."""
+        label = None if self.label is None else f"{self.label}.{call}"
+        return replace(self, expression=f"{self.expression}.{call}", label=label)
+
+    def describe(self) -> dict[str, Any]:
+        """As plain JSON: the name, the expression if that is another, the data if there are any."""
+        described: dict[str, Any] = {"name": self.name}
+        if self.label is not None:
+            described["expression"] = self.expression
+        if self.data:
+            described["data"] = {name: datum.describe() for name, datum in self.data.items()}
+        return described
