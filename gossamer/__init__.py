@@ -48,7 +48,21 @@ from gossamer.problems import (
     Quadratic,
     RobustRegression,
 )
-from gossamer.simulation import METRICS, Halving, Run, Stack, Sweep, simulate, sweep
+from gossamer.simulation import (
+    METRICS,
+    Comparison,
+    Halving,
+    Run,
+    Stack,
+    Status,
+    Sweep,
+    Tuned,
+    compare,
+    metric,
+    simulate,
+    sweep,
+    tune,
+)
 from gossamer.version import __version__
 
 __all__ = [
@@ -59,6 +73,7 @@ __all__ = [
     "NOISES",
     "Algorithm",
     "AlphaStable",
+    "Comparison",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
@@ -81,9 +96,12 @@ __all__ = [
     "Run",
     "SClipEF",
     "Stack",
+    "Status",
     "StudentT",
     "Sweep",
+    "Tuned",
     "__version__",
+    "compare",
     "complete",
     "erdos_renyi",
     "exponential",
@@ -92,6 +110,7 @@ __all__ = [
     "hypercube",
     "laplacian",
     "lazy_metropolis",
+    "metric",
     "metropolis",
     "one_peer_exponential",
     "path",
@@ -102,5 +121,6 @@ __all__ = [
     "sweep",
     "time_varying",
     "torus",
+    "tune",
     "uniform",
 ]

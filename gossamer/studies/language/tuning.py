@@ -109,8 +109,8 @@ def by_one_node(
     return {
         "hyperparameters": compared.best().hyperparameters,
         "settings": len(settings),
-        "run_steps_on_one_node": int(central.stacked.steps_taken.sum()),
-        "run_steps": int(compared.stacked.steps_taken.sum()),
+        "run_steps_on_one_node": central.run_steps,
+        "run_steps": compared.run_steps,
         "on_one_node": _scores(central),
         "on_the_ring": _scores(compared),
     }
@@ -124,7 +124,7 @@ def by_the_ring(
     return {
         "hyperparameters": found.best().hyperparameters,
         "settings": len(settings),
-        "run_steps": int(found.stacked.steps_taken.sum()),
+        "run_steps": found.run_steps,
         "on_the_ring": _scores(found),
     }
 
@@ -141,17 +141,22 @@ def search_on_one_node(
     arguments = simulation(options, steps, RECORDS // 2)
     seeds, rule = tuning_seeds(options), _halving(settings)
     central = problem(options, alone)
-    return sweep(algorithm, settings, central, complete(1), seeds=seeds, strategy=rule, **arguments)
+    return sweep(
+        algorithm,
+        settings,
+        central,
+        complete(1),
+        seeds=seeds,
+        strategy=rule,
+        judge_by="validation_loss",
+        **arguments,
+    )
 
 
 def _halving(settings: Settings) -> Halving:
-    """Ends what has not even learnt the frequencies of words.
-
-    It ranks by the loss as it is: one that stays on a plateau and then falls cannot be
-    extrapolated.
-    """
+    """Ends what has not even learnt the frequencies of words."""
     few = len(settings) <= HUNDREDS
-    return Halving(1, ENDED_EARLY if few else ENDED_EARLY_OF_HUNDREDS, extrapolate=False)
+    return Halving(ENDED_EARLY if few else ENDED_EARLY_OF_HUNDREDS)
 
 
 def _on_the_ring(
@@ -168,6 +173,7 @@ def _on_the_ring(
         NETWORKS["ring"],
         seeds=tuning_seeds(options),
         strategy=strategy,
+        judge_by="validation_loss",
         **simulation(options, steps_of(task, options), RECORDS),
     )
 

@@ -101,7 +101,7 @@ def _choice(found: Sweep, best: Run) -> Result:
     return {
         "hyperparameters": best.hyperparameters,
         "tuning_error": float(found.scores().min()),
-        "run_steps": int(found.stacked.steps_taken.sum()),
+        "run_steps": found.run_steps,
     }
 
 
