@@ -55,7 +55,21 @@ from gossamer.problems import (
     Quadratic,
     RobustRegression,
 )
-from gossamer.simulation import METRICS, Halving, Run, Stack, Sweep, simulate, sweep
+from gossamer.simulation import (
+    METRICS,
+    Comparison,
+    Halving,
+    Run,
+    Stack,
+    Status,
+    Sweep,
+    Tuned,
+    compare,
+    metric,
+    simulate,
+    sweep,
+    tune,
+)
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
@@ -92,6 +106,7 @@ __all__ = [
     "PROBLEMS",
     "Algorithm",
     "AlphaStable",
+    "Comparison",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
@@ -114,9 +129,12 @@ __all__ = [
     "Run",
     "SClipEF",
     "Stack",
+    "Status",
     "StudentT",
     "Sweep",
+    "Tuned",
     "__version__",
+    "compare",
     "complete",
     "erdos_renyi",
     "exponential",
@@ -128,6 +146,7 @@ __all__ = [
     "lazy_metropolis",
     "line",
     "max_degree",
+    "metric",
     "metropolis",
     "one_peer_exponential",
     "random_regular",
@@ -137,6 +156,7 @@ __all__ = [
     "sweep",
     "time_varying",
     "torus",
+    "tune",
 ]
 
 if not TYPE_CHECKING:  # for a type checker, any name would be a module

@@ -2,7 +2,20 @@
 
 from typing import Any
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Scalar, Stateless, admissible_sets
+from gossamer.algorithms.algorithm import (
+    Algorithm,
+    Fraction,
+    Interval,
+    Mix,
+    OneOf,
+    Order,
+    Positive,
+    Real,
+    Scalar,
+    Stateless,
+    StepSize,
+    admissible_sets,
+)
 from gossamer.algorithms.dsgd import DSGD
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
@@ -11,6 +24,15 @@ from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
+from gossamer.algorithms.operators import (
+    clip_components,
+    clip_factor,
+    descend,
+    ema,
+    inverse_norm,
+    minus,
+    smooth_clip,
+)
 from gossamer.algorithms.qg_dsgdm import QGDSGDm
 from gossamer.algorithms.sclip_ef import SClipEF
 
@@ -38,13 +60,27 @@ __all__ = [
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
+    "Fraction",
     "GTAdam",
     "GTNSGDm",
+    "Interval",
     "Mix",
     "NormalizedDSGD",
+    "OneOf",
+    "Order",
+    "Positive",
     "QGDSGDm",
+    "Real",
     "SClipEF",
     "Scalar",
     "Stateless",
+    "StepSize",
     "admissible_sets",
+    "clip_components",
+    "clip_factor",
+    "descend",
+    "ema",
+    "inverse_norm",
+    "minus",
+    "smooth_clip",
 ]

@@ -50,6 +50,10 @@ class Interval:
         inside = (number >= self.low) if self.closed_low else (number > self.low)
         return bool(torch.as_tensor(inside & (number < self.high)).all())
 
+    def begins_at(self, value: Scalar) -> bool:
+        """Whether `value` is the least admissible number."""
+        return self.closed_low and bool(torch.as_tensor(value == self.low).all())
+
     def __str__(self) -> str:
         high = "∞" if math.isinf(self.high) else f"{self.high:g}"
         low = "-∞" if math.isinf(self.low) else f"{self.low:g}"
@@ -93,8 +97,16 @@ class Algorithm(ABC, Generic[StateT]):
     (`Positive`, `Fraction`, …), which are checked on construction.
     """
 
+    label: ClassVar[str] = ""
+    """What papers, tables and figures call the method; by default the name of its class."""
+
     tracker: ClassVar[str | None] = None
     """Name of the state field that tracks the network's average gradient, if there is one."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "label" not in vars(cls):
+            cls.label = cls.__name__
 
     @abstractmethod
     def init(self, x: Tensor) -> StateT:
@@ -104,7 +116,22 @@ class Algorithm(ABC, Generic[StateT]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: StateT, mix: Mix
     ) -> tuple[Tensor, StateT]:
-        """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure."""
+        """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure.
+
+        On CUDA the step is compiled, and `t` and the hyper-parameters that are numbers arrive as
+        tensors of no axes. Arithmetic does not notice. What needs a Python number does, e.g.
+        `lrs[min(t, 2)]` or `generator.manual_seed(t)`: such a step is run as it is written, with
+        a warning, and is slower.
+        """
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: StateT) -> dict[str, Tensor]:
+        """What is worth knowing of step `t` beside its state, before it is taken; pure.
+
+        Name → one number per point, of shape `x.shape[:-1]`, e.g. the share of coordinates that
+        will be clipped. The simulator records it as metrics, and calls it only at the steps that
+        are recorded. By default nothing.
+        """
+        return {}
 
     def __post_init__(self) -> None:
         for name, admissible in admissible_sets(type(self)).items():
@@ -116,20 +143,25 @@ class Algorithm(ABC, Generic[StateT]):
         """Name → value of every hyper-parameter."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
-    def stacked(self, runs: int, dtype: torch.dtype, device: torch.device | str) -> Self:
-        """The same method for `runs` stacked runs: tensors checked to broadcast over them, cast."""
-        tensors = {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
-        for name, value in tensors.items():
+    def require_runs(self, runs: int) -> None:
+        """Refuse hyper-parameters that do not broadcast over `runs` stacked runs."""
+        for name, value in self._tensors.items():
             shape, per_run = tuple(value.shape), f"a number, or shape ({runs}, 1): one per run"
             require(shape in ((), (runs, 1)), name, f"shape {shape}", per_run)
-        cast = {name: value.to(device, dtype) for name, value in tensors.items()}
+
+    def to(self, *, dtype: torch.dtype, device: torch.device | str) -> Self:
+        """The same method, its tensors in another precision or on another device."""
+        cast = {name: value.to(device, dtype) for name, value in self._tensors.items()}
         return dataclasses.replace(self, **cast)
 
     def select(self, runs: Tensor) -> Self:
         """The same method for a subset of its stacked runs, `runs` indexing the runs axis."""
-        tensors = {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
-        chosen = {name: value[runs] for name, value in tensors.items() if value.ndim > 0}
+        chosen = {name: value[runs] for name, value in self._tensors.items() if value.ndim > 0}
         return dataclasses.replace(self, **chosen)
+
+    @property
+    def _tensors(self) -> dict[str, Tensor]:
+        return {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
 
 
 @cache
@@ -149,6 +181,6 @@ def _admissible(name: str, hint: Any) -> Interval | OneOf:
     if get_origin(hint) is Literal:
         return OneOf(get_args(hint))
     sets = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Interval)]
-    need = "an admissible set, as Positive, Fraction or Real of gossamer.algorithms.algorithm"
+    need = "an admissible set, e.g. Positive, Fraction or Real of gossamer.algorithms"
     require(len(sets) == 1, name, f"the annotation {hint}", need)
     return sets[0]

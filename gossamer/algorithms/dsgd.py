@@ -1,6 +1,7 @@
 """DSGD: decentralized stochastic gradient descent."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -24,6 +25,8 @@ class DSGD(Algorithm[Stateless]):
     >>> DSGD(lr=0.5).step(0, x, grad=x, state=state, mix=lambda z: z.mean(0, keepdim=True) + 0 * z)
     (tensor([[1.], [1.]]), Stateless())
     """
+
+    label: ClassVar[str] = "DSGD"
 
     lr: StepSize
 

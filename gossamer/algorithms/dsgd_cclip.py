@@ -1,6 +1,7 @@
 """DSGD-CClip: DSGD with component-wise clipping of each node's gradient."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +17,8 @@ class DSGDCClip(Algorithm[Stateless]):
 
     The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
     """
+
+    label: ClassVar[str] = "DSGD-CClip"
 
     lr: StepSize
     clip: Positive

@@ -1,6 +1,7 @@
 """DSGD-Clip: decaying steps and a clipping level that changes with time (Sun and Chen, 2024)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -23,6 +24,8 @@ class DSGDClip(Algorithm[Stateless]):
     Reference: Sun and Chen, Distributed stochastic strongly convex optimization under
     heavy-tailed noises (2024).
     """
+
+    label: ClassVar[str] = "DSGD-Clip"
 
     lr: StepSize
     clip: Positive

@@ -1,6 +1,7 @@
 """DSGD-GClip: DSGD with ℓ2 clipping of each node's gradient."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +17,8 @@ class DSGDGClip(Algorithm[Stateless]):
 
     The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
     """
+
+    label: ClassVar[str] = "DSGD-GClip"
 
     lr: StepSize
     clip: Positive

@@ -34,6 +34,7 @@ class GTAdam(Algorithm[GTAdamState]):
     Reference: Carnevale, Farina, Notarnicola and Notarstefano, GTAdam (2022).
     """
 
+    label: ClassVar[str] = "GT-Adam"
     tracker: ClassVar[str | None] = "s"
 
     lr: StepSize

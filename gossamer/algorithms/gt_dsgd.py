@@ -29,6 +29,7 @@ class GTDSGD(Algorithm[GTDSGDState]):
     Reference: Di Lorenzo and Scutari (2016); Xin, Pu, Nedić and Khan (2020).
     """
 
+    label: ClassVar[str] = "GT-DSGD"
     tracker: ClassVar[str | None] = "y"
 
     lr: StepSize

@@ -39,6 +39,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
     tensor([[2.9400, 3.9200]])
     """
 
+    label: ClassVar[str] = "GT-NSGDm"
     tracker: ClassVar[str | None] = "y"
 
     lr: StepSize

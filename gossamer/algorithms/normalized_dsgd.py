@@ -1,6 +1,7 @@
 """NormalizedDSGD: the vanilla normalization that Claim 1 shows to fail."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -17,6 +18,8 @@ class NormalizedDSGD(Algorithm[Stateless]):
     The average moves along the *sum of normalized* gradients rather than the normalized sum, so
     heterogeneous nodes can cancel far from any stationary point, for every step size.
     """
+
+    label: ClassVar[str] = "Normalized DSGD"
 
     lr: StepSize
 

@@ -1,7 +1,7 @@
 """QG-DSGDm: quasi-global momentum (Lin et al., 2021)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,6 +29,8 @@ class QGDSGDm(Algorithm[QGDSGDmState]):
 
     Reference: Lin, Karimireddy, Stich and Jaggi, Quasi-global momentum (2021).
     """
+
+    label: ClassVar[str] = "QG-DSGDm"
 
     lr: Positive
     momentum: Fraction = 0.9

@@ -1,7 +1,7 @@
 """SClip-EF-Network: smooth clipping with error feedback (Yu, Jakovetić and Kar, 2023)."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,6 +29,8 @@ class SClipEF(Algorithm[SClipEFState]):
 
     Reference: Yu, Jakovetić and Kar, Smoothed gradient clipping and error feedback (2023).
     """
+
+    label: ClassVar[str] = "SClip-EF"
 
     lr: StepSize
     momentum: Fraction

@@ -1,11 +1,8 @@
 """`gossamer compare`: any methods × network × noise × problem, one figure and one table."""
 
 import csv
-import math
 import os
-import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +11,12 @@ import click
 from gossamer.algorithms import ALGORITHMS, Algorithm
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.errors import choice, require, whole
-from gossamer.networks import Network
-from gossamer.noise import NOISES, Noise
-from gossamer.problems import Problem
-from gossamer.simulation import METRICS, Run, available_metrics, simulate, sweep
-from gossamer.simulation.metrics import main_metric
+from gossamer.noise import NOISES
+from gossamer.simulation import Comparison, Entry, main_metric
+from gossamer.simulation import compare as compare_methods
+from gossamer.simulation._compare import example, require_measurable
+from gossamer.simulation.words import show_hyperparameters
 from gossamer.spec import build, parse
-from gossamer.studies.synthetic.grids import search_set
-from gossamer.studies.synthetic.task import show_hyperparameters, spread
-
-
-@dataclass(frozen=True)
-class Row:
-    """A method with its hyper-parameters and its runs."""
-
-    method: str
-    tuned: bool
-    run: Run
-
-    @property
-    def hyperparameters(self) -> str:
-        """As "lr = 0.01, momentum = 0.8"."""
-        return show_hyperparameters(self.run.hyperparameters)
 
 
 @click.command()
@@ -65,7 +46,7 @@ class Row:
 @click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
 def compare(
     algorithms: Sequence[str],
-    network: str,
+    network: str | None,
     noise: str,
     problem: str | None,
     steps: int,
@@ -87,14 +68,18 @@ def compare(
     methods = [_method(text) for text in algorithms]
     net, task = build_task(network, problem)
     law = None if noise == "none" else build("noise", noise, NOISES)
-    metric = _metric(metric or main_metric(task), task, methods)
+    main = main_metric(task)
+    shown = main if metric is None else metric
+    recorded = list(dict.fromkeys([main, shown]))
+    require_measurable(recorded, [example(method) for method in methods], task, net)
     path = _writable(Path(out))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
-    click.echo(f"Writes {path}.png, .svg, .pdf and .csv.")
-    rows = [_row(method, task, net, law, steps, seeds, metric) for method in methods]
-    _draw(rows, metric, path)
-    _write(rows, metric, path.with_name(f"{path.name}.csv"))
-    show(rows, metric)
+    arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded}
+    found = compare_methods(methods, task, net, seeds=range(seeds), **arguments)
+    _draw(found, shown, path)
+    _write(found, shown, path.with_name(f"{path.name}.csv"))
+    click.echo(found.table(shown))
+    click.echo(f"Written: {path}.png, .svg, .pdf and .csv.")
 
 
 def _method(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
@@ -105,87 +90,46 @@ def _method(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
     return ALGORITHMS[choice("algorithm", name, ALGORITHMS)]
 
 
-def _metric(
-    name: str, task: Problem, methods: Sequence[Algorithm[Any] | type[Algorithm[Any]]]
-) -> str:
-    """A metric that the problem and every method have."""
-    choice("metric", name, METRICS)
-    for method in methods:
-        existing = available_metrics(task, method)
-        called = method.__name__ if isinstance(method, type) else type(method).__name__
-        among = f"names among {', '.join(existing)} on this problem with {called}"
-        require(name in existing, "metric", repr(name), among)
-    return name
-
-
 def _writable(stem: Path) -> Path:
     """A stem that files can be written at, its folder made."""
-    require(stem.name != "", "out", repr(str(stem)), "the stem of file names", "as 'compare'")
+    require(stem.name != "", "out", repr(str(stem)), "the stem of file names", "e.g. compare")
     stem.parent.mkdir(parents=True, exist_ok=True)
     writable = os.access(stem.parent, os.W_OK)
     require(writable, "out", stem, "a folder that can be written to", "choose another --out")
     return stem
 
 
-def _row(
-    method: Algorithm[Any] | type[Algorithm[Any]],
-    task: Problem,
-    net: Network,
-    noise: Noise | None,
-    steps: int,
-    seeds: int,
-    metric: str,
-) -> Row:
-    arguments: dict[str, Any] = {"noise": noise, "steps": steps}
-    tuned = isinstance(method, type)
-    if isinstance(method, type):
-        click.echo(f"  tuning {method.__name__} …")
-        grid, tuning = search_set(method), range(seeds, seeds + 2)
-        found = sweep(method, grid, task, net, seeds=tuning, strategy="halving", **arguments)
-        method = method(**found.best().hyperparameters)
-    run = simulate(method, task, net, seeds=range(seeds), metrics=[metric], **arguments)
-    return Row(type(method).__name__, tuned, run)
-
-
-def _draw(rows: Sequence[Row], metric: str, path: Path) -> None:
+def _draw(found: Comparison, metric: str, path: Path) -> None:
     from gossamer.plots import colours, curve, panels, style
     from gossamer.report.figures import save_figure
 
     with style():
         figure, (ax,) = panels(1, width=5.5, height=3.8)
-        for colour, row in zip(colours(), rows, strict=False):
-            values = row.run.metrics[metric].tolist()
-            label = f"{row.method} ({row.hyperparameters})"
-            curve(ax, row.run.steps.tolist(), values, label, colour)
-        positive = any((row.run.metrics[metric] > 0).any() for row in rows)
+        for colour, entry in zip(colours(), found.entries, strict=False):
+            values = entry.run.metrics[metric].tolist()
+            label = f"{entry.run.label} ({_hyperparameters(entry)})"
+            curve(ax, entry.run.steps.tolist(), values, label, colour)
+        positive = any((entry.run.metrics[metric] > 0).any() for entry in found.entries)
         scale = "log" if positive else "linear"
         ax.set(xlabel="step t", ylabel=metric.replace("_", " "), yscale=scale)
         ax.legend()
         save_figure(figure, path)
 
 
-def _write(rows: Sequence[Row], metric: str, path: Path) -> None:
+def _write(found: Comparison, metric: str, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["method", "hyperparameters", "seed", "step", metric])
-        for row in rows:
-            for step, values in zip(row.run.steps.tolist(), row.run.metrics[metric], strict=True):
-                for seed, value in zip(row.run.config["seeds"], values.tolist(), strict=True):
-                    writer.writerow([row.method, row.hyperparameters, seed, step, value])
+        for entry in found.entries:
+            writer.writerows(_csv_rows(entry, metric))
 
 
-def show(rows: Sequence[Row], metric: str) -> None:
-    """Print the table, the lowest median first."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("method", "hyper-parameters", f"final {metric}, median [range]", box=None)
-    for row in sorted(rows, key=lambda row: _median(row.run, metric)):
-        shown = row.hyperparameters + (" (tuned)" if row.tuned else "")
-        table.add_row(row.method, shown, spread(row.run.final(metric).tolist()))
-    Console(markup=False).print(table)
+def _csv_rows(entry: Entry, metric: str) -> Iterator[list[Any]]:
+    run, hyperparameters = entry.run, _hyperparameters(entry)
+    for step, values in zip(run.steps.tolist(), run.metrics[metric], strict=True):
+        for seed, value in zip(run.config["seeds"], values.tolist(), strict=True):
+            yield [run.label, hyperparameters, seed, step, value]
 
 
-def _median(run: Run, metric: str) -> float:
-    value = statistics.median(run.final(metric).tolist())
-    return value if math.isfinite(value) else math.inf
+def _hyperparameters(entry: Entry) -> str:
+    return show_hyperparameters(entry.run.hyperparameters)

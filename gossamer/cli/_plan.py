@@ -42,7 +42,7 @@ from gossamer.spec import build
 @picture_option("--figure", "a figure")
 def plan(
     problem: str | None,
-    network: str,
+    network: str | None,
     steps: int,
     noise: str | None,
     samples: Path | None,

@@ -2,11 +2,19 @@
 
 import click
 
-from gossamer.networks import NETWORKS, Network
+from gossamer.errors import require
+from gossamer.networks import NETWORKS, Network, ring
 from gossamer.problems import PROBLEMS, Problem
 from gossamer.spec import build
 
-network_option = click.option("--network", "-n", default="ring(20, hops=2)", show_default=True)
+DEFAULT_NODES = 20
+
+network_option = click.option(
+    "--network",
+    "-n",
+    default=None,
+    help=f"A network; by default the 2-hop ring on the problem's nodes, or on {DEFAULT_NODES}.",
+)
 
 DEFAULT_NOISE = "AlphaStable(1.5, skewness=0.5, scale=0.1)"
 
@@ -18,7 +26,14 @@ problem_option = click.option(
 )
 
 
-def build_task(network: str, problem: str | None) -> tuple[Network, Problem]:
-    """What the two options describe."""
-    net = build("network", network, NETWORKS)
-    return net, build("problem", problem or f"RobustRegression({net.num_nodes})", PROBLEMS)
+def build_task(network: str | None, problem: str | None) -> tuple[Network, Problem]:
+    """What the two options describe: each fits the other where only one is given."""
+    net = None if network is None else build("network", network, NETWORKS)
+    nodes = DEFAULT_NODES if net is None else net.num_nodes
+    task = build("problem", problem or f"RobustRegression({nodes})", PROBLEMS)
+    if net is None:
+        return ring(task.num_nodes, hops=max(1, min(2, task.num_nodes // 2))), task
+    found = f"{net.num_nodes} nodes where {problem} has {task.num_nodes}"
+    same = net.num_nodes == task.num_nodes
+    require(same, "network", found, "the same number", f"e.g. -n 'ring({task.num_nodes})'")
+    return net, task

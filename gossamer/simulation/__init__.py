@@ -1,20 +1,36 @@
-"""The simulator: one loop over stacked nodes and runs, sweeps, metrics and results."""
+"""The simulator: one loop over stacked nodes and runs, searches, metrics and results."""
 
+from gossamer.simulation._compare import Comparison, Entry, compare
 from gossamer.simulation._simulate import simulate
-from gossamer.simulation._sweep import Sweep, grid_settings, sweep
+from gossamer.simulation._sweep import grid_settings, stack_settings, sweep
+from gossamer.simulation._tune import Tuned, tune
 from gossamer.simulation.halving import Halving
-from gossamer.simulation.metrics import METRICS, available_metrics
+from gossamer.simulation.metrics import METRICS, Metric, available_metrics, main_metric, metric
 from gossamer.simulation.run import Run
+from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.status import Status
+from gossamer.simulation.sweep_record import Sweep
 
 __all__ = [
     "METRICS",
+    "Comparison",
+    "Entry",
     "Halving",
+    "Metric",
     "Run",
     "Stack",
+    "Status",
     "Sweep",
+    "Tuned",
     "available_metrics",
+    "compare",
     "grid_settings",
+    "main_metric",
+    "metric",
+    "search_set",
     "simulate",
+    "stack_settings",
     "sweep",
+    "tune",
 ]

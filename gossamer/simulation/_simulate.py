@@ -9,10 +9,10 @@ from gossamer.algorithms import Algorithm
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulation.metrics import available_metrics
+from gossamer.simulation.metrics import Measure
 from gossamer.simulation.recorder import record
-from gossamer.simulation.run import Run
-from gossamer.simulation.setting import Setting, list_seeds, require_kind
+from gossamer.simulation.run import Run, as_json
+from gossamer.simulation.simulation import Simulation, list_seeds, require_kind
 
 
 def simulate(
@@ -24,7 +24,7 @@ def simulate(
     steps: int,
     seeds: int | Iterable[int] = 0,
     record_every: int | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str | Measure] | None = None,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
     progress: bool | None = None,
@@ -40,7 +40,9 @@ def simulate(
         steps: T.
         seeds: one run each; the noise of a seed does not depend on what else is stacked.
         record_every: record the metrics at steps 0, k, 2k, … and T; by default 100 times.
-        metrics: names among `METRICS`; by default all that exist for the problem and the method.
+        metrics: names among `METRICS` and of the method's `info`, or functions of a `Stack` that
+            give one number per run, recorded under their names; by default all that exist for the
+            problem and the method.
         dtype: precision of the simulation; noise is always drawn in float64.
         device: where to run.
         progress: force the progress bar on or off; by default on terminals only.
@@ -61,14 +63,23 @@ def simulate(
     """
     require_kind("algorithm", algorithm, Algorithm, "gs.GTNSGDm(lr=0.01, momentum=0.8)")
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    names = available_metrics(problem, algorithm) if metrics is None else metrics
-    setting = Setting(
-        problem, network, noise, steps, record_every, names, dtype, device, progress, keep_x
+    simulation = Simulation(
+        problem, network, noise, steps, record_every, metrics, dtype, device, progress, keep_x
     )
-    config = {"algorithm": describe_algorithm(algorithm)}
-    return record(setting, algorithm, list_seeds(seeds), config)
+    listed = list_seeds(seeds)
+    method = describe_algorithm(type(algorithm)) | {"hyperparameters": algorithm.hyperparameters}
+    config = as_json({"algorithm": method, **simulation.describe(), "seeds": listed})
+    done = record(simulation, algorithm, listed)
+    return Run(
+        steps=done.steps,
+        metrics=done.metrics,
+        diverged_at=done.diverged_at,
+        steps_taken=done.steps_taken,
+        x=done.x,
+        config=config | {"metrics": list(done.metrics)},
+    )
 
 
-def describe_algorithm(algorithm: Algorithm[Any]) -> dict[str, Any]:
-    """Name and hyper-parameters."""
-    return {"name": type(algorithm).__name__, "hyperparameters": algorithm.hyperparameters}
+def describe_algorithm(algorithm: type[Algorithm[Any]]) -> dict[str, str]:
+    """The names of a method: of its class, and in papers."""
+    return {"name": algorithm.__name__, "label": algorithm.label}

@@ -14,19 +14,17 @@ from gossamer.errors import require
 class Halving:
     """End hopeless settings early.
 
-    A large step leads early and loses late, so ranking by the current error picks wrongly. At the
-    rungs t = T/16, T/8, T/4, T/2 each setting's error e is extrapolated with the exponential rate
-    it showed over the second half of its life,
+    At the rungs t = T/16, T/8, T/4, T/2 the lowest 60, 40, 25 and 12 % of all settings go on. If
+    nothing diverges this costs 1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of the full grid.
 
-        forecast = e(t) · exp(−ρ (T − t)),   ρ = max(0, log(e(t/2)/e(t)) / (t/2)),
+    A setting's level e is the median over the seeds and the mean over the last eighth of the
+    records. A large step leads early and loses late, so a metric whose least value is 0, such as
+    the error, is extrapolated with the exponential rate it showed over the second half of its life,
 
-    and the lowest 60, 40, 25 and 12 % of all settings go on. e is the median over the seeds and
-    the mean over the last eighth of the records. If nothing diverges this costs
-    1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of the full grid.
+        forecast = e(t) · exp(−ρ (T − t)),   ρ = max(0, log(e(t/2)/e(t)) / (t/2)).
+
+    A loss levels off at a minimum that is not known, where it has no such rate: it is ranked by e.
     """
-
-    num_seeds: int
-    """Runs come setting by setting, `num_seeds` of each."""
 
     schedule: Sequence[tuple[float, float]] = (
         (1 / 16, 0.6),
@@ -36,32 +34,35 @@ class Halving:
     )
     """(share of T, share of all settings that goes on)."""
 
-    extrapolate: bool = True
-    """Rank by the forecast; off, by e itself: a loss that levels off above 0 has no such rate."""
-
     def __post_init__(self) -> None:
         times = [time for time, _ in self.schedule]
         shares = all(0 < time < 1 and 0 < keep <= 1 for time, keep in self.schedule)
         rising = times == sorted(times)
         need = "pairs of shares in (0, 1), the first ones rising"
-        require(shares and rising, "schedule", self.schedule, need, "as ((1/4, 0.5), (1/2, 0.2))")
+        require(shares and rising, "schedule", self.schedule, need, "e.g. ((1/4, 0.5), (1/2, 0.2))")
 
     def rungs(self, steps: int) -> list[int]:
         """The steps at which settings are judged."""
         rungs = {_rung(share, steps) for share, _ in self.schedule}
         return sorted(rung for rung in rungs if rung < steps)
 
-    def survivors(self, history: Tensor, times: Tensor, steps: int) -> Tensor:
-        """Which runs go on, `(runs,)`: all seeds of the settings with the lowest forecasts."""
+    def survivors(self, history: Tensor, times: Tensor, steps: int, extrapolate: bool) -> Tensor:
+        """Which settings go on, `(settings,)`.
+
+        Args:
+            history: the metric so far, `(records, settings, seeds)`.
+            times: the steps of its records, `(records,)`.
+            steps: T.
+            extrapolate: whether the metric's least value is known to be 0.
+        """
         if len(times) < 3:  # too early to tell where anything is heading
-            return torch.ones_like(history[0], dtype=torch.bool)
-        level = median(history.unflatten(1, (-1, self.num_seeds)))
-        score = forecast(level, times, steps if self.extrapolate else int(times[-1]))
+            return torch.ones(history.shape[1], dtype=torch.bool, device=history.device)
+        score = forecast(median(history), times, steps if extrapolate else int(times[-1]))
         share = next(keep for at, keep in self.schedule if _rung(at, steps) >= int(times[-1]))
         lowest = score.argsort()[: math.ceil(share * len(score))]
         going_on = torch.zeros_like(score, dtype=torch.bool)
         going_on[lowest] = score[lowest].isfinite()
-        return going_on.repeat_interleave(self.num_seeds)
+        return going_on
 
 
 def _rung(share: float, steps: int) -> int:

@@ -3,36 +3,106 @@
 Norms are Euclidean over the parameters; x̄ = (1/n) Σ x_i is the network's average.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
 
 import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
+from gossamer.errors import InvalidInput, require
 from gossamer.problems import Problem
 from gossamer.simulation.stack import Stack
 
 ELEMENTS_AT_ONCE = 2**21
 """Elements of the largest tensor built when ∇f is evaluated at every node's point."""
 
+Measure = Callable[[Stack], Tensor]
+"""From a stack to one number per run, `(runs,)`."""
 
+
+@dataclass(frozen=True)
+class Metric:
+    """A function of a stack with what it needs; made by the decorator `metric`."""
+
+    measure: Measure
+
+    needs: tuple[str, ...] = ()
+    """Attributes of the stack without which there is nothing to measure, e.g. "state.y"."""
+
+    vanishes: bool = False
+    """Whether its least value is known to be 0, so that a search may extrapolate its fall."""
+
+    @property
+    def name(self) -> str:
+        """The function's."""
+        return str(getattr(self.measure, "__name__", self.measure))
+
+    def __call__(self, stack: Stack) -> Tensor:
+        """One number per run."""
+        try:
+            values = self.measure(stack)
+        except AttributeError as reason:
+            method = type(stack.algorithm).label
+            raise InvalidInput(
+                f"metrics: {self.name} cannot be measured with {method} ({reason}); say what it "
+                'needs, e.g. @gs.metric(needs=["state.y"]), and it is left out there'
+            ) from reason
+        shape, runs = tuple(values.shape), tuple(stack.runs.shape)
+        require(shape == runs, self.name, f"shape {shape}", f"shape {runs}: one number per run")
+        return values
+
+    def missing(self, stack: Stack) -> str | None:
+        """What it needs and the stack lacks, if anything."""
+        return next((need for need in self.needs if not _has(stack, need)), None)
+
+
+def metric(*, needs: Sequence[str] = (), vanishes: bool = False) -> Callable[[Measure], Metric]:
+    """Declare a metric; a plain function of a stack is one that needs nothing.
+
+    Args:
+        needs: attributes of the stack without which there is nothing to measure: where one is
+            absent, None or False the metric is left out, or refused if it was asked for.
+        vanishes: whether its least value is known to be 0.
+
+    >>> @metric(needs=["state.v"], vanishes=True)
+    ... def estimator_norm(stack):
+    ...     return stack.state.v.norm(dim=-1).mean(0)
+    >>> estimator_norm.name
+    'estimator_norm'
+    """
+    return lambda measure: Metric(measure, tuple(needs), vanishes)
+
+
+def _has(stack: Stack, path: str) -> bool:
+    value: object = stack
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value is not None and value is not False
+
+
+@metric(needs=["problem.optimum"], vanishes=True)
 def error(stack: Stack) -> Tensor:
     """(1/n) Σ ‖x_i − x*‖, the paper's average estimation error."""
     assert stack.problem.optimum is not None
     return _mean_norm(stack.x - stack.problem.optimum)
 
 
+@metric()
 def loss(stack: Stack) -> Tensor:
     """f(x̄), the global objective at the network's average."""
     return stack.problem.loss(stack.x.mean(0))
 
 
+@metric(needs=["problem.has_validation"])
 def validation_loss(stack: Stack) -> Tensor:
     """The loss of x̄ on data held out."""
     return stack.problem.validation_loss(stack.x.mean(0))
 
 
+@metric(vanishes=True)
 def grad_norm(stack: Stack) -> Tensor:
     """(1/n) Σ ‖∇f(x_i)‖, the quantity the theorems bound."""
     nodes, runs, dim = stack.x.shape
@@ -42,11 +112,13 @@ def grad_norm(stack: Stack) -> Tensor:
     return _mean_norm(grads.view(nodes, runs, dim))
 
 
+@metric(vanishes=True)
 def consensus_error(stack: Stack) -> Tensor:
     """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree."""
     return _mean_norm(stack.x - stack.x.mean(0))
 
 
+@metric(needs=["algorithm.tracker"], vanishes=True)
 def tracker_error(stack: Stack) -> Tensor:
     """(1/n) Σ ‖y_i − (1/n) Σ_r ∇f_r(x_r)‖: how far the trackers are from what they track.
 
@@ -61,10 +133,11 @@ def _mean_norm(z: Tensor) -> Tensor:
     return torch.linalg.vector_norm(z, dim=-1).mean(0)
 
 
-METRICS: dict[str, Callable[[Stack], Tensor]] = {
-    metric.__name__: metric
-    for metric in (error, loss, validation_loss, grad_norm, consensus_error, tracker_error)
+METRICS: dict[str, Measure] = {
+    known.name: known
+    for known in (error, loss, validation_loss, grad_norm, consensus_error, tracker_error)
 }
+"""Name → metric; one put here is recorded wherever what it needs is there."""
 
 
 def main_metric(problem: Problem) -> str:
@@ -72,13 +145,60 @@ def main_metric(problem: Problem) -> str:
     return "loss" if problem.optimum is None else "error"
 
 
-def available_metrics(
-    problem: Problem, algorithm: Algorithm[Any] | type[Algorithm[Any]]
-) -> list[str]:
-    """The metrics that exist here: an error has an optimum, a tracker's error a tracker."""
-    missing = {
-        "error": problem.optimum is None,
-        "validation_loss": not problem.has_validation,
-        "tracker_error": algorithm.tracker is None,
-    }
-    return [name for name in METRICS if not missing.get(name, False)]
+def available_metrics(stack: Stack) -> dict[str, Metric]:
+    """The metrics that exist here: an error has an optimum, a tracker's error a tracker.
+
+    After those of `METRICS` come what the method tells of its own steps.
+    """
+    known = {name: _as_metric(measure) for name, measure in METRICS.items()}
+    here = {name: metric for name, metric in known.items() if metric.missing(stack) is None}
+    return here | _told_by_the_method(stack)
+
+
+def choose_metrics(asked: Sequence[str | Measure] | None, stack: Stack) -> dict[str, Metric]:
+    """Those asked for, by name or as functions of a stack; by default all that exist here."""
+    if asked is None:
+        return available_metrics(stack)
+    chosen = {metric_name(one): _choose(one, stack) for one in asked}
+    require(len(chosen) == len(asked), "metrics", list(map(metric_name, asked)), "each name once")
+    return chosen
+
+
+def metric_name(asked: str | Measure) -> str:
+    """Under which a metric is recorded; a function needs a name of its own."""
+    name = asked if isinstance(asked, str) else _as_metric(asked).name
+    need = 'names or functions of a stack with a name, e.g. ["error", my_function]'
+    require(name.isidentifier(), "metrics", repr(asked), need)
+    return name
+
+
+def _choose(asked: str | Measure, stack: Stack) -> Metric:
+    measure = METRICS.get(asked) if isinstance(asked, str) else asked
+    if measure is None:
+        told = _told_by_the_method(stack)
+        return told[str(asked)] if asked in told else _refuse(repr(asked), stack)
+    metric = _as_metric(measure)
+    missing = metric.missing(stack)
+    return _refuse(f"{metric.name!r}, which needs {missing}", stack) if missing else metric
+
+
+def _refuse(found: str, stack: Stack) -> NoReturn:
+    here = f"on this problem with {type(stack.algorithm).label}"
+    among = f"names among {', '.join(available_metrics(stack))} {here}, or functions of a stack"
+    raise InvalidInput(f"metrics: got {found}, need {among}")
+
+
+def _as_metric(measure: Measure) -> Metric:
+    require(callable(measure), "metrics", repr(measure), "names, or functions of a stack")
+    return measure if isinstance(measure, Metric) else Metric(measure)
+
+
+def _told_by_the_method(stack: Stack) -> dict[str, Metric]:
+    """A metric for every number of the method's `info`."""
+    if type(stack.algorithm).info is Algorithm.info:
+        return {}
+    return {name: Metric(partial(_told, name)) for name in stack.info()}
+
+
+def _told(name: str, stack: Stack) -> Tensor:
+    return stack.info()[name]

@@ -13,10 +13,11 @@ BLOCK_ELEMENTS = 2**18
 
 
 class NoiseStream:
-    """Noise of step t = 0, 1, … for every seed, drawn ahead in blocks of steps.
+    """Noise of step t = 0, 1, … for every run, drawn ahead in blocks of steps.
 
     The block length depends on the problem's size alone and every seed has its own generator, so
-    the noise of a seed is the same bits in a run alone and in any stack.
+    the noise of a seed is the same bits in a run alone and in any stack. Runs with the same seed
+    get the same noise.
     """
 
     def __init__(
@@ -28,14 +29,36 @@ class NoiseStream:
         dtype: torch.dtype,
         device: torch.device | str,
     ) -> None:
-        self._noise, self._dtype = noise, dtype
+        self._noise, self._dtype, self._device = noise, dtype, device
         self._shape = (block_steps(num_nodes, dim), num_nodes, dim)
-        self._generators = [stream("noise", seed, device=device) for seed in seeds]
+        self._place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
+        self._generators = [stream("noise", seed, device=device) for seed in self._place]
         self._block: Sequence[Tensor] = ()
         self._drawn = 0
+        self.serve(seeds)
+
+    def serve(self, seeds: Sequence[int]) -> None:
+        """From now on give run r the noise of `seeds[r]`, some of those of the beginning."""
+        place = torch.tensor([self._place[seed] for seed in seeds], device=self._device)
+        in_turn = torch.arange(len(seeds), device=self._device) % len(self._place)
+        whole_turns = len(seeds) % len(self._place) == 0
+        self._seeds_in_turn = whole_turns and torch.equal(place, in_turn)
+        nodes = torch.arange(self._shape[1], device=self._device)[:, None]
+        self._rows = (nodes * len(self._place) + place).flatten()
+
+    def add(self, grad: Tensor, t: int) -> Tensor:
+        """`grad`, `(nodes, runs, dim)`, with the noise of step `t`."""
+        noise = self.at(t)
+        if not self._seeds_in_turn:
+            rows = noise.reshape(-1, noise.shape[-1])  # gathering whole rows is ten times faster
+            return grad + rows.index_select(0, self._rows).view(grad.shape)
+        if grad.shape == noise.shape:
+            return grad + noise
+        nodes, seeds, dim = noise.shape
+        return (grad.view(nodes, -1, seeds, dim) + noise[:, None]).view(grad.shape)
 
     def at(self, t: int) -> Tensor:
-        """Noise of step `t`, `(nodes, seeds, dim)`; steps are asked for in order."""
+        """Noise of step `t`, `(nodes, distinct seeds, dim)`; steps are asked for in order."""
         length = self._shape[0]
         while t >= self._drawn:
             sample = [

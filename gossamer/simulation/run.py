@@ -6,21 +6,23 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
+from gossamer.simulation.status import Status, count, statuses
+from gossamer.simulation.words import lines, show_call, show_hyperparameters, spread
 from gossamer.version import __version__
 
 TENSORS = ("steps", "diverged_at", "steps_taken", "x")
 
 
-@dataclass(frozen=True)
-class Run:
-    """The record of stacked runs that differ in their seeds and nothing else.
+@dataclass(frozen=True, repr=False)
+class Record:
+    """The record of stacked runs; `Run` and `Sweep` say which runs, along which axes.
 
     Divergence is a result, not a crash: `diverged_at` holds the step after which a run was no
     longer finite, −1 if it never happened; its metrics are ∞ from then on.
@@ -30,35 +32,47 @@ class Run:
     """Steps taken at each record, `(records,)`."""
 
     metrics: Mapping[str, Tensor]
-    """Name → `(records, seeds)`."""
+    """Name → `(records, runs)`."""
 
     diverged_at: Tensor
-    """`(seeds,)`."""
+    """`(runs,)`."""
 
     steps_taken: Tensor
-    """`(seeds,)`: all of them, or where the run diverged or a search ended it."""
+    """`(runs,)`: all of them, or where the run diverged or a search ended it."""
 
     x: Tensor
-    """Final parameters, `(nodes, seeds, dim)`; NaN where the run did not finish."""
+    """Final parameters, `(nodes, runs, dim)`; NaN where the run did not finish."""
 
     config: Mapping[str, Any]
     """Method, problem, network, noise, seeds, precision and versions: plain JSON."""
 
     @property
-    def hyperparameters(self) -> dict[str, Any]:
-        """The method's hyper-parameters, ready for its constructor."""
-        one = "settings" not in self.config
-        require(one, "run", "a whole sweep", "one setting", "Sweep.load(path).best() is one")
-        return dict(self.config["algorithm"]["hyperparameters"])
+    def main_metric(self) -> str:
+        """The first of the metrics: unless others were asked for, the error or the loss."""
+        require(len(self.metrics) > 0, "metrics", [], "at least one", "record some")
+        return next(iter(self.metrics))
 
     @property
-    def main_metric(self) -> str:
-        """The first of the metrics asked for: the error, or the loss where that is unknown."""
-        return str(self.config["metrics"][0])
+    def run_steps(self) -> int:
+        """What it cost: steps, summed over all runs."""
+        return int(self.steps_taken.sum())
 
-    def final(self, metric: str | None = None) -> Tensor:
-        """The metric, by default the main one, at the last record, `(seeds,)`."""
-        return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
+    @property
+    def _flat_status(self) -> list[Status]:
+        flat = self.diverged_at.flatten(), self.steps_taken.flatten()
+        return statuses(*flat, self.config["steps"])
+
+    @property
+    def _task(self) -> dict[str, str]:
+        """What the runs ran on, in words."""
+        noise, steps = self.config["noise"], self.config["steps"]
+        where = f"{self.config['dtype']} on {self.config['device']}"
+        return {
+            "problem": show_call(self.config["problem"]),
+            "network": self.config["network"],
+            "noise": "none" if noise is None else show_call(noise),
+            "steps": f"{steps:,}, recorded {len(self.steps)} times, {where}",
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all; its folder is made."""
@@ -73,7 +87,7 @@ class Run:
             save_file(tensors, partial, metadata=facts)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Run":
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; executes nothing from the file."""
         from safetensors import SafetensorError, safe_open
 
@@ -87,6 +101,43 @@ class Run:
                 f"path: {path} is not a run saved by Gossamer ({reason}); give what `save` wrote"
             ) from reason
         return cls(metrics=metrics, config=config, **fields)
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Record):
+    """The record of one method on one problem, network and noise: its runs differ in their seed."""
+
+    def __post_init__(self) -> None:
+        one = "settings" not in self.config
+        require(one, "run", "a whole sweep", "one setting", "Sweep.load(path).best() is one")
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The method's hyper-parameters, ready for its constructor."""
+        return dict(self.config["algorithm"]["hyperparameters"])
+
+    @property
+    def label(self) -> str:
+        """What papers call the method."""
+        return str(self.config["algorithm"]["label"])
+
+    @property
+    def status(self) -> list[Status]:
+        """How the run of each seed ended."""
+        return self._flat_status
+
+    def final(self, metric: str | None = None) -> Tensor:
+        """The metric, by default the main one, at the last record, `(seeds,)`."""
+        return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
+
+    def facts(self) -> dict[str, str]:
+        """What it is of and how it ended, in words."""
+        seeds = {"seeds": f"{len(self.diverged_at)}: {count(self.status)}"}
+        main = [self.main_metric] if self.metrics else []
+        return self._task | seeds | {f"final {k}": spread(self.final(k).tolist()) for k in main}
+
+    def __repr__(self) -> str:
+        return lines(f"{self.label} ({show_hyperparameters(self.hyperparameters)})", self.facts())
 
 
 def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:

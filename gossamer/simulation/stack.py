@@ -13,7 +13,7 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
-from gossamer.simulation.step import CompiledStep, compiles, numbers_as_tensors
+from gossamer.simulation.step import step_on
 from gossamer.simulation.threads import threads_for
 
 
@@ -38,23 +38,19 @@ class Stack:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
         keep_freed_memory()
-        self.problem, self.network = problem.to(dtype, device), network
+        self.problem, self.network = problem.to(dtype=dtype, device=device), network
         self.t = 0
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
         self._all_seeds = list(seeds)
-        self._all_algorithms = algorithm.stacked(len(seeds), dtype, device)
-        self._step: Any = type(algorithm).step
-        if compiles(device):
-            self._all_algorithms = numbers_as_tensors(self._all_algorithms, dtype, device)
-            self._step = CompiledStep(type(algorithm), dtype, device)
+        algorithm.require_runs(len(seeds))
+        self._all_algorithms = algorithm.to(dtype=dtype, device=device)
+        self._step = step_on(type(algorithm), dtype, device)
         self._mixers = [network.at(t).mixer(dtype, device) for t in range(network.period)]
-        quiet, noisy = MAX_BLOCK_STEPS, block_steps(problem.num_nodes, problem.dim)
-        self._block = quiet if noise is None else noisy  # a block of noise can be replayed
-        self._unique_seeds = list(dict.fromkeys(seeds))
-        self._noise: NoiseStream | None = None
+        sizes = problem.num_nodes, problem.dim
+        self._noise = None
         if noise is not None:
-            sizes = problem.num_nodes, problem.dim
-            self._noise = NoiseStream(noise, self._unique_seeds, *sizes, dtype, device)
+            self._noise = NoiseStream(noise, seeds, *sizes, dtype, device)
+        self._block = MAX_BLOCK_STEPS if noise is None else block_steps(*sizes)  # can be replayed
         given, one_for_all = tuple(problem.start.shape), (problem.dim,)
         require(given == one_for_all, "start", f"shape {given}", f"shape {one_for_all}")
         shape = (problem.num_nodes, len(seeds), problem.dim)
@@ -84,39 +80,34 @@ class Stack:
         self.runs, self.x, self.state = runs, x, state
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
-        place = {seed: index for index, seed in enumerate(self._unique_seeds)}
-        seed_index = torch.tensor([place[seed] for seed in self.seeds], device=runs.device)
-        in_turn = torch.arange(len(runs), device=runs.device) % len(place)
-        whole_turns = len(runs) % len(place) == 0
-        self._seeds_in_turn = whole_turns and torch.equal(seed_index, in_turn)
-        nodes = torch.arange(self.problem.num_nodes, device=runs.device)[:, None]
-        self._noise_rows = (nodes * len(place) + seed_index).flatten()
+        if self._noise is not None:
+            self._noise.serve(self.seeds)
+
+    def info(self) -> dict[str, Tensor]:
+        """What the method tells of the step to come, averaged over the nodes: name → `(runs,)`."""
+        told = self.algorithm.info(self.t, self.x, self._grad(), self.state)
+        for name, values in told.items():
+            found, need = f"shape {tuple(values.shape)}", tuple(self.x.shape[:-1])
+            require(values.shape == need, name, found, f"shape {need}: a number per point")
+        return {name: values.mean(0) for name, values in told.items()}
 
     def _step_to(self, end: int) -> None:
         while self.t < end:
-            grad = self.problem.sample_grad(self.x, self.t, self.seeds)
-            if grad.shape != self.x.shape:  # broadcasting would hide it
-                self._refuse(grad)
-            if self._noise is not None:
-                grad = self._add_noise(grad, self._noise.at(self.t))
             mix = self._mixers[self.t % len(self._mixers)]
-            given = (self.algorithm, self.t, self.x, grad, self.state, mix)
+            given = (self.algorithm, self.t, self.x, self._grad(), self.state, mix)
             self.x, self.state = self._step(*given)
             self.t += 1
+
+    def _grad(self) -> Tensor:
+        """The stochastic gradient of the step to come, with its noise."""
+        grad = self.problem.sample_grad(self.x, self.t, self.seeds)
+        if grad.shape != self.x.shape:  # broadcasting would hide it
+            self._refuse(grad)
+        return grad if self._noise is None else self._noise.add(grad, self.t)
 
     def _refuse(self, grad: Tensor) -> None:
         found = f"shape {tuple(grad.shape)} at points of shape {tuple(self.x.shape)}"
         require(False, "local_grad", found, "one gradient per point, the same shape")
-
-    def _add_noise(self, grad: Tensor, noise: Tensor) -> Tensor:
-        """Each run gets the noise of its seed, of `(nodes, seeds, dim)`."""
-        if not self._seeds_in_turn:
-            rows = noise.reshape(-1, noise.shape[-1])  # gathering whole rows is ten times faster
-            return grad + rows.index_select(0, self._noise_rows).view(grad.shape)
-        if grad.shape == noise.shape:
-            return grad + noise
-        nodes, seeds, dim = noise.shape
-        return (grad.view(nodes, -1, seeds, dim) + noise[:, None]).view(grad.shape)
 
     def _finite(self) -> Tensor:
         return self.x.isfinite().all(dim=2).all(dim=0)

@@ -13,44 +13,77 @@ from torch import Tensor
 from gossamer.algorithms import Algorithm, Mix
 from gossamer.triton_language import installed
 
+BACKENDS = {"cuda": "inductor"}
+"""Kind of device → what compiles its steps; on others they are run as they are written."""
 
-def compiles(device: torch.device | str) -> bool:
-    """Whether steps on this device are compiled."""
-    return torch.device(device).type == "cuda" and installed()
+Step = Callable[[Algorithm[Any], int, Tensor, Tensor, Any, Mix], tuple[Tensor, Any]]
+
+
+def step_on(
+    algorithm: type[Algorithm[Any]], dtype: torch.dtype, device: torch.device | str
+) -> Step:
+    """The method's `step` as it is best evaluated on a device."""
+    backend = BACKENDS.get(torch.device(device).type)
+    if backend is None or not installed():
+        return algorithm.step
+    return CompiledStep(algorithm, dtype, device, backend)
 
 
 class CompiledStep:
     """`step` in as few passes over its tensors as its products with W leave.
 
-    t is handed over as a tensor, and hyper-parameters should be too (`numbers_as_tensors`):
-    another number is then the same program.
+    t and the hyper-parameters are handed over as tensors: another number is then the same program.
+    A step that needs Python numbers fails with them; it is taken as written from then on.
     """
 
     def __init__(
-        self, algorithm: type[Algorithm[Any]], dtype: torch.dtype, device: torch.device | str
+        self,
+        algorithm: type[Algorithm[Any]],
+        dtype: torch.dtype,
+        device: torch.device | str,
+        backend: str,
     ) -> None:
-        self._step, self._t = _compiled(algorithm), torch.zeros((), dtype=dtype, device=device)
+        self._compiled: Step | None = _compiled(algorithm, backend)
+        self._t = torch.zeros((), dtype=dtype, device=device)
+        self._given: Algorithm[Any] | None = None
 
     def __call__(
         self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix
     ) -> tuple[Tensor, Any]:
         """One step of `algorithm`."""
-        return self._step(algorithm, self._t.fill_(t), x, grad, state, mix)
+        if self._compiled is None:
+            return algorithm.step(t, x, grad, state, mix)
+        if algorithm is not self._given:
+            self._given, self._tensors = algorithm, numbers_as_tensors(algorithm, self._t)
+        try:
+            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, mix)  # type: ignore[arg-type]
+        except Exception as reason:
+            taken = algorithm.step(t, x, grad, state, mix)  # what fails here too is the method's
+            self._compiled = None
+            warnings.warn(_taken_as_written(algorithm, reason), stacklevel=2)
+            return taken
+
+
+def _taken_as_written(algorithm: Algorithm[Any], reason: Exception) -> str:
+    short = str(reason).strip().partition("\n")[0]
+    return (
+        f"{type(algorithm).__name__}.step cannot be compiled and is run as it is written, which is "
+        f"slower ({type(reason).__name__}: {short}). Compiled, t and the hyper-parameters are "
+        "tensors of no axes: use them in arithmetic only, not as an index, a seed or a length."
+    )
 
 
 @cache
-def _compiled(algorithm: type[Algorithm[Any]]) -> Callable[..., Any]:
+def _compiled(algorithm: type[Algorithm[Any]], backend: str) -> Callable[..., Any]:
     """One program per method, whatever its numbers and network."""
     warnings.filterwarnings("ignore", "TensorFloat32 tensor cores")  # advice we do not take
-    return torch.compile(algorithm.step)
+    return torch.compile(algorithm.step, backend=backend)
 
 
-def numbers_as_tensors(
-    algorithm: Algorithm[Any], dtype: torch.dtype, device: torch.device | str
-) -> Algorithm[Any]:
-    """The same method, its numbers held in tensors of no axes."""
+def numbers_as_tensors(algorithm: Algorithm[Any], like: Tensor) -> Algorithm[Any]:
+    """The same method, its numbers held in tensors of no axes, of the kind of `like`."""
     values = {
-        name: torch.tensor(value, dtype=dtype, device=device)
+        name: like.new_tensor(value)
         for name, value in algorithm.hyperparameters.items()
         if isinstance(value, numbers.Real)
     }

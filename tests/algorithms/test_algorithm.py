@@ -97,15 +97,17 @@ def test_select_takes_the_runs_of_stacked_hyperparameters():
     assert gs.DSGD(lr=0.1).select(torch.tensor([0, 1])) == gs.DSGD(lr=0.1)
 
 
-def test_stacked_casts_and_refuses_tensors_that_do_not_fit_the_runs():
+def test_tensors_are_cast_and_those_that_do_not_fit_the_runs_refused():
     lr = torch.tensor([[0.1], [0.2], [0.3]], dtype=torch.float64)
-    method = gs.GTNSGDm(lr=lr, momentum=torch.tensor(0.5)).stacked(3, torch.float32, "cpu")
-    assert method.lr.dtype == method.momentum.dtype == torch.float32
+    method = gs.GTNSGDm(lr=lr, momentum=torch.tensor(0.5))
+    cast = method.to(dtype=torch.float32, device="cpu")
+    assert cast.lr.dtype == cast.momentum.dtype == torch.float32
+    method.require_runs(3)
     for bad in (lr[:2], lr[:, 0], lr[None]):
         with pytest.raises(
             gs.InvalidInput, match=r"lr: got shape .*, need a number, or .* per run"
         ):
-            gs.DSGD(lr=bad).stacked(3, torch.float64, "cpu")
+            gs.DSGD(lr=bad).require_runs(3)
 
 
 def test_defaults_are_the_readings_of_the_paper():
@@ -126,5 +128,7 @@ def test_a_hyperparameter_without_an_admissible_set_is_explained():
     class Plain(gs.DSGD):
         rate: float = 0.1
 
-    with pytest.raises(gs.InvalidInput, match=r"rate: got the annotation .*float.* as Positive"):
+    with pytest.raises(
+        gs.InvalidInput, match=r"rate: got the annotation .*float.* e\.g\. Positive"
+    ):
         Plain(0.1)

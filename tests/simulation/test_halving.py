@@ -35,33 +35,43 @@ def test_the_level_is_the_mean_over_the_last_eighth_of_the_records():
     assert forecast(noisy, torch.arange(48), steps=100).item() == pytest.approx(14 / 6)
 
 
+def survivors(history: torch.Tensor, times: torch.Tensor, steps: int, **changes) -> torch.Tensor:
+    """`history` is `(records, settings)` or `(records, settings, seeds)`."""
+    seeds = history if history.ndim == 3 else history[:, :, None]
+    halving, extrapolate = changes.get("halving", Halving()), changes.get("extrapolate", True)
+    return halving.survivors(seeds, times, steps, extrapolate)
+
+
 def test_without_extrapolation_the_leader_of_the_moment_goes_on():
     slow, leader = 3 * torch.exp(-0.03 * TIMES.double()), torch.full_like(FALLING, 0.2)
-    history = torch.stack([slow, leader], dim=1)
+    history, once = torch.stack([slow, leader], dim=1), Halving(schedule=((1 / 8, 0.5),))
     for extrapolate, going_on in ((True, [True, False]), (False, [False, True])):
-        halving = Halving(1, schedule=((1 / 8, 0.5),), extrapolate=extrapolate)
-        assert halving.survivors(history, TIMES, steps=400).tolist() == going_on
+        found = survivors(history, TIMES, 400, halving=once, extrapolate=extrapolate)
+        assert found.tolist() == going_on
 
 
 def test_settings_go_on_with_all_their_seeds():
-    levels = torch.linspace(1, 2, 10).repeat_interleave(3).expand(17, 30)
-    going_on = Halving(num_seeds=3).survivors(levels, torch.arange(17), steps=256)
-    assert going_on.view(10, 3).all(1).tolist() == [True] * 6 + [False] * 4  # 60 % at T/16
+    grid = {"lr": [10 ** (-k / 3) for k in range(10)]}
+    once = Halving(schedule=((1 / 4, 0.6),))
+    arguments = {"noise": gs.Gaussian(), "steps": 80, "seeds": range(3), "strategy": once}
+    taken = gs.sweep(gs.DSGD, grid, *SMALL, **arguments).steps_taken
+    assert (taken == taken[:, :1]).all()
+    assert sorted(taken[:, 0].tolist()) == [20] * 4 + [80] * 6
 
 
 def test_settings_that_diverged_never_go_on():
     levels = torch.ones(17, 10)
     levels[-3:, :7] = torch.inf
-    going_on = Halving(num_seeds=1).survivors(levels, torch.arange(17), steps=256)
+    going_on = survivors(levels, torch.arange(17), steps=256)
     assert going_on.tolist() == [False] * 7 + [True] * 3
 
 
 @pytest.mark.parametrize("steps", [3, 5, 10, 16])
 def test_a_schedule_that_judges_once_and_early(steps: int):
-    halving = Halving(1, schedule=((0.1, 0.5),))
+    halving = Halving(schedule=((0.1, 0.5),))
     grid = {"lr": [0.01, 0.02, 0.05, 0.1]}
     found = gs.sweep(gs.DSGD, grid, *SMALL, steps=steps, strategy=halving)
-    assert sorted(found.stacked.steps_taken.tolist()) == [2, 2, steps, steps]
+    assert sorted(found.steps_taken.flatten().tolist()) == [2, 2, steps, steps]
 
 
 @pytest.mark.parametrize(
@@ -69,16 +79,16 @@ def test_a_schedule_that_judges_once_and_early(steps: int):
 )
 def test_a_schedule_that_would_do_something_else_is_refused(schedule):
     with pytest.raises(gs.InvalidInput, match=r"schedule: got .* need pairs of shares"):
-        Halving(1, schedule=schedule)
+        Halving(schedule=schedule)
 
 
 def test_a_long_history_of_many_runs_is_judged():
     history = torch.rand(17, 1_000_000)  # more than torch.quantile takes
-    assert Halving(1).survivors(history, torch.arange(17), steps=256).sum() == 600_000
+    assert survivors(history, torch.arange(17), steps=256).sum() == 600_000
 
 
 def test_too_few_records_end_nobody():
-    assert Halving(1).survivors(torch.rand(2, 5), torch.tensor([0, 100]), steps=1600).all()
+    assert survivors(torch.rand(2, 5), torch.tensor([0, 100]), steps=1600).all()
 
 
 def test_the_winner_is_a_full_run_at_a_fraction_of_the_cost():
@@ -87,20 +97,18 @@ def test_the_winner_is_a_full_run_at_a_fraction_of_the_cost():
     arguments = {"noise": gs.StudentT(1.5, 0.1), "steps": 800, "seeds": range(3)}
     full = gs.sweep(gs.GTNSGDm, grid, problem, network, **arguments)
     halved = gs.sweep(gs.GTNSGDm, grid, problem, network, strategy="halving", **arguments)
-    taken = halved.stacked.steps_taken
+    taken = halved.steps_taken
     assert taken.float().mean() < 0.3 * 800
     finished = taken == 800
     assert 0 < int(finished.sum()) < 12
-    torch.testing.assert_close(
-        halved.stacked.x[:, finished], full.stacked.x[:, finished], rtol=1e-12, atol=1e-12
-    )
-    assert halved.stacked.x[:, ~finished].isnan().all()
+    torch.testing.assert_close(halved.x[:, finished], full.x[:, finished], rtol=1e-12, atol=1e-12)
+    assert halved.x[:, ~finished].isnan().all()
     assert halved.scores().min() <= 1.5 * full.scores().min()
 
 
 @pytest.mark.parametrize("steps", [16, 100, 3000, 10_000])
 def test_rungs_and_shares(steps: int):
-    rungs = Halving(1).rungs(steps)
+    rungs = Halving().rungs(steps)
     assert rungs == sorted(rungs)
     assert rungs[-1] == steps // 2
     times = torch.linspace(0, 1, 17).mul(steps).round()
@@ -109,7 +117,7 @@ def test_rungs_and_shares(steps: int):
     for rung in rungs:
         so_far = times[times <= rung]
         if len(so_far) >= 3:
-            going_on = Halving(1).survivors(levels[: len(so_far)], so_far, steps)
+            going_on = survivors(levels[: len(so_far)], so_far, steps)
             shares.append(int(going_on.sum()))
             assert going_on[: shares[-1]].all(), "not the lowest"
     assert shares == sorted(shares, reverse=True)
@@ -117,9 +125,8 @@ def test_rungs_and_shares(steps: int):
 
 
 def test_one_setting_always_goes_on():
-    halving = Halving(num_seeds=2)
-    for rung in halving.rungs(1600):
-        assert halving.survivors(torch.rand(9, 2), torch.linspace(0, rung, 9), steps=1600).all()
+    for rung in Halving().rungs(1600):
+        assert survivors(torch.rand(9, 1, 2), torch.linspace(0, rung, 9), steps=1600).all()
 
 
 SMALL = (gs.Quadratic.random(6, 4), gs.ring(6))
@@ -132,13 +139,11 @@ def test_few_steps_and_few_records(steps: int, record_every: int | None):
     arguments = {"steps": steps, "seeds": [0, 1, 2], "record_every": record_every}
     full = gs.sweep(gs.DSGD, grid, *SMALL, **arguments)
     halved = gs.sweep(gs.DSGD, grid, *SMALL, strategy="halving", **arguments)
-    taken = halved.stacked.steps_taken
+    taken = halved.steps_taken
     assert int(taken.max()) == steps
-    assert halved.stacked.steps.equal(full.stacked.steps)
+    assert halved.steps.equal(full.steps)
     finished = taken == steps
-    torch.testing.assert_close(
-        halved.stacked.x[:, finished], full.stacked.x[:, finished], rtol=1e-12, atol=1e-12
-    )
+    torch.testing.assert_close(halved.x[:, finished], full.x[:, finished], rtol=1e-12, atol=1e-12)
     assert halved.best().final().isfinite().all()
 
 
@@ -151,7 +156,7 @@ def test_close_to_the_grid_at_a_third_of_its_cost(noise):
         strategy: gs.sweep(gs.GTNSGDm, grid, *SMALL, strategy=strategy, **arguments)
         for strategy in ("grid", "halving")
     }
-    cost = {name: int(sweep.stacked.steps_taken.sum()) for name, sweep in found.items()}
+    cost = {name: sweep.run_steps for name, sweep in found.items()}
     assert cost["grid"] == 36 * 3 * 800
     assert cost["halving"] <= 0.35 * cost["grid"]
     errors = {
@@ -169,10 +174,10 @@ def test_close_to_the_grid_at_a_third_of_its_cost(noise):
 def test_the_strategy_is_told_and_runs_that_ended_count_as_such():
     grid = {"lr": [10.0**-k for k in range(10)]}
     found = gs.sweep(gs.DSGD, grid, *SMALL, steps=160, strategy="halving")
-    assert found.stacked.config["strategy"] == "halving"
-    assert set(found.stacked.steps_taken.tolist()) == {10, 20, 40, 80, 160}
+    assert found.config["strategy"] == "halving"
+    assert set(found.steps_taken.flatten().tolist()) == {10, 20, 40, 80, 160}
     assert (found.diverged_at == -1).all(), "ended early is not diverged"
-    ended = found.stacked.steps_taken < 160
+    ended = found.steps_taken[:, 0] < 160
     assert found.scores()[ended].isinf().all()
     assert found.best().steps_taken.tolist() == [160]
 
@@ -182,12 +187,12 @@ def test_a_single_step_is_a_single_step():
         gs.sweep(gs.DSGD, {"lr": [0.1, 0.2]}, *SMALL, steps=1, strategy=strategy)
         for strategy in ("grid", "halving")
     )
-    assert halved.stacked.x.equal(full.stacked.x)
+    assert halved.x.equal(full.x)
 
 
 def test_a_setting_that_is_at_the_optimum_goes_on():
     history = torch.tensor([[1.0, 1.0], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
-    assert Halving(1).survivors(history, torch.arange(5), steps=8).tolist() == [True, False]
+    assert survivors(history, torch.arange(5), steps=8).tolist() == [True, False]
 
 
 def test_half_of_the_seeds_diverging_is_divergence():
@@ -195,5 +200,5 @@ def test_half_of_the_seeds_diverging_is_divergence():
     history = torch.ones(17, 20)
     history[:, :18] = 0.5
     history[-3:, :18:2] = torch.inf
-    going_on = Halving(num_seeds=2).survivors(history, torch.arange(17), steps=256)
-    assert going_on.view(10, 2).all(1).tolist() == [False] * 9 + [True]
+    going_on = survivors(history.view(17, 10, 2), torch.arange(17), steps=256)
+    assert going_on.tolist() == [False] * 9 + [True]

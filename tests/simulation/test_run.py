@@ -92,10 +92,10 @@ def test_numbers_of_numpy_and_torch_are_saved(tmp_path: Path):
     assert run.hyperparameters == {"lr": 0.5}
     settings = [{"lr": np.int64(1)}, {"lr": torch.tensor(0.25)}]
     found = gs.sweep(gs.DSGD, settings, PROBLEM, NETWORK, steps=3)
-    for result in (run, found.stacked, found.best()):
+    for result in (run, found, found.best()):
         result.save(tmp_path / "run")
-        assert_same(gs.Run.load(tmp_path / "run"), result)
-    assert gs.Sweep(found.stacked, found.settings).settings == [{"lr": 1}, {"lr": 0.25}]
+        assert_same(type(result).load(tmp_path / "run"), result)
+    assert found.settings == [{"lr": 1}, {"lr": 0.25}]
 
 
 def test_what_cannot_be_saved_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch):

@@ -105,7 +105,7 @@ def test_hyperparameters_may_be_one_tensor_value_or_one_per_run():
         ({"metrics": "error"}, "metrics: got 'error', need a list; write ['error']"),
         ({"dtype": torch.int64}, "dtype: got torch.int64, need a floating-point one"),
         ({"dtype": "float32"}, "dtype: got 'float32', need a floating-point one"),
-        ({"noise": gs.StudentT}, "need an instance, as gs.StudentT(1.5), or None"),
+        ({"noise": gs.StudentT}, "need an instance, e.g. gs.StudentT(1.5), or None"),
         ({"noise": "none"}, "noise: got 'none', need an instance"),
     ],
 )
@@ -125,16 +125,20 @@ def test_refusals(changes, message: str):
     ],
 )
 def test_what_is_not_built_or_out_of_place_is_refused(arguments, name: str):
-    with pytest.raises(gs.InvalidInput, match=rf"(?s){name}: got .* need an instance, as gs\."):
+    with pytest.raises(gs.InvalidInput, match=rf"(?s){name}: got .* need an instance, e\.g\. gs\."):
         gs.simulate(*arguments, steps=5)
 
 
 def test_metrics_that_do_not_exist_here_are_refused():
-    with pytest.raises(gs.InvalidInput, match=r"'tracker_error', need .* with this method"):
+    with pytest.raises(
+        gs.InvalidInput, match=r"'tracker_error', which needs algorithm.tracker, need .*DSGD"
+    ):
         gs.simulate(gs.DSGD(lr=0.1), PROBLEM, NETWORK, steps=5, metrics=["tracker_error"])
     unknown = gs.Quadratic.random(4, 3)
     unknown.optimum = None
-    with pytest.raises(gs.InvalidInput, match="'error', need names among loss"):
+    with pytest.raises(
+        gs.InvalidInput, match=r"'error', which needs problem\.optimum, need names among loss"
+    ):
         gs.simulate(gs.DSGD(lr=0.1), unknown, NETWORK, steps=5, metrics=["error"])
 
 

@@ -9,7 +9,7 @@ from algorithms.table import TABLE, Row
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.simulation import setting as setting_module
+from gossamer.simulation import simulation as simulation_module
 
 NODES, DIM, STEPS = 6, 4, 100
 PROBLEM = gs.Quadratic.random(NODES, DIM, condition=5.0, seed=3)
@@ -74,16 +74,16 @@ def test_the_loop_is_gradient_plus_noise_then_a_step():
 @pytest.mark.parametrize("runs_at_once", [1, 2, 4, 100])
 def test_chunks_do_not_change_a_run(monkeypatch: pytest.MonkeyPatch, runs_at_once: int):
     run_bytes = NODES * DIM * 8
-    monkeypatch.setitem(setting_module.STACK_BYTES, "cpu", runs_at_once * run_bytes + 1)
+    monkeypatch.setitem(simulation_module.STACK_BYTES, "cpu", runs_at_once * run_bytes + 1)
     grid = {"lr": [0.1, 0.01, 1e200], "momentum": [0.0, 0.9]}
     arguments = {"noise": HEAVY, "steps": 70, "seeds": [5, 5, 1]}
     swept = gs.sweep(gs.GTNSGDm, grid, PROBLEM, NETWORKS[0], **arguments)
     monkeypatch.undo()
     whole = gs.sweep(gs.GTNSGDm, grid, PROBLEM, NETWORKS[0], **arguments)
-    close(swept.stacked.x, whole.stacked.x)
+    close(swept.x, whole.x)
     close(swept.metrics["error"], whole.metrics["error"])
     assert torch.equal(swept.diverged_at, whole.diverged_at)
-    close(swept.stacked.x[:, 0], swept.stacked.x[:, 1])  # the same seed twice
+    close(swept.x[:, 0, 0], swept.x[:, 0, 1])  # the same seed twice
 
 
 @pytest.mark.parametrize("seeds", [[0], [3, 1, 2], [1, 1, 0], [0, 1, 0, 1], [0, 1, 0], [2**80, -1]])

@@ -2,6 +2,7 @@
 
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
 from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.simulation.words import show_hyperparameters
 from gossamer.studies.language.grids import FINER, TRANSFORMER
 from gossamer.studies.language.task import (
     NETWORKS,
@@ -13,7 +14,7 @@ from gossamer.studies.language.task import (
 )
 from gossamer.studies.language.tuned import OnTheNetwork, Tuned, schedule_for
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
-from gossamer.studies.wording import mean_and_deviation, show_hyperparameters
+from gossamer.studies.wording import mean_and_deviation
 
 TASK = Task("causal", stride=32, epochs=20, dropout=0.1, style="pytorch")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
 from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
+from gossamer.simulation.words import show_hyperparameters
 from gossamer.studies.language.grids import TRANSFORMER
 from gossamer.studies.language.task import (
     NETWORKS,
@@ -17,7 +18,7 @@ from gossamer.studies.language.task import (
 )
 from gossamer.studies.language.tuned import OnOneNode, Tuned, schedule_for
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
-from gossamer.studies.wording import listed, mean_and_deviation, show_hyperparameters
+from gossamer.studies.wording import listed, mean_and_deviation
 
 TASKS = {
     "paper": Task("paper", stride=5, epochs=12),

@@ -40,7 +40,7 @@ class OnTheNetwork:
         return {
             "hyperparameters": found.best().hyperparameters,
             "settings": len(unit.settings),
-            "run_steps": int(found.stacked.steps_taken.sum()),
+            "run_steps": found.run_steps,
             "on_the_ring": scores(found),
         }
 
@@ -66,8 +66,8 @@ class OnOneNode:
         return {
             "hyperparameters": compared.best().hyperparameters,
             "settings": len(unit.settings),
-            "run_steps_on_one_node": int(central.stacked.steps_taken.sum()),
-            "run_steps": int(compared.stacked.steps_taken.sum()),
+            "run_steps_on_one_node": central.run_steps,
+            "run_steps": compared.run_steps,
             "on_one_node": scores(central),
             "on_the_ring": scores(compared),
         }
@@ -83,6 +83,7 @@ class OnOneNode:
             complete(1),
             seeds=unit.tuning_seeds,
             strategy=halving(self.schedule),
+            judge_by="validation_loss",
             keep_x=False,
             **arguments,
         )
@@ -132,18 +133,15 @@ class Tuned(Unit):
             network,
             seeds=self.tuning_seeds,
             strategy=strategy,
+            judge_by="validation_loss",
             keep_x=False,
             **simulation(self.task, self.records, device),
         )
 
 
 def halving(schedule: Schedule) -> Halving:
-    """Ends what has not even learnt the frequencies of words.
-
-    It ranks by the loss as it is: one that stays on a plateau and then falls cannot be
-    extrapolated.
-    """
-    return Halving(1, schedule, extrapolate=False)
+    """Ends what has not even learnt the frequencies of words."""
+    return Halving(schedule)
 
 
 def lowest(found: Sweep, count: int) -> Settings:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from gossamer.experiments import Experiment, Figures, Results, Table, Unit, Verdict
 from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, STABLE, Size, curve_unit
 from gossamer.studies.synthetic.task import NETWORKS, PRINTED_LAMBDA, final_errors, median_error
-from gossamer.studies.wording import listed, spread
+from gossamer.studies.wording import listed
 
 COMPARABLE = 1.25
 """Errors are comparable while the largest median is at most this multiple of the smallest."""

@@ -13,9 +13,9 @@ from gossamer.noise import Noise
 from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.problems import RobustRegression
 from gossamer.simulation import sweep
+from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, STABLE, Size, curve_unit
 from gossamer.studies.synthetic.task import final_errors, median_error
-from gossamer.studies.wording import spread
 
 PRINTED = {2: 0.40, 5: 0.35, 10: 0.29, 20: 0.20, 40: 0.21}
 TOLERANCE = 0.08
@@ -66,7 +66,7 @@ class Neighbours(Unit):
             metrics=["error"],
             device=device,
         )
-        rows = [found.stacked.steps.tolist().index(T) for T in self.horizons]
+        rows = [found.steps.tolist().index(T) for T in self.horizons]
         medians = found.metrics["error"][rows].median(-1).values  # (horizons, settings)
         return [float(error) for setting in medians.T for error in setting]
 

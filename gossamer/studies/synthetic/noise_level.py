@@ -6,9 +6,9 @@ from itertools import pairwise
 from gossamer.experiments import Experiment, Figures, Results, Table, Unit, Verdict
 from gossamer.noise import AlphaStable, Gaussian, Noise
 from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, Size, curve_unit
 from gossamer.studies.synthetic.task import NETWORKS, final_errors, median_error
-from gossamer.studies.wording import spread
 
 GAUSSIAN = [1.0, 2.0, 4.0]
 STABLE = [0.1, 0.3, 1.0]

@@ -15,8 +15,11 @@ from gossamer.experiments import (
     Verdict,
 )
 from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
+from gossamer.simulation import Halving
+from gossamer.simulation.search_sets import SearchSet
+from gossamer.simulation.words import show_hyperparameters, spread
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
-from gossamer.studies.synthetic.grids import SYNTHETIC, Grid
+from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import (
     NETWORKS,
     NOISES,
@@ -25,7 +28,6 @@ from gossamer.studies.synthetic.task import (
     median_error,
 )
 from gossamer.studies.synthetic.tuned import Tuned
-from gossamer.studies.wording import show_hyperparameters, spread
 
 HEAVY = ("Student-t", "α-stable")
 DASHED = {"DSGD-Clip (shrinking)": 1, "GT-DSGD": 3}
@@ -55,7 +57,7 @@ class Size:
     values: int | None = None
     """Of each hyper-parameter, the last of its search set; None takes all."""
 
-    def of(self, grid: Grid) -> Grid:
+    def of(self, grid: SearchSet) -> SearchSet:
         """The values to try at this size."""
         return {name: values[-(self.values or len(values)) :] for name, values in grid.items()}
 
@@ -92,6 +94,7 @@ class RingNoise(Experiment[Size]):
                 data_seed=seed,
                 tuning_seeds=tuning_seeds(seed, size.tuning_seeds),
                 fresh_seeds=fresh_seeds(seed, size.fresh_seeds),
+                halving=Halving(),
             )
             for noise in NOISES
             for method, (algorithm, grid) in SYNTHETIC.items()

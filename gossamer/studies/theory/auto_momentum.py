@@ -24,10 +24,10 @@ from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.problems import RobustRegression
 from gossamer.seeding import stream
 from gossamer.simulation import simulate, sweep
+from gossamer.simulation.search_sets import MOMENTA, STEP_SIZES
+from gossamer.simulation.words import spread
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
-from gossamer.studies.synthetic.grids import MOMENTA, STEP_SIZES
 from gossamer.studies.synthetic.task import NETWORKS, NOISES
-from gossamer.studies.wording import spread
 from gossamer.theory import momentum_from_noise, momentum_rule
 
 WAYS = ("from data", "p unknown", "grid's best")

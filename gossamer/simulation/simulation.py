@@ -2,18 +2,19 @@
 
 import dataclasses
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import UnionType
-from typing import Any, Self, SupportsIndex
+from typing import Any, SupportsIndex
 
 import torch
+from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import InvalidInput, require, whole
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulation.metrics import available_metrics
+from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import versions
 from gossamer.simulation.stack import Stack
 
@@ -22,7 +23,7 @@ STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class Simulation:
     """A simulation without its method."""
 
     problem: Problem
@@ -32,7 +33,9 @@ class Setting:
     record_every: int | None
     """k of the records at steps 0, k, 2k, …; None makes about 100 of them."""
 
-    metrics: Sequence[str]
+    metrics: Sequence[str | Measure] | None
+    """What to record, the first to judge by; None is all that exist."""
+
     dtype: torch.dtype
     device: torch.device | str
     progress: bool | None
@@ -43,17 +46,9 @@ class Setting:
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         whole("steps", self.steps, 1)
         whole("record_every", self.interval, 1)
-        listed = not isinstance(self.metrics, str)
-        require(listed, "metrics", repr(self.metrics), "a list", f"write [{self.metrics!r}]")
+        require_list("metrics", self.metrics)
         real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
-        require(real, "dtype", repr(self.dtype), "a floating-point one", "as torch.float32")
-
-    def require_metrics_of(self, algorithm: Algorithm[Any]) -> None:
-        """Refuse metrics that do not exist for this problem and method."""
-        existing = available_metrics(self.problem, algorithm)
-        among = f"names among {', '.join(existing)} on this problem with this method"
-        for name in self.metrics:
-            require(name in existing, "metrics", repr(name), among)
+        require(real, "dtype", repr(self.dtype), "a floating-point one", "e.g. torch.float32")
 
     @property
     def interval(self) -> int:
@@ -73,25 +68,25 @@ class Setting:
         kind = "cpu" if torch.device(self.device).type == "cpu" else "accelerator"
         return max(1, STACK_BYTES[kind] // run_bytes)
 
-    def placed(self) -> Self:
-        """The same with its problem where it is simulated, once for all stacks."""
-        return dataclasses.replace(self, problem=self.problem.to(self.dtype, self.device))
-
-    def stack(self, algorithm: Algorithm[Any], seeds: Sequence[int]) -> Stack:
-        """Runs of `algorithm` at step 0, run r with `seeds[r]`."""
-        return Stack(
-            algorithm, self.problem, self.network, self.noise, seeds, self.dtype, self.device
-        )
+    def stacks(
+        self, algorithm: Algorithm[Any], seeds: Sequence[int]
+    ) -> Iterator[tuple[Tensor, Stack]]:
+        """Stacks that fit the machine with the numbers of their runs, run r with `seeds[r]`."""
+        algorithm.require_runs(len(seeds))
+        problem = self.problem.to(dtype=self.dtype, device=self.device)  # once for all stacks
+        for runs in torch.arange(len(seeds)).split(self.runs_at_once):
+            own_seeds = [seeds[run] for run in runs.tolist()]
+            where = (problem, self.network, self.noise)
+            yield runs, Stack(algorithm.select(runs), *where, own_seeds, self.dtype, self.device)
 
     def describe(self) -> dict[str, Any]:
-        """The setting as plain JSON."""
+        """All but the method and the names of the metrics, as plain JSON."""
         return {
             "problem": self.problem.describe(),
             "network": self.network.describe(),
             "noise": None if self.noise is None else _describe(self.noise),
             "steps": int(self.steps),
             "record_every": int(self.interval),
-            "metrics": list(self.metrics),
             "dtype": str(self.dtype).removeprefix("torch."),
             "device": str(self.device),
             "versions": versions(),
@@ -100,7 +95,13 @@ class Setting:
 
 def require_kind(name: str, value: object, kind: type | UnionType, example: str) -> None:
     """Refuse a class where an instance belongs, a matrix where a network does, and the like."""
-    require(isinstance(value, kind), name, repr(value), f"an instance, as {example}")
+    require(isinstance(value, kind), name, repr(value), f"an instance, e.g. {example}")
+
+
+def require_list(name: str, value: object) -> None:
+    """Refuse one thing where a list of such belongs."""
+    several = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+    require(several, name, repr(value), "a list", f"write [{value!r}]")
 
 
 def _describe(noise: Noise) -> dict[str, Any]:
@@ -121,4 +122,4 @@ def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
     try:
         return [operator.index(seed) for seed in listed]
     except TypeError:
-        raise InvalidInput(f"seeds: got {listed}, need integers; as range(5)") from None
+        raise InvalidInput(f"seeds: got {listed}, need integers, e.g. range(5)") from None

@@ -1,0 +1,88 @@
+"""The record of a sweep: many settings of one method, and the best of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import choice, require
+from gossamer.simulation.halving import median
+from gossamer.simulation.run import Record, Run
+from gossamer.simulation.status import Status, count
+from gossamer.simulation.words import lines, show_hyperparameters
+
+OF_A_SWEEP = ("settings", "strategy", "judge_by")
+"""What the configuration of a sweep has beyond that of a run."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep(Record):
+    """The record of every setting of a grid for every seed: the runs have two axes.
+
+    Metrics are `(records, settings, seeds)`, `diverged_at` and `steps_taken` `(settings, seeds)`,
+    x `(nodes, settings, seeds, dim)`.
+    """
+
+    def __post_init__(self) -> None:
+        is_sweep = "settings" in self.config
+        require(is_sweep, "sweep", "one run", "a sweep", "read it with Run.load")
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """The hyper-parameters of each setting."""
+        return [dict(setting) for setting in self.config["settings"]]
+
+    @property
+    def status(self) -> list[list[Status]]:
+        """How the runs ended, setting by setting, for each seed."""
+        flat, seeds = self._flat_status, self.diverged_at.shape[1]
+        return [flat[start : start + seeds] for start in range(0, len(flat), seeds)]
+
+    def scores(self, metric: str | None = None) -> Tensor:
+        """One number per setting: the median over the seeds of the metric's final level.
+
+        By default of the metric that the sweep was judged by. The final level is the mean over the
+        last tenth of the records, which a single wild step does not decide; ∞ where a run did not
+        finish. The median of an even number of seeds is the mean of the middle two, so half of
+        them diverging is enough to be refused.
+        """
+        tail = max(1, len(self.steps) // 10)
+        name = choice("metric", metric or self.config["judge_by"], self.metrics)
+        middle = median(self.metrics[name][-tail:].mean(0))
+        return middle.where(middle.isfinite(), torch.inf)
+
+    def best(self, metric: str | None = None) -> Run:
+        """The runs of the setting with the lowest score; refused where every setting diverged."""
+        scores, number = self.scores(metric), len(self.settings)
+        found = f"{number} settings that all diverged" if number > 1 else "a setting that diverged"
+        require(bool(scores.isfinite().any()), "grid", found, "one that does not", "try a lower lr")
+        return self.runs(int(scores.argmin()))
+
+    def runs(self, setting: int) -> Run:
+        """The runs of one setting, as `simulate` would have returned them."""
+        setting = range(len(self.settings))[setting]
+        shared = {k: v for k, v in self.config.items() if k not in OF_A_SWEEP}
+        algorithm = shared["algorithm"] | {"hyperparameters": self.settings[setting]}
+        return Run(
+            steps=self.steps,
+            metrics={name: values[:, setting] for name, values in self.metrics.items()},
+            diverged_at=self.diverged_at[setting],
+            steps_taken=self.steps_taken[setting],
+            x=self.x[:, setting],
+            config=shared | {"algorithm": algorithm},
+        )
+
+    def __repr__(self) -> str:
+        settings, seeds = self.diverged_at.shape
+        title = f"Sweep of {self.config['algorithm']['label']}: {settings} settings × {seeds} seeds"
+        runs, how = count(self._flat_status), self.config["strategy"]
+        found = {"runs": f"{runs}, by {how}", "best": self._best_in_words()}
+        return lines(title, self._task | found)
+
+    def _best_in_words(self) -> str:
+        scores, name = self.scores(), self.config["judge_by"]
+        if not scores.isfinite().any():
+            return "none, all settings diverged"
+        chosen = self.settings[int(scores.argmin())]
+        return f"{show_hyperparameters(chosen)}: {name} {float(scores.min()):.3g}"

@@ -1,0 +1,54 @@
+"""Numbers, hyper-parameters and whole records as people read them."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def spread(values: Sequence[float]) -> str:
+    """Median and range over the seeds; divergence is written out.
+
+    >>> spread([0.35, 0.28, 0.31]), spread([0.3, math.inf, math.nan])
+    ('0.31 [0.28, 0.35]', 'diverged on 2 of 3 seeds')
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if len(finite) < len(values):
+        return f"diverged on {len(values) - len(finite)} of {len(values)} seeds"
+    return f"{statistics.median(values):.3g} [{min(values):.3g}, {max(values):.3g}]"
+
+
+def show_hyperparameters(values: Mapping[str, Any]) -> str:
+    """The numbers; words such as the order are left out.
+
+    >>> show_hyperparameters({"lr": 0.01, "momentum": 0.6, "order": "adapt-then-combine"})
+    'lr = 0.01, momentum = 0.6'
+    """
+    numbers = {name: value for name, value in values.items() if not isinstance(value, str)}
+    return ", ".join(f"{name} = {_number(value)}" for name, value in numbers.items())
+
+
+def _number(value: Any) -> str:
+    return f"one of {len(value)} per run" if isinstance(value, list) else f"{value:g}"
+
+
+def show_call(facts: Mapping[str, Any]) -> str:
+    """What `describe` says, as a call; lists and dictionaries are left out.
+
+    >>> show_call({"name": "StudentT", "df": 1.5, "centers": [[0.0], [1.0]]})
+    'StudentT(df=1.5)'
+    """
+    short = {k: v for k, v in facts.items() if not isinstance(v, list | dict) and k != "name"}
+    return f"{facts.get('name', 'unnamed')}({', '.join(f'{k}={v}' for k, v in short.items())})"
+
+
+def lines(title: str, facts: Mapping[str, str]) -> str:
+    """A title, then a line per fact, the facts one below the other.
+
+    >>> print(lines("DSGD (lr = 0.1)", {"steps": "100", "network": "ring(4)"}))
+    DSGD (lr = 0.1)
+      steps    100
+      network  ring(4)
+    """
+    width = max(map(len, facts), default=0)
+    return "\n".join([title, *(f"  {name:{width}}  {fact}" for name, fact in facts.items())])

@@ -1,0 +1,98 @@
+"""`tune`: chosen on some seeds, reported on others, and told where the grid was too small."""
+
+import pytest
+import torch
+
+import gossamer as gs
+from gossamer.simulation import search_set
+
+PROBLEM, NETWORK = gs.Quadratic.random(6, 4), gs.ring(6)
+NOISE = gs.StudentT(1.5, 0.1)
+
+
+def tuned(method=gs.DSGD, **changes) -> gs.Tuned:
+    return gs.tune(method, PROBLEM, NETWORK, **{"noise": NOISE, "steps": 80, **changes})
+
+
+@pytest.mark.parametrize("strategy", ["grid", "halving"])
+def test_it_is_a_sweep_and_then_a_simulation_on_other_seeds(strategy: str):
+    grid = {"lr": [0.01, 0.1], "momentum": [0.5, 0.9]}
+    choice = {"grid": grid, "strategy": strategy, "seeds": [0, 1], "tuning_seeds": [7, 8]}
+    found = tuned(gs.GTNSGDm, search_dtype=torch.float32, **choice)
+    arguments = {"noise": NOISE, "steps": 80, "metrics": ["error"]}
+    searched = gs.sweep(
+        gs.GTNSGDm,
+        grid,
+        PROBLEM,
+        NETWORK,
+        seeds=[7, 8],
+        strategy=strategy,
+        dtype=torch.float32,
+        **arguments,
+    )
+    best = searched.best().hyperparameters
+    alone = gs.simulate(gs.GTNSGDm(**best), PROBLEM, NETWORK, seeds=[0, 1], **arguments)
+    assert found.hyperparameters == best
+    assert torch.equal(found.search.scores(), searched.scores())
+    assert found.search.run_steps == searched.run_steps
+    assert found.score == float(searched.scores().min())
+    assert torch.equal(found.run.x, alone.x)
+    assert found.run.config == alone.config
+
+
+def test_the_default_is_the_methods_search_set_on_two_seeds_that_are_not_reported():
+    found = tuned(seeds=[3, 9])
+    assert [setting["lr"] for setting in found.search.settings] == search_set(gs.DSGD)["lr"]
+    assert found.search.config["seeds"] == [10, 11]
+    assert found.search.config["strategy"] == "halving"
+    assert found.run.config["seeds"] == [3, 9]
+
+
+@pytest.mark.parametrize(
+    ("values", "edge"),
+    [
+        ([1e-4, 1e-3], {"lr": "highest"}),
+        ([5.0, 10.0], {"lr": "lowest"}),
+        ([1e-4, 0.1, 10.0], {}),
+        ([0.1], {}),
+        ([0.0, 1e300], {}),  # nothing lies below the least admissible step
+    ],
+)
+def test_an_optimum_on_the_edge_of_the_grid_is_told(values: list[float], edge: dict[str, str]):
+    found = tuned(grid={"lr": values}, strategy="grid", noise=None)
+    assert found.edges == edge
+    assert ("value tried" in repr(found)) == bool(edge)
+
+
+def test_edges_are_told_for_each_hyperparameter():
+    grid = {"lr": [1e-4, 0.01, 1.0], "momentum": [0.0, 0.01]}
+    found = tuned(gs.GTNSGDm, grid=grid, steps=400)
+    assert found.hyperparameters == {"lr": 0.01, "momentum": 0.01}
+    assert found.edges == {"momentum": "highest"}
+
+
+def test_seeds_that_are_reported_are_not_tuned_on():
+    message = r"tuning_seeds: got \[1\] among them, need seeds that are not reported; e\.g\. 3"
+    with pytest.raises(gs.InvalidInput, match=message):
+        tuned(seeds=[0, 1, 2], tuning_seeds=[1, 5])
+
+
+def test_the_judge_decides_and_other_metrics_are_recorded_of_the_report_only():
+    found = tuned(judge_by="consensus_error", metrics=["error", "consensus_error"])
+    assert found.hyperparameters == {"lr": min(search_set(gs.DSGD)["lr"])}
+    assert list(found.run.metrics) == ["consensus_error", "error"]
+    assert list(found.search.metrics) == ["consensus_error"]
+
+
+@pytest.mark.parametrize("name", gs.ALGORITHMS)
+def test_every_method_has_a_search_set_it_accepts(name: str):
+    method = gs.ALGORITHMS[name]
+    grid = search_set(method)
+    assert len(grid["lr"]) >= 6
+    for pick in (0, -1):
+        method(**{name: values[pick] for name, values in grid.items()})
+
+
+def test_a_search_set_that_lacks_a_hyperparameter_is_refused_by_its_name():
+    with pytest.raises(gs.InvalidInput, match=r"grid: got no value of momentum, need some; e\.g\."):
+        tuned(gs.GTNSGDm, grid={"lr": [0.1]})
