@@ -202,3 +202,72 @@ def test_half_of_the_seeds_diverging_is_divergence():
     history[-3:, :18:2] = torch.inf
     going_on = survivors(history.view(17, 10, 2), torch.arange(17), steps=256)
     assert going_on.tolist() == [False] * 9 + [True]
+
+
+class Logistic(gs.Problem):
+    """Nonconvex logistic regression: f_i(x) = mean log(1 + exp(−bᵀx)) + 0.01 Σ x²/(1 + x²).
+
+    The labels are drawn, not separable, so the loss levels off far above 0.
+    """
+
+    num_nodes, dim, start = 8, 6, torch.zeros(6, dtype=torch.float64)
+
+    def __init__(self) -> None:
+        def drawn(draw, *shape: int) -> torch.Tensor:
+            return draw(shape, generator=generator, dtype=torch.float64)
+
+        generator = torch.Generator().manual_seed(0)
+        truth, features = drawn(torch.randn, 6), 2 * drawn(torch.randn, 8, 40, 6)
+        labels = torch.where(drawn(torch.rand, 8, 40) < (features @ truth).sigmoid(), 1.0, -1.0)
+        self._signed = features * labels[..., None]
+
+    def local_loss(self, x: torch.Tensor) -> torch.Tensor:
+        margins = torch.einsum("nsd,npd->nps", self._signed, x)
+        losses = torch.nn.functional.softplus(-margins).mean(-1)
+        return losses + 0.01 * (x * x / (1 + x * x)).sum(-1)
+
+    def local_grad(self, x: torch.Tensor) -> torch.Tensor:
+        doubts = torch.einsum("nsd,npd->nps", self._signed, x).neg().sigmoid()
+        descent = torch.einsum("nps,nsd->npd", doubts, self._signed) / 40
+        return 0.02 * x / (1 + x * x) ** 2 - descent
+
+    def describe(self) -> dict:
+        return {"name": "Logistic"}
+
+
+STEP_SIZES = {"lr": [10 ** (-k / 4) for k in range(-4, 16)]}
+WITH_MOMENTUM = {"lr": [10 ** (-k / 3) for k in range(12)], "momentum": [0.5, 0.9]}
+
+
+@pytest.mark.parametrize(
+    ("method", "grid", "noise", "steps"),
+    [
+        (gs.DSGD, STEP_SIZES, gs.StudentT(1.5, 0.1), 400),
+        (gs.DSGD, STEP_SIZES, gs.Gaussian(0.3), 1600),
+        (gs.GTNSGDm, WITH_MOMENTUM, gs.StudentT(1.5, 0.1), 400),
+    ],
+)
+def test_a_loss_that_levels_off_above_zero_is_not_extrapolated_to_it(method, grid, noise, steps):
+    """Extrapolated, slow settings passed for the best: 2.1, 2.3 and 3.2 % above it."""
+    arguments = {"noise": noise, "steps": steps, "seeds": range(3)}
+    full, halved = (
+        gs.sweep(method, grid, Logistic(), gs.ring(8), strategy=strategy, **arguments)
+        for strategy in ("grid", "halving")
+    )
+    scores = full.scores()
+    assert scores[int(halved.scores().argmin())] <= 1.02 * scores.min()
+
+
+def test_the_metric_decides_whether_it_is_extrapolated(monkeypatch: pytest.MonkeyPatch):
+    asked = {}
+    right = Halving.survivors
+
+    def noted(self, history, times, steps, extrapolate):
+        asked[metric] = extrapolate
+        return right(self, history, times, steps, extrapolate)
+
+    monkeypatch.setattr(Halving, "survivors", noted)
+    for metric in ("error", "grad_norm", "consensus_error", "loss"):
+        arguments = {"steps": 40, "strategy": "halving", "judge_by": metric}
+        gs.sweep(gs.DSGD, {"lr": [0.1, 0.2]}, *SMALL, **arguments)
+    assert asked == {"error": True, "grad_norm": True, "consensus_error": True, "loss": False}
