@@ -55,7 +55,7 @@ def describe(value: Any) -> Any:
     if isinstance(value, type):
         return value.__name__
     if isinstance(value, Network):
-        return value.name
+        return value.describe()
     if dataclasses.is_dataclass(value):
         return {"type": type(value).__name__, **_fields(value)}
     raise InvalidInput(

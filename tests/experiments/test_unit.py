@@ -41,7 +41,7 @@ def test_fields_are_the_configuration():
         "name": "all",
         "method": {"type": "GTNSGDm", "lr": 0.1, "momentum": 0.9},
         "algorithm": "DSGD",
-        "network": "ring(5)",
+        "network": gs.ring(5).describe(),
         "noise": {"type": "StudentT", "df": 1.5, "scale": 1.0},
         "dtype": "float32",
         "seeds": [0, 1],

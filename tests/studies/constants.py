@@ -49,6 +49,7 @@ def _lies_in(thing: Any, ours: tuple[str, ...]) -> bool:
 
 def _unwrapped(value: Any) -> Any:
     """The function behind a property or a cache."""
+    value = getattr(value, "func", value)
     return getattr(value, "fget", None) or getattr(value, "__wrapped__", value)
 
 
