@@ -17,8 +17,10 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.studies.theory.paths import Path, record_path
 
-MARTINGALE = 2 * math.sqrt(2)
-"""The constant of the martingale lemma, and of all that follow from it."""
+
+def martingale_constant() -> float:
+    """2√2: that of the martingale lemma, and of all that follow from it."""
+    return 2 * math.sqrt(2)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def tracker_consensus(paths: Sequence[Path], sigma: float, p: float) -> Expectat
     n, lam, beta = path.network.num_nodes, path.network.lam, float(path.algorithm.momentum)
     noise = lam * _geometric(len(path.v), lam**p) ** (1 / p) * sigma
     tracked = lam * _discounted(stacked_errors(paths).mean(0)[:, None], lam)[:, 0]
-    bound = (1 / beta - 1) * (MARTINGALE * math.sqrt(n) * noise + tracked / math.sqrt(n))
+    bound = (1 / beta - 1) * (martingale_constant() * math.sqrt(n) * noise + tracked / math.sqrt(n))
     spread = [_norm(one.y - one.y.mean(1, keepdim=True)).mean(1) for one in paths]
     return _expectation(torch.stack(spread), bound)
 
@@ -151,14 +153,14 @@ def _estimator_bound(
     remembered = beta ** torch.arange(1, steps + 1, dtype=torch.float64)
     noise = (1 - beta) * _geometric(steps, beta**p) ** (1 / p) * sigma
     drift = beta * _geometric(steps, beta) * (2 * alpha * lam / (1 - lam) + alpha) * L
-    return start * remembered + MARTINGALE * noise_factor * noise + drift_factor * drift
+    return start * remembered + martingale_constant() * noise_factor * noise + drift_factor * drift
 
 
 def _compare(
     paths: Sequence[Path], left: Callable[[Path], Tensor], right: Callable[[Path], Tensor]
 ) -> Expectation:
     """The martingale lemma: both sides are expectations."""
-    bound = MARTINGALE * torch.stack([right(path) for path in paths]).mean(0)
+    bound = martingale_constant() * torch.stack([right(path) for path in paths]).mean(0)
     return _expectation(torch.stack([left(path) for path in paths]), bound)
 
 
