@@ -1,0 +1,93 @@
+"""Data to learn from: (input, target) pairs that are picked many at a time."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from gossamer.data.moving import Device, destination, move
+from gossamer.errors import InvalidInput, require
+
+ADMISSIBLE = "(inputs, targets) or a dataset of such pairs, all of one shape"
+
+
+@runtime_checkable
+class Pairs(Protocol):
+    """(input, target) pairs; an index tensor picks a batch whose shape begins with its own."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Tensor, /) -> tuple[Tensor, Tensor]: ...
+
+    def to(self, device: Device, dtype: torch.dtype, /) -> Self:
+        """The same on another device, floating-point tensors in another precision."""
+        ...
+
+
+class TensorPairs:
+    """Pairs held as two tensors of equal length.
+
+    >>> pairs = TensorPairs(torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([7, 8, 9]))
+    >>> pairs
+    TensorPairs(3 × (1,) → ())
+    >>> pairs[torch.tensor([2, 0])]
+    (tensor([[3.], [1.]]), tensor([9, 7]))
+    """
+
+    def __init__(self, inputs: Tensor, targets: Tensor) -> None:
+        lengths = f"{len(inputs)} inputs and {len(targets)} targets"
+        require(len(inputs) == len(targets) > 0, "dataset", lengths, "as many of each, at least 1")
+        self.inputs, self.targets = inputs, targets
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        return self.inputs[index], self.targets[index]
+
+    def __repr__(self) -> str:
+        shapes = tuple(self.inputs.shape[1:]), tuple(self.targets.shape[1:])
+        return f"TensorPairs({len(self)} × {shapes[0]} → {shapes[1]})"
+
+    def to(
+        self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
+    ) -> "TensorPairs":
+        """The same on another device, floating-point tensors in another precision."""
+        place = destination(device, dtype)
+        return TensorPairs(move(self.inputs, *place), move(self.targets, *place))
+
+
+def as_pairs(dataset: Any) -> Pairs:
+    """Pairs as they are, two tensors or arrays, or any dataset of (input, target) pairs."""
+    if not isinstance(dataset, Tensor) and isinstance(dataset, Pairs):
+        return dataset
+    if not _is_pair(dataset):
+        dataset = _read(dataset)
+    found = f"{type(dataset).__name__} of {len(dataset)}"
+    require(_is_pair(dataset), "dataset", found, ADMISSIBLE)
+    return TensorPairs(*map(torch.as_tensor, dataset))
+
+
+def _read(dataset: Any) -> Any:
+    """All samples of a dataset, stacked."""
+    readable = all(hasattr(dataset, name) for name in ("__len__", "__getitem__"))
+    way_out = "pass list(dataset), or loader.dataset in place of a DataLoader"
+    require(readable, "dataset", type(dataset).__name__, ADMISSIBLE, way_out)
+    require(len(dataset) > 0, "dataset", "no samples", "at least 1")
+    samples = [dataset[k] for k in range(len(dataset))]
+    try:
+        return default_collate(samples)
+    except (RuntimeError, TypeError) as reason:
+        found = f"samples that do not stack ({str(reason).splitlines()[0]})"
+        raise InvalidInput(f"dataset: got {found}, need {ADMISSIBLE}") from reason
+
+
+def _is_pair(value: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and len(value) == 2
+        and all(isinstance(part, Tensor | np.ndarray) and part.ndim > 0 for part in value)
+    )
