@@ -30,7 +30,7 @@ NETWORKS: dict[str, Callable[..., Network]] = {
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "RobustRegression": RobustRegression,
-    "Quadratic": Quadratic.random,
+    "Quadratic": Quadratic,
 }
 
 

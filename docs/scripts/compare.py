@@ -33,7 +33,7 @@ RING, OPTIONS = NETWORKS["ring"], Options()
 
 PROBLEMS: dict[str, gs.Problem] = {
     "alike": problem(OPTIONS),
-    "different": gs.Quadratic.random(NODES, 20, spread=10.0),
+    "different": gs.Quadratic(NODES, 20, spread=10.0),
 }
 """Nodes with samples of one law, and nodes whose optima lie some 10 apart in every coordinate."""
 

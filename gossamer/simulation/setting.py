@@ -75,7 +75,7 @@ class Setting:
 
     def placed(self) -> Self:
         """The same with its problem where it is simulated, once for all stacks."""
-        return dataclasses.replace(self, problem=self.problem.to(self.dtype, self.device))
+        return dataclasses.replace(self, problem=self.problem.to(self.device, self.dtype))
 
     def stack(self, algorithm: Algorithm[Any], seeds: Sequence[int]) -> Stack:
         """Runs of `algorithm` at step 0, run r with `seeds[r]`."""

@@ -34,7 +34,7 @@ def test_given_parameters(gossamer, tmp_path: Path):
     assert len(table) == 3 * 3 * 41
     run = gs.simulate(
         gs.DSGD(0.01),
-        gs.Quadratic.random(6, 4),
+        gs.Quadratic(6, 4),
         gs.ring(6),
         noise=gs.StudentT(1.5, scale=0.1),
         steps=40,
@@ -71,7 +71,7 @@ def test_tuned_methods_are_ranked_by_their_error(gossamer, tmp_path: Path):
 
 
 def test_ranked_by_the_median_that_is_shown(capsys: pytest.CaptureFixture[str]):
-    run = gs.simulate(gs.DSGD(0.1), gs.Quadratic.random(4, 2), gs.ring(4), steps=1, seeds=[0, 1])
+    run = gs.simulate(gs.DSGD(0.1), gs.Quadratic(4, 2), gs.ring(4), steps=1, seeds=[0, 1])
 
     def ended_at(*errors: float) -> gs.Run:
         return dataclasses.replace(run, metrics={"error": torch.tensor([errors])})

@@ -202,7 +202,7 @@ def test_an_export_without_a_complete_step_says_why(tmp_path):
         export(tmp_path, tmp_path / "model.safetensors")
 
 
-PROBLEM = Quadratic.random(num_nodes=4, dim=6, seed=0)
+PROBLEM = Quadratic(num_nodes=4, dim=6, seed=0)
 
 
 def stack() -> Stack:

@@ -7,7 +7,7 @@ import torch
 import gossamer as gs
 from gossamer.simulation import available_metrics, metrics
 
-PROBLEMS = {"quadratic": gs.Quadratic.random(5, 3), "robust": gs.RobustRegression(5, dim=6)}
+PROBLEMS = {"quadratic": gs.Quadratic(5, 3), "robust": gs.RobustRegression(5, dim=6)}
 
 
 def mean_norm(vectors: np.ndarray) -> float:
@@ -63,7 +63,7 @@ def test_at_the_start_nodes_agree_and_trackers_are_zero():
 
 
 def test_only_metrics_that_exist_are_recorded():
-    problem = gs.Quadratic.random(5, 3)
+    problem = gs.Quadratic(5, 3)
     everything = ["error", "loss", "grad_norm", "consensus_error", "tracker_error"]
     assert available_metrics(problem, gs.GTAdam(lr=0.1)) == everything
     assert available_metrics(problem, gs.DSGD(lr=0.1)) == everything[:-1]

@@ -14,7 +14,7 @@ from gossamer.data import Corpus, multi30k, zipf_corpus
 from gossamer.experiments.experiment import Options, Result
 from gossamer.models.gpt import Style
 from gossamer.networks import Network, complete, exponential, ring
-from gossamer.problems.language import LanguageProblem, Protocol
+from gossamer.problems.language import LanguageProblem, LanguageProtocol
 from gossamer.simulation import Run, simulate
 
 NODES = 8
@@ -35,7 +35,7 @@ RECORDS = 32
 class Task:
     """A language-modelling task, from which its problem is built."""
 
-    protocol: Protocol
+    protocol: LanguageProtocol
     stride: int
     epochs: int
     num_nodes: int = NODES
@@ -82,7 +82,7 @@ def problem(options: Options, task: Task) -> LanguageProblem:
         style=task.style,
         seed=options.seed,
         autocast=torch.bfloat16 if options.device == "cuda" else None,
-    ).to(DTYPE, options.device)
+    ).to(options.device, DTYPE)
 
 
 def data_facts(options: Options) -> Result:

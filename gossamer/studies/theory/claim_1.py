@@ -24,7 +24,7 @@ def claim_problem(barrier: float) -> Quadratic:
     """
     centers = torch.zeros(NODES, 1)
     centers[NODES // 2 :] = 2 * barrier + 1.5
-    return Quadratic(centers, start=torch.tensor([0.5]))
+    return Quadratic.from_centers(centers, start=torch.tensor([0.5]))
 
 
 def _compute(barrier: int, steps: int) -> Result:

@@ -38,7 +38,7 @@ class Opposed(Quadratic):
     """Two nodes whose gradients are +1 and −1 everywhere, which drives them apart."""
 
     def __init__(self) -> None:
-        super().__init__(torch.zeros(2, 1))
+        super().__init__(2, 1, condition=1.0, spread=0.0)
 
     def local_grad(self, x: torch.Tensor) -> torch.Tensor:
         """+1 at node 0, −1 at node 1."""
