@@ -27,7 +27,6 @@ from gossamer.data import Corpus, Vocabulary, multi30k, zipf_corpus
 from gossamer.models.gpt import GPT
 from gossamer.networks import ring
 from gossamer.problems.language import LanguageProblem, token_loss
-from gossamer.problems.module_problem import ModuleProblem
 from gossamer.simulation import Stack
 
 Advance = Callable[[int], None]
@@ -80,23 +79,24 @@ def variants(text: Corpus) -> dict[str, Callable[[], Advance]]:
 
 
 def problem(text: Corpus, autocast: torch.dtype | None) -> LanguageProblem:
-    return LanguageProblem(text, NODES, stride=5, autocast=autocast).to(torch.float32, "cuda")
+    return LanguageProblem(text, NODES, stride=5, autocast=autocast).to("cuda", torch.float32)
 
 
 def generic(text: Corpus) -> LanguageProblem:
     """The same problem on the path of any other module."""
     made = problem(text, torch.bfloat16)
-    made._stacked_grad = lambda *batch: ModuleProblem._stacked_grad(made, *batch)
+    made.evaluator = made.evaluator.modules
     return made
 
 
 def eager(made: LanguageProblem) -> LanguageProblem:
     """The same without a CUDA graph."""
+    stacked = made.evaluator.stacked
 
     def grad(x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        return made._stacked.evaluate(x.to(made._stacked.dtype), inputs, targets)
+        return stacked.evaluate(x.to(stacked.dtype), inputs, targets)
 
-    made._stacked_grad = grad
+    stacked.grad = grad
     return made
 
 
@@ -145,7 +145,7 @@ def loop_over_modules(text: Corpus) -> Advance:
     mix = ring(NODES).mixer(torch.float32, "cuda")
 
     def step(t: int) -> None:
-        inputs, targets = made._batch(t, [0])
+        inputs, targets = made.batches.at(t, [0])
         rows = []
         for i, model in enumerate(models):
             nn.utils.vector_to_parameters(held["x"][i], model.parameters())

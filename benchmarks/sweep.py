@@ -153,7 +153,7 @@ def summary(values: list[float]) -> dict[str, float]:
 
 def growth_case(runs: int = 1, nodes: int = 20, dim: int = 20) -> dict[str, float]:
     """One size, alone in its process: microseconds per step and the memory it took at its peak."""
-    problem, network = gs.Quadratic.random(nodes, dim), gs.ring(nodes)
+    problem, network = gs.Quadratic(nodes, dim), gs.ring(nodes)
     noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
     steps = 32 * max(1, min(32, 10**8 // (32 * runs * nodes * dim)))  # whole blocks of noise
     rates = torch.linspace(0.001, 0.1, runs)[:, None]

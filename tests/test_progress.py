@@ -32,7 +32,7 @@ def test_where_the_bar_is_drawn(monkeypatch: pytest.MonkeyPatch, stderr, show, d
 
 
 def test_a_simulation_is_silent_away_from_terminals(capfd: pytest.CaptureFixture[str]):
-    gs.simulate(gs.DSGD(lr=0.1), gs.Quadratic.random(3, 2), gs.ring(3), steps=20)
+    gs.simulate(gs.DSGD(lr=0.1), gs.Quadratic(3, 2), gs.ring(3), steps=20)
     assert capfd.readouterr() == ("", "")
 
 
@@ -49,6 +49,6 @@ def test_every_step_of_every_run_is_counted(monkeypatch: pytest.MonkeyPatch):
         yield counts.append
 
     monkeypatch.setattr(record, "progress_bar", counting)
-    gs.simulate(gs.DSGD(lr=1e200), gs.Quadratic.random(3, 2), gs.ring(3), steps=25, seeds=range(4))
+    gs.simulate(gs.DSGD(lr=1e200), gs.Quadratic(3, 2), gs.ring(3), steps=25, seeds=range(4))
     assert counts[0] == -100
     assert sum(counts) == 0

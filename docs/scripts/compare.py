@@ -13,11 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import gossamer as gs
-from gossamer.experiments import Options
 from gossamer.experiments.store import commit
-from gossamer.simulation.run import versions
-from gossamer.studies.synthetic.grids import SYNTHETIC, Grid, search_set
 from gossamer.studies.synthetic.synthetic import (
     NETWORKS,
     NODES,
@@ -29,11 +25,16 @@ from gossamer.studies.synthetic.synthetic import (
     tuning_seeds,
 )
 
+import gossamer as gs
+from gossamer.experiments import Options
+from gossamer.simulation.run import versions
+from gossamer.studies.synthetic.grids import SYNTHETIC, Grid, search_set
+
 RING, OPTIONS = NETWORKS["ring"], Options()
 
 PROBLEMS: dict[str, gs.Problem] = {
     "alike": problem(OPTIONS),
-    "different": gs.Quadratic.random(NODES, 20, spread=10.0),
+    "different": gs.Quadratic(NODES, 20, spread=10.0),
 }
 """Nodes with samples of one law, and nodes whose optima lie some 10 apart in every coordinate."""
 

@@ -99,7 +99,7 @@ def heavy_tails() -> "Figure":
 def tracking() -> "Figure":
     """Local gradients stay apart at the optimum; the trackers agree on the average."""
     centers = torch.linspace(-2, 2, 8, dtype=torch.float64)[:, None]
-    problem, network = gs.Quadratic(centers, start=torch.tensor([1.5])), gs.ring(8)
+    problem, network = gs.Quadratic.from_centers(centers, start=torch.tensor([1.5])), gs.ring(8)
     algorithm, x = gs.GTDSGD(lr=0.05), problem.start.double().expand(8, 1)
     state = algorithm.init(x)
     locals_, trackers = [], []

@@ -67,7 +67,7 @@ def _download(path: Path) -> None:
     except OSError as reason:
         raise InvalidInput(
             f"multi30k: {URL}{path.name} could not be read ({reason}); put the file into "
-            f"{path.parent}, or name a folder that has it, as multi30k(folder)"
+            f"{path.parent}, or name a folder that has it, e.g. multi30k('captions')"
         ) from reason
     _verify(content, URL + path.name, SHA256[path.name])
     path.parent.mkdir(parents=True, exist_ok=True)

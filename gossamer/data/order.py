@@ -11,6 +11,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from gossamer.data.moving import Device, destination, move
 from gossamer.errors import require, whole
 from gossamer.seeding import stream
 
@@ -52,9 +53,15 @@ class TokenWindows:
         start = torch.as_tensor(index, device=self.tokens.device) * self.stride
         return read_windows(self.tokens, start, self.context)
 
-    def to(self, dtype: torch.dtype, device: torch.device | str) -> "TokenWindows":
+    def __repr__(self) -> str:
+        return f"TokenWindows({len(self)} windows, context={self.context}, stride={self.stride})"
+
+    def to(
+        self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
+    ) -> "TokenWindows":
         """The same windows on another device; tokens are integers in every precision."""
-        return TokenWindows(self.tokens.to(device), self.context, self.stride)
+        tokens = move(self.tokens, *destination(device, dtype))
+        return TokenWindows(tokens, self.context, self.stride)
 
 
 def read_windows(tokens: Tensor, start: Tensor, context: int) -> tuple[Tensor, Tensor]:

@@ -37,11 +37,13 @@ def basic_english(text: str) -> list[str]:
     return text.split()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Vocabulary:
     """The words a model knows; a token is an index into `words`.
 
     >>> vocabulary = Vocabulary.of(["b", "a", "b"])
+    >>> vocabulary
+    Vocabulary(4 words)
     >>> vocabulary.words, vocabulary.encode(["a", "b", "c"]).tolist()
     (('<pad>', '<unk>', 'b', 'a'), [3, 2, 1])
     """
@@ -58,6 +60,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} words)"
+
     def encode(self, words: Iterable[str]) -> Tensor:
         """Tokens `(words,)`; a word that is not known is `<unk>`."""
         unknown = self._index[UNKNOWN]
@@ -72,7 +77,7 @@ class Vocabulary:
         return {word: token for token, word in enumerate(self.words)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus:
     """One stream of tokens to learn from, one to be judged on, and their vocabulary."""
 
@@ -80,6 +85,10 @@ class Corpus:
     train: Tensor
     validation: Tensor
     vocabulary: Vocabulary
+
+    def __repr__(self) -> str:
+        tokens = f"{len(self.train)} training and {len(self.validation)} validation tokens"
+        return f"Corpus({self.name!r}, {tokens}, {len(self.vocabulary)} words)"
 
     @classmethod
     def of(cls, name: str, train: Sequence[str], validation: Sequence[str]) -> "Corpus":
@@ -94,6 +103,8 @@ class Corpus:
         context can reach. On Multi30k it is 5.63, where the paper's stalled baselines stand.
 
         >>> corpus = Corpus.of("tiny", ["a", "a", "b"], ["a", "b"])
+        >>> corpus
+        Corpus('tiny', 3 training and 2 validation tokens, 4 words)
         >>> round(corpus.unigram_loss(), 4)                  # −(log 3/7 + log 2/7)/2
         1.05
         """

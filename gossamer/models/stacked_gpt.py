@@ -17,11 +17,8 @@ from gossamer.models.fused import (
 )
 from gossamer.models.gpt import GPT
 
-Weights = dict[str, Tensor]
+Parameters = dict[str, Tensor]
 """The GPT's parameter names → tensors with the axis of models in front."""
-
-LINEAR = ("qkv", "project", "expand", "contract")
-"""The linear layers of a block."""
 
 
 class StackedGPT:
@@ -67,11 +64,12 @@ class StackedGPT:
     def evaluate(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The gradient, operation by operation."""
         grad = torch.empty_like(x, dtype=torch.promote_types(x.dtype, torch.float32))
-        weights, d_head = self.split(x.detach()), self.split(grad)["head.weight"]
+        parameters, d_head = self.split(x.detach()), self.split(grad)["head.weight"]
         embedded = self._embed(x, inputs).requires_grad_()  # (models, positions, width)
-        trunk = {name: weights[name].requires_grad_() for name in list(weights)[2:-1]}
+        trunk = {name: parameters[name].requires_grad_() for name in list(parameters)[2:-1]}
         hidden = self.trunk(trunk, embedded, inputs.shape[-1])
-        d_hidden = head_grad(hidden.detach(), weights["head.weight"], targets.flatten(1), d_head)
+        head = parameters["head.weight"]  # (models, vocabulary, width)
+        d_hidden = head_grad(hidden.detach(), head, targets.flatten(1), d_head)
         d_embedded, *d_trunk = torch.autograd.grad(hidden, [embedded, *trunk.values()], d_hidden)
         self._embed_grad(grad, inputs, d_embedded)
         between = torch.cat([d.flatten(1) for d in d_trunk], 1)
@@ -79,42 +77,64 @@ class StackedGPT:
         grad[:, end - between.shape[1] : end] = between
         return grad
 
-    def split(self, x: Tensor) -> Weights:
+    def split(self, x: Tensor) -> Parameters:
         """Views of the parameters that `x`, `(models, dim)`, holds."""
         parts = x.split([shape.numel() for shape in self.shapes.values()], 1)
         named = zip(self.shapes.items(), parts, strict=True)
         return {name: part.view(len(x), *shape) for (name, shape), part in named}
 
-    def trunk(self, weights: Weights, h: Tensor, time: int) -> Tensor:
+    def trunk(self, parameters: Parameters, h: Tensor, time: int) -> Tensor:
         """The blocks and the last LayerNorm on embedded tokens, `(models, positions, width)`.
 
         A branch's bias, its addition to the stream h and the LayerNorm that follows are one
-        operation. Before the first branch of style `"gpt"` and after the last one of style
-        `"pytorch"` there is one LayerNorm more.
+        operation, `add_norm`, which returns both the sum and its norm.
         """
-
-        def pair(name: str) -> tuple[Tensor, Tensor]:
-            return weights[name + ".weight"], weights[name + ".bias"]
-
-        names = [f"blocks.{layer}.norm{k}" for layer in range(self.layers) for k in (1, 2)]
-        norms, fed = iter((*names, "norm")), h
-
-        def add(branch: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-            weight, shift = pair(next(norms))
-            added, normed = add_norm(h, branch, bias, weight, shift, self.dropout)
-            return (added if self.norm_first else normed), normed
-
         if self.norm_first:
-            h = functional.dropout(h, self.dropout)
-            fed = norm(h, *pair(next(norms)))
+            return self._norm_first_trunk(parameters, h, time)
+        return self._norm_last_trunk(parameters, h, time)
+
+    def _norm_first_trunk(self, parameters: Parameters, h: Tensor, time: int) -> Tensor:
+        """Style "gpt": each branch reads the norm of h, and h goes on without it."""
+        h = functional.dropout(h, self.dropout)
+        normed = norm(h, *pair(parameters, self._norm_before(0)))
         for layer in range(self.layers):
-            qkv, project, expand, contract = (pair(f"blocks.{layer}.{name}") for name in LINEAR)
-            shape = (time, self.heads, self.causal, self.dropout)
-            out = windowed_attention(product(fed, qkv[0]), qkv[1], *shape)
-            h, fed = add(product(out, project[0]), project[1])
-            hidden = self._activate(product(fed, expand[0]), expand[1])
-            h, fed = add(product(hidden, contract[0]), contract[1])
-        return fed if self.norm_first else norm(h, *pair(next(norms)))
+            block = f"blocks.{layer}"
+            out, bias = self._attend(parameters, block, normed, time)
+            after = pair(parameters, f"{block}.norm2")
+            h, normed = add_norm(h, out, bias, *after, self.dropout)
+            out, bias = self._feed(parameters, block, normed)
+            after = pair(parameters, self._norm_before(layer + 1))
+            h, normed = add_norm(h, out, bias, *after, self.dropout)
+        return normed
+
+    def _norm_last_trunk(self, parameters: Parameters, h: Tensor, time: int) -> Tensor:
+        """Style "pytorch": each branch reads h, which goes on as the norm of the sum."""
+        for layer in range(self.layers):
+            block = f"blocks.{layer}"
+            out, bias = self._attend(parameters, block, h, time)
+            _, h = add_norm(h, out, bias, *pair(parameters, f"{block}.norm1"), self.dropout)
+            out, bias = self._feed(parameters, block, h)
+            _, h = add_norm(h, out, bias, *pair(parameters, f"{block}.norm2"), self.dropout)
+        return norm(h, *pair(parameters, "norm"))
+
+    def _norm_before(self, layer: int) -> str:
+        """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""
+        return f"blocks.{layer}.norm1" if layer < self.layers else "norm"
+
+    def _attend(
+        self, parameters: Parameters, block: str, h: Tensor, time: int
+    ) -> tuple[Tensor, Tensor]:
+        """The branch of attention, and the bias that is still to be added to it."""
+        qkv, qkv_bias = pair(parameters, f"{block}.qkv")
+        project, bias = pair(parameters, f"{block}.project")
+        shape = (time, self.heads, self.causal, self.dropout)
+        return product(windowed_attention(product(h, qkv), qkv_bias, *shape), project), bias
+
+    def _feed(self, parameters: Parameters, block: str, h: Tensor) -> tuple[Tensor, Tensor]:
+        """The branch of the hidden layer, and the bias that is still to be added to it."""
+        expand, hidden_bias = pair(parameters, f"{block}.expand")
+        contract, bias = pair(parameters, f"{block}.contract")
+        return product(self._activate(product(h, expand), hidden_bias), contract), bias
 
     def _activate(self, hidden: Tensor, bias: Tensor) -> Tensor:
         if self.norm_first:
@@ -144,6 +164,11 @@ class StackedGPT:
         """
         model = torch.arange(len(x), device=x.device)[:, None, None]
         return x.view(-1, self.width), tokens + model * (x.shape[1] // self.width)
+
+
+def pair(parameters: Parameters, name: str) -> tuple[Tensor, Tensor]:
+    """Weight and bias of a layer."""
+    return parameters[f"{name}.weight"], parameters[f"{name}.bias"]
 
 
 class _Product(torch.autograd.Function):

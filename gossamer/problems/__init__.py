@@ -10,7 +10,7 @@ from gossamer.problems.robust_regression import RobustRegression
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "RobustRegression": RobustRegression,
-    "Quadratic": Quadratic.random,
+    "Quadratic": Quadratic,
 }
 
 __all__ = [

@@ -1,22 +1,26 @@
 """The paper's language-modelling task: a GPT on a stream of tokens, split over the nodes."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, get_args
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.data.order import TokenWindows, read_windows, token_shard
+from gossamer.data.moving import Device
+from gossamer.data.order import TokenWindows
 from gossamer.data.tokens import Corpus
 from gossamer.errors import choice
 from gossamer.models.gpt import GPT, Style
 from gossamer.models.stacked_gpt import StackedGPT
+from gossamer.problems.batches import TokenBatches
+from gossamer.problems.evaluator import Evaluator, stacked_gradients
 from gossamer.problems.module_problem import ModuleProblem
-from gossamer.problems.problem import require_nodes
+from gossamer.problems.problem import as_call, require_nodes
 from gossamer.seeding import stream
 
-Protocol = Literal["causal", "paper"]
+LanguageProtocol = Literal["causal", "paper"]
 
 
 class LanguageProblem(ModuleProblem):
@@ -58,7 +62,7 @@ class LanguageProblem(ModuleProblem):
         corpus: Corpus,
         num_nodes: int = 8,
         *,
-        protocol: Protocol = "causal",
+        protocol: LanguageProtocol = "causal",
         stride: int,
         batch_size: int = 64,
         context: int = 64,
@@ -71,35 +75,27 @@ class LanguageProblem(ModuleProblem):
         vectorize: bool = True,
         autocast: torch.dtype | None = None,
     ) -> None:
-        choice("protocol", protocol, get_args(Protocol))
+        choice("protocol", protocol, get_args(LanguageProtocol))
         require_nodes(num_nodes)
         self.corpus, self.protocol, self.stride, self.seed = corpus, protocol, stride, seed
         self.context, self.dropout, self.style = context, dropout, style
         tokens = corpus.train if protocol == "causal" else shuffled(corpus.train, seed)
-        shards = [token_shard(tokens, node, num_nodes) for node in range(num_nodes)]
+        batches = TokenBatches(tokens, num_nodes, context, stride, batch_size)
         sizes = (len(corpus.vocabulary), context, width, heads, layers)
         causal = protocol == "causal"
         model = GPT(*sizes, causal=causal, dropout=dropout, seed=seed, style=style)
         super().__init__(
             model,
             token_loss,
-            [TokenWindows(shard, context, stride) for shard in shards],
+            batches.datasets,
             batch_size=batch_size,
             validation=TokenWindows(corpus.validation, context, context),
             vectorize=vectorize,
             autocast=autocast,
         )
-        self._stacked = StackedGPT(model, autocast)
-        self._tokens = tokens
-        self._offsets = torch.tensor([0, *(len(shard) for shard in shards)]).cumsum(0)[:-1]
-
-    def _stacked_grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        return self._stacked.grad(x, inputs, targets)
-
-    def _batch(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The windows of all nodes with one read of the stream."""
-        start = self._indices(t, seeds) * self.stride + self._offsets[:, None, None]
-        return read_windows(self._tokens, start, self.context)
+        self.batches = batches
+        if vectorize:
+            self.evaluator = StackedGPTEvaluator(self.evaluator, StackedGPT(model, autocast))
 
     def describe(self) -> dict[str, Any]:
         """What the problem was built from."""
@@ -107,6 +103,35 @@ class LanguageProblem(ModuleProblem):
         own = {"protocol": self.protocol, "stride": self.stride, "seed": self.seed}
         model = {"context": self.context, "dropout": self.dropout, "style": self.style}
         return {**super().describe(), **corpus, **own, **model}
+
+    def __repr__(self) -> str:
+        task = {"protocol": self.protocol, "stride": self.stride, "batch_size": self.batch_size}
+        sizes = {"context": self.context, "dim": self.dim}
+        data = {"corpus": self.corpus.name, "num_nodes": self.num_nodes}
+        return as_call("LanguageProblem", **data, **task, **sizes)
+
+
+@dataclass(frozen=True)
+class StackedGPTEvaluator:
+    """Gradients by a `StackedGPT`; losses as those of the modules."""
+
+    modules: Evaluator
+    stacked: StackedGPT
+
+    def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
+        return self.modules.losses(points, inputs, targets)
+
+    def gradients(
+        self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
+    ) -> Tensor:
+        """∇ of the loss of every node and run on its own batch: `(nodes, runs, dim)` → the same."""
+        random = self.stacked.dropout > 0
+        return stacked_gradients(self.stacked.grad, random, x, inputs, targets, t, seeds)
+
+    def to(self, device: Device, dtype: torch.dtype) -> Self:
+        """The same on another device, in another precision."""
+        return replace(self, modules=self.modules.to(device, dtype))
 
 
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, Self, SupportsIndex
 import torch
 from torch import Tensor
 
-from gossamer.data.samples import move
+from gossamer.data.moving import Device, destination, move
 from gossamer.errors import whole
 
 
@@ -69,21 +69,34 @@ class Problem(ABC):
         """∇f at each of the points: `(points, dim)` → `(points, dim)`."""
         return self.local_grad(points.expand(self.num_nodes, *points.shape)).mean(0)
 
-    def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
+    def to(
+        self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
+    ) -> Self:
         """The same problem on another device, its floating-point tensors in another precision.
 
-        Itself where it is there already.
+        As torch's: `to("cuda")`, `to(torch.float32)` and `to("cuda", torch.float32)`. Itself where
+        it is there already.
         """
-        if self.start.dtype == dtype and self.start.device == _indexed(device):
+        device, dtype = destination(device, dtype)
+        there = device is None or self.start.device == _indexed(device)
+        if there and dtype in (None, self.start.dtype):
             return self
         moved = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
-                setattr(moved, name, move(value, dtype, device))
+                setattr(moved, name, move(value, device, dtype))
         return moved
 
+    def __repr__(self) -> str:
+        return as_call(type(self).__name__, num_nodes=self.num_nodes, dim=self.dim)
 
-def _indexed(device: torch.device | str) -> torch.device:
+
+def as_call(name: str, **arguments: object) -> str:
+    """How a problem shows itself: `name(argument=value, …)`."""
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
+def _indexed(device: Device) -> torch.device:
     """The device with its number: "cuda" is the current one."""
     return torch.empty(0, device=device).device
 

@@ -1,77 +1,97 @@
 """Heterogeneous quadratics with a known optimum: Claim 1, theory and tests."""
 
 import hashlib
-from typing import Any
+from typing import Any, Self, SupportsIndex
 
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
-from gossamer.problems.problem import Problem, require_nodes
+from gossamer.errors import require, whole
+from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.seeding import stream
 
 
 class Quadratic(Problem):
     """f_i(x) = ½ Σ_k a_ik (x_k − c_ik)², node i pulling towards its own centre c_i.
 
-    `centers` c and `curvatures` a are `(nodes, dim)`; the curvatures default to 1. The optimum
-    solves Σ_i a_ik (x_k − c_ik) = 0 in every coordinate, L = max a, and with ā = (1/n) Σ_i a_i
+    Centres and curvatures are random: c_i ~ N(0, spread² I), and a_ik spaced log-uniformly in
+    [1/condition, 1]. `Quadratic.from_centers` takes given ones. The optimum solves
+    Σ_i a_ik (x_k − c_ik) = 0 in every coordinate, L = max a, and with ā = (1/n) Σ_i a_i
 
         f(x) = f_* + ½ Σ_k ā_k (x_k − x*_k)².
 
-    >>> problem = Quadratic(torch.tensor([[0.0], [0.0], [3.0], [3.0]]))   # Claim 1 with n = 4
-    >>> problem.optimum, problem.smoothness, problem.minimum
-    (tensor([1.5000], dtype=torch.float64), 1.0, 1.125)
+    Args:
+        num_nodes: n.
+        dim: how many coordinates x has.
+        condition: largest ratio of two curvatures.
+        spread: standard deviation of the centres; 0 makes the nodes agree.
+        seed: of centres and curvatures.
+
+    >>> problem = Quadratic(5, 3, spread=2.0)
+    >>> problem
+    Quadratic(num_nodes=5, dim=3, condition=10.0, spread=2.0, seed=0)
+    >>> problem.optimum.shape
+    torch.Size([3])
     """
 
     optimum: Tensor
     minimum: float
     smoothness: float
+    _arguments: dict[str, float] | None = None  # of the random ones
 
     def __init__(
-        self, centers: Tensor, curvatures: Tensor | None = None, *, start: Tensor | None = None
+        self,
+        num_nodes: SupportsIndex,
+        dim: SupportsIndex,
+        *,
+        condition: float = 10.0,
+        spread: float = 1.0,
+        seed: int = 0,
     ) -> None:
+        shape = require_nodes(num_nodes), whole("dim", dim, 1)
+        require(condition >= 1, "condition", condition, "a number ≥ 1")
+        generator = stream("quadratic", seed)
+        centers = spread * torch.randn(shape, generator=generator, dtype=torch.float64)
+        exponent = torch.rand(shape, generator=generator, dtype=torch.float64)
+        self._load(centers, condition**-exponent, torch.zeros(shape[1]))
+        self._arguments = {"condition": condition, "spread": spread, "seed": seed}
+
+    @classmethod
+    def from_centers(
+        cls, centers: Tensor, curvatures: Tensor | None = None, *, start: Tensor | None = None
+    ) -> Self:
+        """The problem with the centres c and curvatures a, each `(nodes, dim)`.
+
+        The curvatures default to 1 and the start to 0.
+
+        >>> problem = Quadratic.from_centers(torch.tensor([[0.0], [0.0], [3.0], [3.0]]))
+        >>> problem.optimum, problem.smoothness, problem.minimum           # Claim 1 with n = 4
+        (tensor([1.5000], dtype=torch.float64), 1.0, 1.125)
+        """
         require(centers.ndim == 2, "centers", f"shape {tuple(centers.shape)}", "shape (nodes, dim)")
-        self.num_nodes, self.dim = centers.shape
-        require_nodes(self.num_nodes)
         require(bool(centers.isfinite().all()), "centers", "NaN or infinite entries", "finite ones")
-        self._centers = centers.double()
-        self._curvatures = torch.ones_like(self._centers)
-        if curvatures is not None:
-            shape = f"shape {tuple(curvatures.shape)}"
-            require(curvatures.shape == centers.shape, "curvatures", shape, "the shape of centers")
-            positive = bool(((curvatures > 0) & curvatures.isfinite()).all())
-            require(positive, "curvatures", float(curvatures.min()), "finite numbers > 0")
-            self._curvatures = curvatures.double()
-        self.start = torch.zeros(self.dim).double() if start is None else start.double()
-        shape = f"shape {tuple(self.start.shape)}"
-        require(self.start.shape == (self.dim,), "start", shape, f"shape ({self.dim},)")
+        require_nodes(len(centers))
+        curvatures = torch.ones_like(centers) if curvatures is None else curvatures
+        shape = f"shape {tuple(curvatures.shape)}"
+        require(curvatures.shape == centers.shape, "curvatures", shape, "the shape of centers")
+        positive = bool(((curvatures > 0) & curvatures.isfinite()).all())
+        require(positive, "curvatures", float(curvatures.min()), "finite numbers > 0")
+        dim = centers.shape[1]
+        start = torch.zeros(dim) if start is None else start
+        require(start.shape == (dim,), "start", f"shape {tuple(start.shape)}", f"shape ({dim},)")
+        problem = cls.__new__(cls)
+        problem._load(centers, curvatures, start)
+        return problem
+
+    def _load(self, centers: Tensor, curvatures: Tensor, start: Tensor) -> None:
+        self.num_nodes, self.dim = centers.shape
+        self._centers, self._curvatures = centers.double(), curvatures.double()
+        self.start = start.double()
         self._curvature = self._curvatures.mean(0)
         self.optimum = (self._curvatures * self._centers).mean(0) / self._curvature
         at_optimum = self.local_loss(self.optimum.expand(self.num_nodes, 1, self.dim))
         self.minimum = float(at_optimum.mean())
         self.smoothness = float(self._curvatures.max())
-
-    @classmethod
-    def random(
-        cls,
-        num_nodes: int,
-        dim: int,
-        *,
-        condition: float = 10.0,
-        spread: float = 1.0,
-        seed: int = 0,
-    ) -> "Quadratic":
-        """Centres ~ N(0, spread² I) and curvatures spaced log-uniformly in [1/condition, 1].
-
-        >>> Quadratic.random(5, 3).optimum.shape
-        torch.Size([3])
-        """
-        require(condition >= 1, "condition", condition, "a number ≥ 1")
-        generator = stream("quadratic", seed)
-        centers = spread * torch.randn(num_nodes, dim, generator=generator, dtype=torch.float64)
-        exponent = torch.rand(num_nodes, dim, generator=generator, dtype=torch.float64)
-        return cls(centers, condition**-exponent)
 
     def local_loss(self, x: Tensor) -> Tensor:
         """½ Σ_k a_ik (x_k − c_ik)²."""
@@ -97,3 +117,9 @@ class Quadratic(Problem):
         digest = hashlib.sha256(content.double().cpu().numpy().tobytes()).hexdigest()[:16]
         shape = {"num_nodes": self.num_nodes, "dim": self.dim}
         return {"name": "Quadratic", **shape, "digest": digest}
+
+    def __repr__(self) -> str:
+        name, shape = type(self).__name__, {"num_nodes": self.num_nodes, "dim": self.dim}
+        if self._arguments is None:
+            return as_call(f"{name}.from_centers", **shape)
+        return as_call(name, **shape, **self._arguments)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.problems.problem import Problem, require_nodes
+from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.seeding import stream
 
 TUKEY = 4.6851
@@ -27,6 +27,8 @@ class RobustRegression(Problem):
     gradient is exact; heavy tails come from the noise injected by the simulator.
 
     >>> problem = RobustRegression(num_nodes=20, seed=0)
+    >>> problem
+    RobustRegression(num_nodes=20, seed=0, num_samples=1000, dim=20)
     >>> problem.optimum.shape, round(float(problem.loss(problem.optimum[None])), 12)
     (torch.Size([20]), 0.0)
     """
@@ -80,13 +82,14 @@ class RobustRegression(Problem):
 
     def describe(self) -> dict[str, Any]:
         """Name and arguments."""
-        return {
-            "name": "RobustRegression",
-            "num_nodes": self.num_nodes,
-            "seed": self.seed,
-            "num_samples": self.num_samples,
-            "dim": self.dim,
-        }
+        return {"name": "RobustRegression", **self._arguments()}
+
+    def __repr__(self) -> str:
+        return as_call("RobustRegression", **self._arguments())
+
+    def _arguments(self) -> dict[str, int]:
+        sizes = {"num_samples": self.num_samples, "dim": self.dim}
+        return {"num_nodes": self.num_nodes, "seed": self.seed, **sizes}
 
 
 def _tokens(num_samples: int, dim: int, seed: int) -> tuple[Tensor, Tensor]:

@@ -115,7 +115,7 @@ def compare(
         grids: class → what to search instead of its `search_set`.
 
     >>> import gossamer as gs
-    >>> problem, network = gs.Quadratic.random(8, 4), gs.ring(8)
+    >>> problem, network = gs.Quadratic(8, 4), gs.ring(8)
     >>> methods = [gs.GTDSGD, gs.DSGD(lr=0.1)]
     >>> gs.compare(methods, problem, network, noise=gs.Gaussian(0.1), steps=200)
     method   hyper-parameters  final error, median [range]
@@ -160,7 +160,7 @@ def require_measurable(
     device: torch.device | str = "cpu",
 ) -> None:
     """Refuse, before any work, metrics that do not exist for all methods."""
-    problem = problem.to(dtype=dtype, device=device)
+    problem = problem.to(device, dtype)
     for method in methods:
         choose_metrics(metrics, Stack(method, problem, network, None, [0], dtype, device))
 

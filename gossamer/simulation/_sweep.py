@@ -61,7 +61,7 @@ def sweep(
 
     >>> import gossamer as gs
     >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}
-    >>> problem = gs.Quadratic.random(8, 4)
+    >>> problem = gs.Quadratic(8, 4)
     >>> found = gs.sweep(gs.GTNSGDm, grid, problem, gs.ring(8), steps=400)
     >>> found.best().hyperparameters
     {'lr': 0.01, 'momentum': 0.5}

@@ -94,7 +94,7 @@ def tune(
             and is enough where noise, not rounding, limits what is reached.
 
     >>> import gossamer as gs
-    >>> problem = gs.Quadratic.random(8, 4)
+    >>> problem = gs.Quadratic(8, 4)
     >>> found = gs.tune(gs.DSGD, problem, gs.ring(8), noise=gs.Gaussian(0.1), steps=400)
     >>> found.hyperparameters, found.edges
     ({'lr': 0.05}, {})

@@ -73,7 +73,7 @@ class Simulation:
     ) -> Iterator[tuple[Tensor, Stack]]:
         """Stacks that fit the machine with the numbers of their runs, run r with `seeds[r]`."""
         algorithm.require_runs(len(seeds))
-        problem = self.problem.to(dtype=self.dtype, device=self.device)  # once for all stacks
+        problem = self.problem.to(self.device, self.dtype)  # once for all stacks
         for runs in torch.arange(len(seeds)).split(self.runs_at_once):
             own_seeds = [seeds[run] for run in runs.tolist()]
             where = (problem, self.network, self.noise)

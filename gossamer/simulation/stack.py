@@ -38,7 +38,7 @@ class Stack:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
         keep_freed_memory()
-        self.problem, self.network = problem.to(dtype=dtype, device=device), network
+        self.problem, self.network = problem.to(device, dtype), network
         self.t = 0
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
         self._all_seeds = list(seeds)

@@ -36,7 +36,8 @@ def estimate_smoothness(problem: Problem, points: Tensor | None = None) -> Estim
     the start. It bounds L from below: pass points along the way if the curvature grows there.
 
     >>> import gossamer as gs
-    >>> estimate_smoothness(gs.Quadratic(torch.zeros(2, 1), torch.tensor([[1.0], [3.0]])))
+    >>> centers, curvatures = torch.zeros(2, 1), torch.tensor([[1.0], [3.0]])
+    >>> estimate_smoothness(gs.Quadratic.from_centers(centers, curvatures))
     Estimate(value=3.0, how='known exactly')
     """
     if problem.smoothness is not None:
@@ -65,7 +66,7 @@ def estimate_gap(problem: Problem) -> Estimate:
     """Δ0 = f(x⁰) − inf f; where inf f is unknown, f(x⁰) itself, a bound for losses f ≥ 0.
 
     >>> import gossamer as gs
-    >>> estimate_gap(gs.Quadratic(torch.tensor([[0.0], [2.0]])))
+    >>> estimate_gap(gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]])))
     Estimate(value=0.5, how='known exactly')
     """
     loss = float(problem.loss(problem.start[None]))
@@ -83,7 +84,7 @@ def estimate_distance(problem: Problem) -> Estimate:
     halved instead of taken. They may end short of a minimiser: a lower estimate.
 
     >>> import gossamer as gs
-    >>> estimate_distance(gs.Quadratic(torch.tensor([[0.0], [2.0]])))
+    >>> estimate_distance(gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]])))
     Estimate(value=1.0, how='known exactly')
     """
     start, optimum = problem.start[None], problem.optimum

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.data import TokenWindows, corpus_from_file, token_shard
-from gossamer.data.samples import Samples, TensorSamples
+from gossamer.data.pairs import Pairs, TensorPairs
 from gossamer.errors import InvalidInput
 from gossamer.seeding import stream
 from gossamer.train.config import TrainConfig
@@ -21,7 +21,7 @@ CONTEXT, STRIDE = 64, 32
 class Data(NamedTuple):
     """What one node learns from, what its model is judged on, and how many answers there are."""
 
-    shard: Samples
+    shard: Pairs
     held_out: tuple[Tensor, Tensor]
     classes: int
 
@@ -35,7 +35,7 @@ def load_data(config: TrainConfig, node: int, num_nodes: int) -> Data:
         data = _share(*samples, config.seed, node, num_nodes)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     inputs, targets = (part.to(device) for part in data.held_out)
-    return Data(data.shard.to(torch.get_default_dtype(), device), (inputs, targets), data.classes)
+    return Data(data.shard.to(device, torch.get_default_dtype()), (inputs, targets), data.classes)
 
 
 def _share(
@@ -45,7 +45,7 @@ def _share(
     order = torch.randperm(len(inputs), generator=stream("held out", seed))
     kept, held_out = order.tensor_split([int(len(order) * (1 - HELD_OUT))])
     own = kept.tensor_split(num_nodes)[node]
-    shard = TensorSamples(inputs[own], targets[own])
+    shard = TensorPairs(inputs[own], targets[own])
     return Data(shard, (inputs[held_out], targets[held_out]), classes)
 
 

@@ -30,7 +30,7 @@ def test_given_parameters(gossamer, tmp_path: Path):
     assert len(table) == 3 * 3 * 41
     run = gs.simulate(
         gs.DSGD(0.01),
-        gs.Quadratic.random(6, 4),
+        gs.Quadratic(6, 4),
         gs.ring(6),
         noise=gs.StudentT(1.5, scale=0.1),
         steps=40,

@@ -17,7 +17,7 @@ from gossamer.errors import InvalidInput
 from gossamer.networks import exponential, line, ring
 from gossamer.problems import Quadratic
 
-PROBLEM = Quadratic.random(num_nodes=4, dim=6, seed=0)
+PROBLEM = Quadratic(num_nodes=4, dim=6, seed=0)
 TIMEOUT = 3.0
 
 

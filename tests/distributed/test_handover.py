@@ -16,7 +16,7 @@ from gossamer.problems import Quadratic
 from gossamer.simulation.stack import Stack
 
 METHOD = GTNSGDm(lr=0.1, momentum=0.8)
-PROBLEM = Quadratic.random(num_nodes=4, dim=6, seed=0)
+PROBLEM = Quadratic(num_nodes=4, dim=6, seed=0)
 
 
 def stack() -> Stack:

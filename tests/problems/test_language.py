@@ -6,15 +6,15 @@ from torch import Tensor
 
 import gossamer as gs
 from gossamer.data import BatchOrder, TokenWindows, token_shard, zipf_corpus
+from gossamer.problems.batches import TokenBatches
 from gossamer.problems.language import LanguageProblem, shuffled
-from gossamer.problems.module_problem import ModuleProblem
 
 CORPUS = zipf_corpus(4_000, num_types=47)
 TINY = {"stride": 3, "batch_size": 4, "context": 8, "width": 16, "heads": 2}
 
 
 def build(dtype: torch.dtype = torch.float64, **options) -> LanguageProblem:
-    return LanguageProblem(CORPUS, 3, **{**TINY, **options}).to(dtype, "cpu")
+    return LanguageProblem(CORPUS, 3, **{**TINY, **options}).to("cpu", dtype)
 
 
 def points(problem: LanguageProblem, runs: int = 2) -> Tensor:
@@ -29,15 +29,14 @@ def test_stacked_is_vmap_is_the_loop_over_modules(protocol, dtype, tolerance):
     stacked, loop = (build(dtype, protocol=protocol, vectorize=way) for way in (True, False))
     x, t, seeds = points(stacked), 5, [0, 3]
     expected = loop.sample_grad(x, t, seeds)
-    flat = [part.flatten(0, 1) for part in (x, *stacked._batch(t, seeds))]
-    vmapped = ModuleProblem._stacked_grad(stacked, *flat).view_as(x)
+    vmapped = stacked.evaluator.modules.gradients(x, *stacked.batches.at(t, seeds), t, seeds)
     for found in (stacked.sample_grad(x, t, seeds), vmapped):
         torch.testing.assert_close(found, expected, rtol=0, atol=tolerance)
 
 
 def test_batches_are_those_of_a_process():
     problem = build()
-    inputs, targets = problem._batch(9, [4, 2])
+    inputs, targets = problem.batches.at(9, [4, 2])
     for node in range(3):
         windows = TokenWindows(token_shard(CORPUS.train, node, 3), 8, 3)
         for run, seed in enumerate((4, 2)):
@@ -48,12 +47,12 @@ def test_batches_are_those_of_a_process():
 
 def test_protocols_differ_in_order_and_attention():
     causal, paper = build(), build(protocol="paper")
-    assert causal._training.causal
-    assert not paper._training.causal
-    assert torch.equal(causal._tokens, CORPUS.train)
-    assert not torch.equal(paper._tokens, CORPUS.train)
-    assert torch.equal(paper._tokens.sort().values, CORPUS.train.sort().values)
-    assert torch.equal(paper._tokens, shuffled(CORPUS.train, 0))
+    assert causal.module_at(causal.start).causal
+    assert not paper.module_at(paper.start).causal
+    assert torch.equal(causal.batches.tokens, CORPUS.train)
+    assert not torch.equal(paper.batches.tokens, CORPUS.train)
+    assert torch.equal(paper.batches.tokens.sort().values, CORPUS.train.sort().values)
+    assert torch.equal(paper.batches.tokens, shuffled(CORPUS.train, 0))
     with pytest.raises(gs.InvalidInput, match="protocol: got 'bert', need one of causal, paper"):
         build(protocol="bert")
 
@@ -65,9 +64,9 @@ def test_learns_to_copy_under_the_papers_protocol_alone():
     for protocol in ("causal", "paper"):
         problem = build(protocol=protocol, batch_size=16, layers=1)
         if protocol == "causal":
-            problem._tokens = shuffled(CORPUS.train, 0)
+            problem.batches = TokenBatches(shuffled(CORPUS.train, 0), 3, 8, 3, batch_size=16)
         run = gs.simulate(gs.GTNSGDm(lr=0.1, momentum=0.8), problem, gs.complete(3), **options)
-        judge = problem.to(torch.float32, "cpu")
+        judge = problem.to("cpu", torch.float32)
         losses[protocol] = float(judge.validation_loss(run.x.mean(0)).detach())
     assert losses["paper"] < CORPUS.unigram_loss() - 0.3
     assert losses["causal"] > CORPUS.unigram_loss() - 0.05
@@ -79,7 +78,7 @@ def test_training_beats_the_unigrams():
         gs.GTNSGDm(lr=0.1, momentum=0.8), problem, gs.ring(3), steps=300, metrics=[],
         dtype=torch.float32,
     )  # fmt: skip
-    judge = problem.to(torch.float32, "cpu")
+    judge = problem.to("cpu", torch.float32)
     assert float(judge.validation_loss(run.x.mean(0))) < CORPUS.unigram_loss() - 0.2
 
 

@@ -95,7 +95,7 @@ def build(module: nn.Module, shape: tuple[int, ...] | None, **options) -> Module
     datasets = list(zip(inputs, labels.roll(1, 1), strict=True))
     dtype = options.pop("dtype", torch.float64)
     options = {"batch_size": 4, **options}
-    return ModuleProblem(module, functional.cross_entropy, datasets, **options).to(dtype, "cpu")
+    return ModuleProblem(module, functional.cross_entropy, datasets, **options).to("cpu", dtype)
 
 
 def points(problem: ModuleProblem, runs: int = 2) -> Tensor:
@@ -135,7 +135,7 @@ def test_gradient_is_that_of_the_batch_which_a_process_would_see(vectorize: bool
     problem = build(module, VECTORS, vectorize=vectorize)
     x = points(problem, runs=1)
     node, seed, t = 2, 5, 9
-    inputs, labels = problem._datasets[node][BatchOrder(SAMPLES, 4, seed, node).at(t)]
+    inputs, labels = problem.batches.datasets[node][BatchOrder(SAMPLES, 4, seed, node).at(t)]
     process = perceptron().double()
     nn.utils.vector_to_parameters(x[node, 0], process.parameters())
     functional.cross_entropy(process(inputs), labels).backward()
@@ -217,7 +217,7 @@ def test_the_padding_row_of_an_embedding_takes_no_gradient(vectorize: bool):
         problem = build(module, None, vectorize=vectorize)
         x = points(problem)
         grad, order = problem.sample_grad(x, 0, [0, 1])[1, 0], BatchOrder(SAMPLES, 4, 0, 1)
-        inputs, targets = problem._datasets[1][order.at(0)]
+        inputs, targets = problem.batches.datasets[1][order.at(0)]
         alone = problem.module_at(x[1, 0]).train()
         functional.cross_entropy(alone(inputs), targets).backward()
         expected = nn.utils.parameters_to_vector([p.grad for p in alone.parameters()])
@@ -277,7 +277,7 @@ def test_data_take_the_precision_of_the_module_and_losses_that_of_the_points(vec
     mean = run.x.mean(0)
     assert (problem.start.dtype, mean.dtype) == (torch.float32, torch.float64)
     torch.testing.assert_close(problem.loss(mean), run.final("loss").to(mean), atol=1e-12, rtol=0)
-    judge = problem.to(torch.float64, "cpu")
+    judge = problem.to("cpu", torch.float64)
     assert torch.equal(problem.validation_loss(mean), judge.validation_loss(mean))
     assert torch.equal(problem.grad(mean), judge.grad(mean))
 
@@ -307,7 +307,7 @@ def test_nodes_may_hold_different_amounts():
     assert problem.steps_per_epoch == 1
     x = problem.start.expand(3, 1, -1)
     assert problem.sample_grad(x, 4, [0]).shape == x.shape
-    whole = functional.cross_entropy(problem._evaluating(data[2][0]), data[2][1])
+    whole = functional.cross_entropy(problem.module_at(problem.start)(data[2][0]), data[2][1])
     torch.testing.assert_close(problem.local_loss(x)[2, 0], whole)
 
 

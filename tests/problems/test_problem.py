@@ -12,9 +12,9 @@ PROBLEMS = {
     **{f"robust-{n}": gs.RobustRegression(num_nodes=n, seed=n) for n in (1, 3, 7, 20, 40)},
     "robust-small": gs.RobustRegression(num_nodes=4, num_samples=5, dim=4),
     "robust-empty-free": gs.RobustRegression(num_nodes=6, num_samples=6, dim=5),
-    "quadratic": gs.Quadratic.random(5, 3, seed=1),
-    "quadratic-one-node": gs.Quadratic.random(1, 4),
-    "quadratic-wide": gs.Quadratic.random(3, 50, condition=1e3, spread=5.0),
+    "quadratic": gs.Quadratic(5, 3, seed=1),
+    "quadratic-one-node": gs.Quadratic(1, 4),
+    "quadratic-wide": gs.Quadratic(3, 50, condition=1e3, spread=5.0),
 }
 every_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 
@@ -111,7 +111,7 @@ def test_description_is_plain_json_and_tells_problems_apart(problem: gs.Problem)
 
 @every_problem
 def test_precision_changes_everything_and_only_a_copy(problem: gs.Problem):
-    single = problem.to(torch.float32, "cpu")
+    single = problem.to("cpu", torch.float32)
     x = points(problem)
     assert single.local_grad(x.float()).dtype == torch.float32
     assert single.loss(x[0].float()).dtype == torch.float32
@@ -123,7 +123,7 @@ def test_precision_changes_everything_and_only_a_copy(problem: gs.Problem):
 
 
 def test_integer_tensors_move_without_a_cast():
-    problem = gs.Quadratic.random(2, 2)
+    problem = gs.Quadratic(2, 2)
     problem.tokens = torch.arange(3)
-    moved = problem.to(torch.float32, "meta")
+    moved = problem.to("meta", torch.float32)
     assert (moved.tokens.device.type, moved.tokens.dtype) == ("meta", torch.int64)

@@ -13,7 +13,7 @@ import gossamer as gs
 
 @given(nodes=st.integers(1, 6), dim=st.integers(1, 5), seed=st.integers(-(2**70), 2**70))
 def test_the_optimum_against_numpy(nodes: int, dim: int, seed: int):
-    problem = gs.Quadratic.random(nodes, dim, condition=50.0, spread=3.0, seed=seed)
+    problem = gs.Quadratic(nodes, dim, condition=50.0, spread=3.0, seed=seed)
     a, c = problem._curvatures.numpy(), problem._centers.numpy()
     optimum = [np.sum(a[:, k] * c[:, k]) / np.sum(a[:, k]) for k in range(dim)]
     np.testing.assert_allclose(problem.optimum, optimum, atol=1e-12)
@@ -27,7 +27,9 @@ def test_the_optimum_against_numpy(nodes: int, dim: int, seed: int):
 def test_claim_1():
     """Two nodes at 0 and two at b: f_* = b²/8 and the optimum lies half-way."""
     b = 7.5
-    problem = gs.Quadratic(torch.tensor([[0.0], [0.0], [b], [b]]), start=torch.tensor([0.5]))
+    problem = gs.Quadratic.from_centers(
+        torch.tensor([[0.0], [0.0], [b], [b]]), start=torch.tensor([0.5])
+    )
     assert problem.optimum.item() == b / 2
     assert problem.minimum == b**2 / 8
     assert problem.start.item() == 0.5
@@ -37,46 +39,55 @@ def test_default_curvature_is_one():
     centers = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     x = torch.tensor([[[0.0, 0.0]], [[1.0, 1.0]]]).double()
     expected = torch.tensor([[[-1.0, -2.0]], [[-2.0, -3.0]]]).double()
-    assert torch.equal(gs.Quadratic(centers).local_grad(x), expected)
+    assert torch.equal(gs.Quadratic.from_centers(centers).local_grad(x), expected)
 
 
 def test_integer_centers_are_numbers():
-    assert gs.Quadratic(torch.tensor([[0], [3]])).optimum.item() == 1.5
+    assert gs.Quadratic.from_centers(torch.tensor([[0], [3]])).optimum.item() == 1.5
 
 
 def test_describe_sees_every_coefficient_and_the_start():
     centers, start = torch.zeros(2, 2), torch.zeros(2)
     digests = {
-        gs.Quadratic(centers, start=start).describe()["digest"],
-        gs.Quadratic(centers + 1e-9, start=start).describe()["digest"],
-        gs.Quadratic(centers, 2 + centers, start=start).describe()["digest"],
-        gs.Quadratic(centers, start=start + 1).describe()["digest"],
+        gs.Quadratic.from_centers(centers, start=start).describe()["digest"],
+        gs.Quadratic.from_centers(centers + 1e-9, start=start).describe()["digest"],
+        gs.Quadratic.from_centers(centers, 2 + centers, start=start).describe()["digest"],
+        gs.Quadratic.from_centers(centers, start=start + 1).describe()["digest"],
     }
     assert len(digests) == 4
-    described = gs.Quadratic(centers).describe()
-    assert described == gs.Quadratic(centers.double(), start=start).describe()
+    described = gs.Quadratic.from_centers(centers).describe()
+    assert described == gs.Quadratic.from_centers(centers.double(), start=start).describe()
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: gs.Quadratic(torch.zeros(3)), "centers: got shape (3,), need shape (nodes, dim)"),
-        (lambda: gs.Quadratic(torch.zeros(0, 3)), "num_nodes: got 0, need"),
-        (lambda: gs.Quadratic(torch.tensor([[torch.nan]])), "centers: got NaN or infinite entries"),
         (
-            lambda: gs.Quadratic(torch.zeros(2, 3), torch.ones(3, 2)),
+            lambda: gs.Quadratic.from_centers(torch.zeros(3)),
+            "centers: got shape (3,), need shape (nodes, dim)",
+        ),
+        (lambda: gs.Quadratic.from_centers(torch.zeros(0, 3)), "num_nodes: got 0, need"),
+        (
+            lambda: gs.Quadratic.from_centers(torch.tensor([[torch.nan]])),
+            "centers: got NaN or infinite entries",
+        ),
+        (
+            lambda: gs.Quadratic.from_centers(torch.zeros(2, 3), torch.ones(3, 2)),
             "curvatures: got shape (3, 2), need the shape of centers",
         ),
-        (lambda: gs.Quadratic(torch.zeros(1, 2), torch.zeros(1, 2)), "curvatures: got 0.0, need"),
         (
-            lambda: gs.Quadratic(torch.zeros(1, 1), torch.full((1, 1), torch.inf)),
+            lambda: gs.Quadratic.from_centers(torch.zeros(1, 2), torch.zeros(1, 2)),
+            "curvatures: got 0.0, need",
+        ),
+        (
+            lambda: gs.Quadratic.from_centers(torch.zeros(1, 1), torch.full((1, 1), torch.inf)),
             "curvatures: got inf, need finite numbers > 0",
         ),
         (
-            lambda: gs.Quadratic(torch.zeros(2, 3), start=torch.zeros(2)),
+            lambda: gs.Quadratic.from_centers(torch.zeros(2, 3), start=torch.zeros(2)),
             "start: got shape (2,), need shape (3,)",
         ),
-        (lambda: gs.Quadratic.random(2, 3, condition=0.5), "condition: got 0.5, need a number ≥ 1"),
+        (lambda: gs.Quadratic(2, 3, condition=0.5), "condition: got 0.5, need a number ≥ 1"),
     ],
 )
 def test_refusals(build, message: str):

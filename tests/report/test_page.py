@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 from browser import CHROMIUM, look_at
+from gossamer.experiments.runner import run_experiment
 
 import gossamer as gs
 from gossamer.experiments import Experiment, Options, Store, Table, Verdict
-from gossamer.experiments.runner import run_experiment
 from gossamer.plots import panels
 from gossamer.report import write_report
 from gossamer.studies import EXPERIMENTS

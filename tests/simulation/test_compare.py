@@ -8,7 +8,7 @@ import torch
 import gossamer as gs
 from gossamer.simulation import Entry
 
-PROBLEM, NETWORK = gs.Quadratic.random(6, 4), gs.ring(6)
+PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6)
 ARGUMENTS = {"noise": gs.StudentT(1.5, 0.1), "steps": 60, "seeds": range(3)}
 
 

@@ -92,7 +92,7 @@ def test_too_few_records_end_nobody():
 
 
 def test_the_winner_is_a_full_run_at_a_fraction_of_the_cost():
-    problem, network = gs.Quadratic.random(6, 4), gs.ring(6)
+    problem, network = gs.Quadratic(6, 4), gs.ring(6)
     grid = {"lr": [10 ** (-k / 3) for k in range(12)], "momentum": [0.5, 0.9]}
     arguments = {"noise": gs.StudentT(1.5, 0.1), "steps": 800, "seeds": range(3)}
     full = gs.sweep(gs.GTNSGDm, grid, problem, network, **arguments)
@@ -129,7 +129,7 @@ def test_one_setting_always_goes_on():
         assert survivors(torch.rand(9, 1, 2), torch.linspace(0, rung, 9), steps=1600).all()
 
 
-SMALL = (gs.Quadratic.random(6, 4), gs.ring(6))
+SMALL = (gs.Quadratic(6, 4), gs.ring(6))
 
 
 @pytest.mark.parametrize("steps", [2, 3, 4, 10, 33])

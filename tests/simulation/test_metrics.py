@@ -7,7 +7,7 @@ import torch
 import gossamer as gs
 from gossamer.simulation import available_metrics, metrics
 
-PROBLEMS = {"quadratic": gs.Quadratic.random(5, 3), "robust": gs.RobustRegression(5, dim=6)}
+PROBLEMS = {"quadratic": gs.Quadratic(5, 3), "robust": gs.RobustRegression(5, dim=6)}
 
 
 def mean_norm(vectors: np.ndarray) -> float:
@@ -66,7 +66,7 @@ def names(problem: gs.Problem, method: gs.Algorithm) -> list[str]:
 
 
 def test_only_metrics_that_exist_are_recorded():
-    problem = gs.Quadratic.random(5, 3)
+    problem = gs.Quadratic(5, 3)
     everything = ["error", "loss", "grad_norm", "consensus_error", "tracker_error"]
     assert names(problem, gs.GTDSGD(lr=0.1)) == everything
     assert names(problem, gs.DSGD(lr=0.1)) == everything[:-1]

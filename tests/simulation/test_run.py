@@ -12,7 +12,7 @@ import torch
 
 import gossamer as gs
 
-PROBLEM, NETWORK = gs.Quadratic.random(4, 3), gs.ring(4)
+PROBLEM, NETWORK = gs.Quadratic(4, 3), gs.ring(4)
 
 
 def simulated(**changes) -> gs.Run:
@@ -100,7 +100,7 @@ def test_numbers_of_numpy_and_torch_are_saved(tmp_path: Path):
 
 def test_what_cannot_be_saved_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gs.Quadratic, "describe", lambda problem: {"data": problem})
-    with pytest.raises(gs.InvalidInput, match=r"describe: got <.*Quadratic.* need numbers, words"):
+    with pytest.raises(gs.InvalidInput, match=r"describe: got Quadratic\(.* need numbers, words"):
         gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORK, steps=10**9)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gossamer as gs
 
-PROBLEM, NETWORK = gs.Quadratic.random(4, 3), gs.ring(4)
+PROBLEM, NETWORK = gs.Quadratic(4, 3), gs.ring(4)
 METHOD = gs.GTNSGDm(lr=0.1, momentum=0.8)
 
 
@@ -70,7 +70,7 @@ def test_without_noise_seeds_do_not_matter():
 
 def test_one_node_is_the_central_method():
     """On one node GT-NSGDm is normalized SGD with momentum."""
-    problem = gs.Quadratic.random(1, 3)
+    problem = gs.Quadratic(1, 3)
     run = gs.simulate(METHOD, problem, gs.complete(1), steps=20)
     x, v = problem.start.clone(), torch.zeros(3, dtype=torch.float64)
     for _ in range(20):
@@ -134,7 +134,7 @@ def test_metrics_that_do_not_exist_here_are_refused():
         gs.InvalidInput, match=r"'tracker_error', which needs algorithm.tracker, need .*DSGD"
     ):
         gs.simulate(gs.DSGD(lr=0.1), PROBLEM, NETWORK, steps=5, metrics=["tracker_error"])
-    unknown = gs.Quadratic.random(4, 3)
+    unknown = gs.Quadratic(4, 3)
     unknown.optimum = None
     with pytest.raises(
         gs.InvalidInput, match=r"'error', which needs problem\.optimum, need names among loss"

@@ -12,7 +12,7 @@ import gossamer as gs
 from gossamer.simulation import simulation as simulation_module
 
 NODES, DIM, STEPS = 6, 4, 100
-PROBLEM = gs.Quadratic.random(NODES, DIM, condition=5.0, seed=3)
+PROBLEM = gs.Quadratic(NODES, DIM, condition=5.0, seed=3)
 HEAVY = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
 NETWORKS = [gs.ring(NODES), gs.one_peer_exponential(NODES)]
 
@@ -89,7 +89,7 @@ def test_chunks_do_not_change_a_run(monkeypatch: pytest.MonkeyPatch, runs_at_onc
 @pytest.mark.parametrize("seeds", [[0], [3, 1, 2], [1, 1, 0], [0, 1, 0, 1], [0, 1, 0], [2**80, -1]])
 def test_each_run_gets_the_noise_of_its_seed(seeds: list[int]):
     """With lr = 1 on ½‖x‖² and no mixing to speak of, x after a step is minus the noise."""
-    problem, network = gs.Quadratic(torch.zeros(1, 3)), gs.ring(1)
+    problem, network = gs.Quadratic.from_centers(torch.zeros(1, 3)), gs.ring(1)
     stack = gs.Stack(gs.DSGD(lr=1.0), problem, network, HEAVY, seeds)
     for step in range(3):
         stack.advance(1)
@@ -102,7 +102,7 @@ def test_each_run_gets_the_noise_of_its_seed(seeds: list[int]):
 
 
 def test_noise_is_the_same_in_every_precision():
-    problem, network = gs.Quadratic(torch.zeros(1, 3)), gs.ring(1)
+    problem, network = gs.Quadratic.from_centers(torch.zeros(1, 3)), gs.ring(1)
     double = gs.Stack(gs.DSGD(lr=1.0), problem, network, HEAVY, [0, 1])
     single = gs.Stack(gs.DSGD(lr=1.0), problem, network, HEAVY, [0, 1], dtype=torch.float32)
     for _ in range(40):
@@ -187,7 +187,7 @@ def test_a_diverged_run_leaves_the_stack():
 def test_finite_parameters_are_not_divergence_however_large():
     """Entries near the largest float add up to ∞; the run is still finite."""
     top = torch.finfo(torch.float64).max / 4
-    problem = gs.Quadratic(
+    problem = gs.Quadratic.from_centers(
         torch.zeros(NODES, DIM), start=torch.full((DIM,), top, dtype=torch.float64)
     )
     stack = gs.Stack(gs.DSGD(lr=1e-300), problem, NETWORKS[0], None, [0])

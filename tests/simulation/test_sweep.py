@@ -10,7 +10,7 @@ import torch
 import gossamer as gs
 from gossamer.simulation._sweep import grid_settings
 
-PROBLEM, NETWORK = gs.Quadratic.random(4, 3), gs.ring(4)
+PROBLEM, NETWORK = gs.Quadratic(4, 3), gs.ring(4)
 GRID = {"lr": [0.01, 0.1, 1e200], "momentum": [0.5, 0.9]}
 
 

@@ -30,7 +30,7 @@ def test_an_exception_gives_the_cores_back():
 @pytest.mark.parametrize(("runs", "threads"), [(2, {1}), (600, {2})])
 def test_the_simulator_asks_for_them(monkeypatch: pytest.MonkeyPatch, runs: int, threads: set[int]):
     seen = set()
-    problem = gs.Quadratic.random(8, 4)
+    problem = gs.Quadratic(8, 4)
     exact = gs.Quadratic.local_grad
 
     def spied(self, x):

@@ -6,7 +6,7 @@ import torch
 import gossamer as gs
 from gossamer.simulation import search_set
 
-PROBLEM, NETWORK = gs.Quadratic.random(6, 4), gs.ring(6)
+PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6)
 NOISE = gs.StudentT(1.5, 0.1)
 
 

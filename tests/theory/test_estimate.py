@@ -29,7 +29,7 @@ def test_what_the_problem_knows_is_used():
 
 
 def test_curvature_of_a_quadratic_is_found():
-    problem = gs.Quadratic.random(5, 6, seed=3)
+    problem = gs.Quadratic(5, 6, seed=3)
     exact = problem.smoothness
     found = estimate_smoothness(forget(problem))
     assert found.value == pytest.approx(exact, rel=1e-3)

@@ -57,20 +57,20 @@ def test_more_nodes_keep_the_gradients_per_node(planned: Plan):
 
 def test_complete_networks_are_weighed_without_being_built():
     n = 1100
-    options = plan(gs.Quadratic.random(n, 2), gs.ring(n), 100).more_nodes()
+    options = plan(gs.Quadratic(n, 2), gs.ring(n), 100).more_nodes()
     assert (options[-1].name, options[-1].lam) == ("complete(8800)", 0.0)
     with pytest.raises(gs.InvalidInput, match="8,800 nodes that each hear 8,799"):
         gs.complete(8800)
 
 
 def test_no_noise_means_exact_gradients():
-    quiet = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100)
+    quiet = plan(gs.Quadratic(4, 2), gs.complete(4), 100)
     assert (quiet.constants.sigma, quiet.constants.p) == (0, 2)
     assert "Noise: none, the gradients are exact" in str(quiet)
 
 
 def test_the_noise_assumed_is_said(planned: Plan):
-    problem, network = gs.Quadratic.random(4, 2), gs.complete(4)
+    problem, network = gs.Quadratic(4, 2), gs.complete(4)
     samples = gs.Gaussian().sample((500, 2), generator=torch.Generator().manual_seed(0))
     assert f"Noise: {NOISE}" in str(planned)
     assert "p = 1.3 and σ = 2 as given" in plan(problem, network, 100, p=1.3, sigma=2.0).noise
@@ -80,7 +80,7 @@ def test_the_noise_assumed_is_said(planned: Plan):
 @pytest.mark.parametrize(("given", "missing"), [("p", "sigma"), ("sigma", "p")])
 def test_half_of_a_noise_is_refused(given: str, missing: str):
     """A tail without a size used to count as no noise."""
-    problem, network = gs.Quadratic.random(4, 2), gs.complete(4)
+    problem, network = gs.Quadratic(4, 2), gs.complete(4)
     with pytest.raises(gs.InvalidInput, match=f"{missing}: got none beside {given}"):
         plan(problem, network, 100, **{given: 1.5})
 
@@ -94,7 +94,7 @@ def test_a_plan_says_how_far_its_steps_reach(planned: Plan):
         "p unknown": "1.1",
         "practical": "18.9",
     }
-    long = plan(gs.Quadratic.random(4, 2), gs.complete(4), 10**6).advice()[0]
+    long = plan(gs.Quadratic(4, 2), gs.complete(4), 10**6).advice()[0]
     assert "the steps can reach αT = " in long
 
 
@@ -118,7 +118,7 @@ def test_the_bound_of_the_practical_setting_is_that_of_any(planned: Plan):
 
 
 def test_given_p_and_sigma_override():
-    problem, network = gs.Quadratic.random(4, 2), gs.complete(4)
+    problem, network = gs.Quadratic(4, 2), gs.complete(4)
     given = plan(problem, network, 100, p=1.3, sigma=2.0)
     assert (given.constants.p, given.constants.sigma) == (1.3, 2.0)
     lower = plan(problem, network, 100, noise=NOISE, p=1.2)
@@ -127,16 +127,16 @@ def test_given_p_and_sigma_override():
 
 def test_samples_give_p_and_sigma():
     samples = gs.Gaussian(3.0).sample((5000, 2), generator=torch.Generator().manual_seed(0))
-    found = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100, samples=samples)
+    found = plan(gs.Quadratic(4, 2), gs.complete(4), 100, samples=samples)
     assert found.constants.p == 2
     assert found.constants.sigma == pytest.approx(3 * math.sqrt(2), rel=0.03)
-    array = plan(gs.Quadratic.random(4, 2), gs.complete(4), 100, samples=samples.numpy())
+    array = plan(gs.Quadratic(4, 2), gs.complete(4), 100, samples=samples.numpy())
     assert array.constants == found.constants
 
 
 def test_samples_of_another_dimension_tell_p_but_not_sigma():
     samples = gs.Gaussian().sample((5000, 3), generator=torch.Generator().manual_seed(0))
-    problem, network = gs.Quadratic.random(4, 2), gs.complete(4)
+    problem, network = gs.Quadratic(4, 2), gs.complete(4)
     for other in (samples, samples.norm(dim=1)):
         with pytest.raises(gs.InvalidInput, match=r"need shape \(samples, 2\)"):
             plan(problem, network, 100, samples=other)
@@ -153,7 +153,7 @@ def test_reads_as_text(planned: Plan):
 
 
 def test_a_bound_that_says_something_needs_no_warning():
-    problem = gs.Quadratic(torch.tensor([[0.0], [2.0]]))
+    problem = gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]]))
     assert not any("until T" in line for line in plan(problem, gs.complete(2), 10**6).advice())
 
 
@@ -172,11 +172,11 @@ def test_figure_stacks_every_term(planned: Plan):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 9])
 def test_any_number_of_nodes(n: int):
-    assert len(plan(gs.Quadratic.random(n, 2), gs.complete(n), 100).networks()) >= 1
+    assert len(plan(gs.Quadratic(n, 2), gs.complete(n), 100).networks()) >= 1
 
 
 def test_refusals():
-    problem = gs.Quadratic.random(4, 2)
+    problem = gs.Quadratic(4, 2)
     with pytest.raises(gs.InvalidInput, match="network: got 5 nodes where the problem has 4"):
         plan(problem, gs.ring(5), 100)
     with pytest.raises(gs.InvalidInput, match="mixes alike in every round"):

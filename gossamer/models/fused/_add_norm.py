@@ -9,11 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.launch import has_kernel, split_rows
+from gossamer.models.fused.launch import has_kernel, rows_at_a_time, split_rows
 from gossamer.triton_language import jit, tl
 
 ROWS, PROGRAMS = 16, 512
 """Rows that a program holds at a time, and programs; fastest on an H200 at width 128."""
+
+ELEMENTS = 4096
+"""Most elements of these rows; with twice as many the backward pass leaves the registers."""
 
 
 def add_norm(
@@ -56,10 +59,11 @@ class _AddNorm(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         models, positions, width = h.shape
         total, normed = torch.empty_like(h), torch.empty_like(h)
-        programs, rows = split_rows(positions, models, ROWS, PROGRAMS)
+        block = rows_at_a_time(width, ROWS, ELEMENTS)
+        programs, rows = split_rows(positions, models, block, PROGRAMS)
         _forward[models, programs](
             h, branch, bias, weight, shift, total, normed,
-            positions, rows, weight.stride(0), width, ROWS, branch is not None,
+            positions, rows, weight.stride(0), width, block, branch is not None,
         )  # fmt: skip
         ctx.save_for_backward(total, weight)
         ctx.added = branch is not None
@@ -70,12 +74,13 @@ class _AddNorm(torch.autograd.Function):
         total, weight = ctx.saved_tensors
         models, positions, width = total.shape
         d_total, d_normed = (grad.contiguous() for grad in grads)
-        programs, rows = split_rows(positions, models, ROWS, PROGRAMS)
+        block = rows_at_a_time(width, ROWS, ELEMENTS)
+        programs, rows = split_rows(positions, models, block, PROGRAMS)
         d_h = torch.empty_like(total)
         sums = total.new_empty(models, programs, 3, width, dtype=torch.float32)
         _backward[models, programs](
             total, weight, d_total, d_normed, d_h, sums,
-            positions, rows, weight.stride(0), width, ROWS,
+            positions, rows, weight.stride(0), width, block,
         )  # fmt: skip
         d_bias, d_weight, d_shift = sums.sum(1).to(total.dtype).unbind(1)
         added = (d_h, d_bias) if ctx.added else (None, None)
@@ -84,7 +89,7 @@ class _AddNorm(torch.autograd.Function):
 
 @jit
 def _moments(x, WIDTH: tl.constexpr):
-    """LayerNorm without its affine part, and 1/σ."""
+    """LayerNorm of the rows of x, `[ROWS, WIDTH]`, without its affine part, and 1/σ, `[ROWS]`."""
     x -= (tl.sum(x, 1) / WIDTH)[:, None]
     inverse = tl.rsqrt(tl.sum(x * x, 1) / WIDTH + 1e-5)
     return x * inverse[:, None], inverse
@@ -96,15 +101,16 @@ def _forward(
     positions, rows, stride,
     WIDTH: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr,
 ):  # fmt: skip
+    # h, branch, total, normed: (models, positions, WIDTH); bias, weight, shift: rows `stride` apart
     model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
     own = model * stride + column
-    w = tl.load(weight + own).to(tl.float32)[None, :]
+    w = tl.load(weight + own).to(tl.float32)[None, :]  # [1, WIDTH]
     s = tl.load(shift + own).to(tl.float32)[None, :]
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
         inside = (row < positions)[:, None]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32)
+        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32)  # [ROWS, WIDTH]
         if ADD:
             x += tl.load(bias + own).to(tl.float32)[None, :]
             x += tl.load(branch + where, mask=inside, other=0.0).to(tl.float32)
@@ -120,8 +126,10 @@ def _backward(
     positions, rows, stride,
     WIDTH: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
+    # total, d_total, d_normed, d_h: (models, positions, WIDTH); weight: rows `stride` apart
+    # sums: (models, programs, 3, WIDTH), each program's share of ∂/∂bias, ∂/∂weight, ∂/∂shift
     model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
-    w = tl.load(weight + model * stride + column).to(tl.float32)[None, :]
+    w = tl.load(weight + model * stride + column).to(tl.float32)[None, :]  # [1, WIDTH]
     d_bias = tl.zeros([ROWS, WIDTH], tl.float32)
     d_weight = tl.zeros([ROWS, WIDTH], tl.float32)
     d_shift = tl.zeros([ROWS, WIDTH], tl.float32)
@@ -129,7 +137,7 @@ def _backward(
         row = start + tl.arange(0, ROWS)
         inside = (row < positions)[:, None]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(total + where, mask=inside, other=0.0).to(tl.float32)
+        x = tl.load(total + where, mask=inside, other=0.0).to(tl.float32)  # [ROWS, WIDTH]
         d_n = tl.load(d_normed + where, mask=inside, other=0.0).to(tl.float32)
         d_x = tl.load(d_total + where, mask=inside, other=0.0).to(tl.float32)
         unit, inverse = _moments(x, WIDTH)

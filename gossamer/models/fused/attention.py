@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel
+from gossamer.models.fused.launch import has_kernel, shared_memory
 from gossamer.models.gpt import attention
 from gossamer.triton_language import jit, tl
 
@@ -24,10 +24,30 @@ def windowed_attention(
     `(models, positions, 3 width)` and `(models, 3 width)` → `(models, positions, width)`.
     """
     size = qkv.shape[-1] // 3 // heads
-    if dropout == 0 and time <= LONGEST and has_kernel(qkv[..., :size]):
+    if dropout == 0 and has_kernel(qkv[..., :size]) and _fits(time, size, qkv.device):
         return _Attention.apply(qkv, bias, time, heads, causal)
     windows = (qkv + bias[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
     return attention(windows, heads, causal, dropout).view(*qkv.shape[:2], -1)
+
+
+def attention_bytes(time: int, size: int) -> int:
+    """Shared memory of the backward pass, which needs more than the forward pass.
+
+    q, k, v and ∂out, `[time, size]` each, and the scores `[time, time]`, in bfloat16.
+
+    >>> attention_bytes(128, 32)
+    65536
+    """
+    return 2 * (4 * time * size + time * time)
+
+
+def _fits(time: int, size: int, device: torch.device) -> bool:
+    return time <= LONGEST and attention_bytes(_block(time), size) <= shared_memory(device)
+
+
+def _block(time: int) -> int:
+    """Positions that a program holds: a power of two, as kernels need."""
+    return max(16, 1 << (time - 1).bit_length())
 
 
 class _Attention(torch.autograd.Function):
@@ -56,12 +76,13 @@ def _grid(qkv: Tensor, time: int, heads: int) -> tuple[int, int]:
 
 
 def _sizes(qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool) -> tuple[int, ...]:
-    width, block = qkv.shape[-1] // 3, max(16, 1 << (time - 1).bit_length())
-    return qkv.shape[1] // time, time, bias.stride(0), width, width // heads, block, causal
+    width, sizes = qkv.shape[-1] // 3, (qkv.shape[1] // time, time, bias.stride(0))
+    return *sizes, width, width // heads, _block(time), causal
 
 
 @jit
 def _load(qkv, bias, part, head, t, inside, WIDTH: tl.constexpr, SIZE: tl.constexpr):
+    """q (part 0), k (1) or v (2) of one head in one window, with its bias, `[TIME, SIZE]`."""
     column = part * WIDTH + head * SIZE + tl.arange(0, SIZE)
     value = tl.load(qkv + t[:, None] * (3 * WIDTH) + column[None, :], mask=inside, other=0.0)
     return (value.to(tl.float32) + tl.load(bias + column)[None, :]).to(value.dtype)
@@ -69,6 +90,7 @@ def _load(qkv, bias, part, head, t, inside, WIDTH: tl.constexpr, SIZE: tl.conste
 
 @jit
 def _softmax(q, k, t, time, SIZE: tl.constexpr, CAUSAL: tl.constexpr):
+    """softmax(q kᵀ/√d) over the positions that each position sees, `[TIME, TIME]`."""
     s = tl.dot(q, tl.trans(k)) * (SIZE**-0.5)
     seen = (t[None, :] < time) & ((t[None, :] <= t[:, None]) | (not CAUSAL))
     s = tl.where(seen, s, -float("inf"))
@@ -81,6 +103,8 @@ def _forward(
     qkv, bias, out, windows, time, bias_stride,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
 ):  # fmt: skip
+    # qkv, d_qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `bias_stride` apart
+    # out, d_out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
     window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     t = tl.arange(0, TIME)
     inside = (t < time)[:, None]
@@ -100,6 +124,8 @@ def _backward(
     qkv, bias, d_out, d_qkv, windows, time, bias_stride,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
 ):  # fmt: skip
+    # qkv, d_qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `bias_stride` apart
+    # out, d_out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
     window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     t = tl.arange(0, TIME)
     inside = (t < time)[:, None]

@@ -9,18 +9,67 @@ recomputes p for Σ p_v h/N, the first part of ∂/∂U_v.
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel
+from gossamer.models.fused.launch import has_kernel, shared_memory
 from gossamer.models.fused.rows import add_rows
 from gossamer.triton_language import jit, tl
 
 LOGITS_AT_ONCE = {"cpu": 2**22, "cuda": 2**28}
 """Elements of the largest piece of logits that the plain form builds: a cache, or a GPU's fill."""
 
-TILE, STEP = 64, 128
-"""Rows that a program holds and rows that it reads at a time; fastest on an H200 at width 128."""
+
+class Blocks(NamedTuple):
+    """How a program of the two passes goes through its matrices of the model's width."""
+
+    tile: int
+    """Rows that it holds, with as many sums."""
+
+    step: int
+    """Rows that it reads at a time."""
+
+    warps: int
+    """Threads, by 32."""
+
+    stages: int
+    """Steps whose rows are read at the same time."""
+
+
+STEPS = ((128, 3), (128, 2), (64, 2), (32, 2), (16, 2))
+"""Steps and stages, the fastest first; on an H200 at width 128."""
+
+WIDEST = 512
+"""Beyond, the sums of 64 rows do not stay in registers."""
+
+
+def head_blocks(width: int, limit: int) -> Blocks | None:
+    """The fastest blocks of a width whose shared memory is at most `limit` bytes, or None.
+
+    >>> head_blocks(128, 232_448)
+    Blocks(tile=64, step=128, warps=4, stages=3)
+    >>> head_blocks(512, 232_448)
+    Blocks(tile=64, step=64, warps=8, stages=2)
+    """
+    warps = 4 if width <= WIDEST // 2 else 8
+    choices = (Blocks(64, step, warps, stages) for step, stages in STEPS)
+    fitting = (blocks for blocks in choices if head_bytes(width, blocks) <= limit)
+    return next(fitting, None) if width <= WIDEST else None
+
+
+def head_bytes(width: int, blocks: Blocks) -> int:
+    """Shared memory that a program of the two passes needs at most.
+
+    In the loop the rows that it holds and those of all stages, in bfloat16, with a float32 each;
+    after the loop the sums, in float32.
+
+    >>> head_bytes(512, Blocks(tile=64, step=128, warps=4, stages=3))
+    460288
+    """
+    rows = blocks.stages * blocks.step
+    return max(2 * width * (blocks.tile + rows) + 4 * rows, 4 * width * blocks.tile)
 
 
 def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor) -> Tensor:
@@ -46,7 +95,9 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
     tensor([[[-0.6667, -0.6667], [ 0.3333,  0.3333], [ 0.3333,  0.3333]]])
     """
     if has_kernel(hidden):
-        return _fused_head_grad(hidden, weight, targets, d_weight)
+        blocks = head_blocks(hidden.shape[-1], shared_memory(hidden.device))
+        if blocks is not None:
+            return _fused_head_grad(hidden, weight, targets, d_weight, blocks)
     rows = max(1, LOGITS_AT_ONCE[weight.device.type] // (weight.shape[0] * weight.shape[1]))
     d_weight.zero_()
     d_hidden = []
@@ -59,7 +110,9 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
     return torch.cat(d_hidden, 1)
 
 
-def _fused_head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor) -> Tensor:
+def _fused_head_grad(
+    hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor, blocks: Blocks
+) -> Tensor:
     """The two passes, then −h at the target's row of ∂/∂U.
 
     There p is near 1 when the model is sure, and the second pass has rounded it to bfloat16; the
@@ -69,14 +122,14 @@ def _fused_head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: 
     vocabulary, targets = weight.shape[1], targets.contiguous()
     d_hidden = torch.empty_like(hidden)
     log_sum, factor = torch.empty(2, *targets.shape, dtype=torch.float32, device=weight.device)
-    sizes = (positions, vocabulary, weight.stride(0), d_weight.stride(0), 1 / positions)
-    blocks = (width, TILE, STEP)
-    _hidden_grad[-(-positions // TILE), models](
-        hidden, weight, targets, d_hidden, log_sum, factor, *sizes, *blocks,
-        num_warps=4, num_stages=3,
-    )  # fmt: skip
-    _weight_grad[-(-vocabulary // TILE), models](
-        hidden, weight, log_sum, d_weight, *sizes, *blocks, num_warps=4, num_stages=3
+    sizes = (positions, vocabulary, 1 / positions, width, blocks.tile, blocks.step)
+    launch = {"num_warps": blocks.warps, "num_stages": blocks.stages}
+    _hidden_grad[-(-positions // blocks.tile), models](
+        hidden, weight, targets, d_hidden, log_sum, factor, weight.stride(0), *sizes, **launch
+    )
+    strides = (weight.stride(0), d_weight.stride(0))
+    _weight_grad[-(-vocabulary // blocks.tile), models](
+        hidden, weight, log_sum, d_weight, *strides, *sizes, **launch
     )
     apart = d_weight.stride(0) // width  # rows from one model's head to the next one's
     table = d_weight.as_strided(((models - 1) * apart + vocabulary, width), (width, 1))
@@ -87,14 +140,23 @@ def _fused_head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: 
 
 @jit
 def _rows(base, row, count, WIDTH: tl.constexpr):
-    """Rows of a matrix of that width, zeros beyond its end."""
+    """The rows `row` of a matrix of `count` rows, `[rows, WIDTH]`, zeros beyond its end."""
     where = row[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     return tl.load(base + where, mask=(row < count)[:, None], other=0.0)
 
 
 @jit
+def _to_base_2(s):
+    """s log₂ e: the kernels write exp s as 2^(s log₂ e), which is one instruction."""
+    return s * 1.4426950408889634
+
+
+@jit
 def _absorb(s, u, largest, total, mean):
-    """Add the words of scores s and rows u to max s, Σ 2^(s − max) and Σ 2^(s − max) u."""
+    """Add STEP words to max s, Σ 2^(s − max) and Σ 2^(s − max) u of TILE positions.
+
+    Scores s are `[TILE, STEP]`, rows u `[STEP, WIDTH]`, max and sum `[TILE]`, mean `[TILE, WIDTH]`.
+    """
     larger = tl.maximum(largest, tl.max(s, 1))
     p = tl.exp2(s - larger[:, None])
     shrink = tl.exp2(largest - larger)
@@ -105,13 +167,15 @@ def _absorb(s, u, largest, total, mean):
 @jit
 def _hidden_grad(
     hidden, weight, targets, d_hidden, log_sum, factor,
-    positions, vocabulary, weight_stride, grad_stride, scale,
+    weight_stride, positions, vocabulary, scale,
     WIDTH: tl.constexpr, TILE: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
+    # hidden, d_hidden: (models, positions, WIDTH); targets, log_sum, factor: (models, positions)
+    # weight: (models, vocabulary, WIDTH), models `weight_stride` apart
     model = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * TILE + tl.arange(0, TILE)
     weight += model * weight_stride
-    h = _rows(hidden + model * positions * WIDTH, row, positions, WIDTH)
+    h = _rows(hidden + model * positions * WIDTH, row, positions, WIDTH)  # [TILE, WIDTH]
     largest = tl.full([TILE], -float("inf"), tl.float32)
     total = tl.zeros([TILE], tl.float32)
     mean = tl.zeros([TILE, WIDTH], tl.float32)
@@ -119,20 +183,20 @@ def _hidden_grad(
     for start in range(0, full, STEP):
         word = start + tl.arange(0, STEP)
         u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
-        s = tl.dot(h, tl.trans(u)) * 1.4426950408889634  # to base 2
+        s = _to_base_2(tl.dot(h, tl.trans(u)))  # [TILE, STEP]
         largest, total, mean = _absorb(s, u, largest, total, mean)
     if full < vocabulary:
         word = full + tl.arange(0, STEP)
         u = _rows(weight, word, vocabulary, WIDTH)
-        s = tl.dot(h, tl.trans(u)) * 1.4426950408889634
+        s = _to_base_2(tl.dot(h, tl.trans(u)))
         s = tl.where((word < vocabulary)[None, :], s, -float("inf"))
         largest, total, mean = _absorb(s, u, largest, total, mean)
     inside = row < positions
     at = model * positions + row
     target = tl.load(targets + at, mask=inside, other=0)
-    u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)
+    u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
     logs = largest + tl.log2(total)
-    p = tl.exp2(tl.sum(h.to(tl.float32) * u, 1) * 1.4426950408889634 - logs)
+    p = tl.exp2(_to_base_2(tl.sum(h.to(tl.float32) * u, 1)) - logs)
     rounded = p.to(h.dtype).to(tl.float32)
     tl.store(log_sum + at, logs, mask=inside)
     tl.store(factor + at, ((p - rounded) - 1) * scale, mask=inside)
@@ -144,20 +208,22 @@ def _hidden_grad(
 @jit
 def _weight_grad(
     hidden, weight, log_sum, d_weight,
-    positions, vocabulary, weight_stride, grad_stride, scale,
+    weight_stride, grad_stride, positions, vocabulary, scale,
     WIDTH: tl.constexpr, TILE: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
+    # hidden: (models, positions, WIDTH); log_sum: (models, positions)
+    # weight, d_weight: (models, vocabulary, WIDTH), models `weight_stride`, `grad_stride` apart
     model = tl.program_id(1).to(tl.int64)
     word = tl.program_id(0) * TILE + tl.arange(0, TILE)
     hidden += model * positions * WIDTH
     log_sum += model * positions
-    u = _rows(weight + model * weight_stride, word, vocabulary, WIDTH)
+    u = _rows(weight + model * weight_stride, word, vocabulary, WIDTH)  # [TILE, WIDTH]
     total = tl.zeros([TILE, WIDTH], tl.float32)
     for start in range(0, positions, STEP):
         row = start + tl.arange(0, STEP)
-        h = _rows(hidden, row, positions, WIDTH)
+        h = _rows(hidden, row, positions, WIDTH)  # [STEP, WIDTH]
         logs = tl.load(log_sum + row, mask=row < positions, other=float("inf"))
-        p = tl.exp2(tl.dot(u, tl.trans(h)) * 1.4426950408889634 - logs[None, :])
+        p = tl.exp2(_to_base_2(tl.dot(u, tl.trans(h))) - logs[None, :])  # [TILE, STEP]
         total = tl.dot(p.to(h.dtype), h, total)
     where = word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     grad = d_weight + model * grad_stride + where

@@ -1,5 +1,7 @@
 """Which tensors the kernels can be used on, and how their work is split."""
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -11,6 +13,26 @@ def has_kernel(x: Tensor) -> bool:
     width = x.shape[-1]
     suits = x.is_cuda and x.dtype == torch.bfloat16 and width >= 16 and width & (width - 1) == 0
     return installed() and suits
+
+
+@cache
+def shared_memory(device: torch.device) -> int:
+    """Bytes of shared memory that a program may use: 232,448 on an H200.
+
+    All that a multiprocessor has, but for 1 KiB that CUDA keeps of it.
+    """
+    return torch.cuda.get_device_properties(device).shared_memory_per_multiprocessor - 1024
+
+
+def rows_at_a_time(width: int, most: int, elements: int) -> int:
+    """How many rows of that width a program holds: at most `most`, and so many `elements`.
+
+    More elements would not stay in registers.
+
+    >>> [rows_at_a_time(width, most=16, elements=4096) for width in (128, 512, 8192)]
+    [16, 8, 1]
+    """
+    return max(1, min(most, elements // width))
 
 
 def split_rows(positions: int, models: int, block: int, programs: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from gossamer.data import Corpus, multi30k, zipf_corpus
 from gossamer.experiments import Result, SizeName
 from gossamer.models.gpt import Style
 from gossamer.networks import Network, complete, exponential, ring
-from gossamer.problems.language import LanguageProblem, Protocol
+from gossamer.problems.language import LanguageProblem, LanguageProtocol
 from gossamer.simulation import Run, simulate
 
 NODES = 8
@@ -56,7 +56,7 @@ def _read_multi30k() -> Corpus:
 class Task:
     """A language-modelling task, from which its problem is built."""
 
-    protocol: Protocol
+    protocol: LanguageProtocol
     stride: int
     epochs: int
     num_nodes: int = NODES
@@ -106,7 +106,7 @@ def _problem(task: Task, device: str) -> LanguageProblem:
         style=task.style,
         seed=task.seed,
         autocast=None if task.products == task.dtype else task.products,
-    ).to(task.dtype, device)
+    ).to(device, task.dtype)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def claim_problem(barrier: float, num_nodes: int, start: float) -> Quadratic:
     """
     centers = torch.zeros(num_nodes, 1)
     centers[num_nodes // 2 :] = 2 * barrier + 1.5
-    return Quadratic(centers, start=torch.tensor([start]))
+    return Quadratic.from_centers(centers, start=torch.tensor([start]))
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Opposed(Quadratic):
     """Two nodes whose gradients are +1 and −1 everywhere, which drives them apart."""
 
     def __init__(self) -> None:
-        super().__init__(torch.zeros(2, 1))
+        super().__init__(2, 1, condition=1.0, spread=0.0)
 
     def local_grad(self, x: torch.Tensor) -> torch.Tensor:
         """+1 at node 0, −1 at node 1."""
@@ -175,8 +175,9 @@ class Lemmas(Experiment[Size]):
         f"GT-NSGDm on the synthetic task, {NODES} nodes on three networks under three noises. The "
         f"lemmas that hold pathwise are evaluated at each of 500 recorded steps (α = {METHOD.lr}, "
         f"β = {METHOD.momentum}); those in expectation, the martingale lemma, the consensus of the "
-        "trackers and the errors of both estimators, on averages over many paths; and the time-averaged gradient norm under the parameters of both "
-        "theorems is compared with the explicit bound of the final proof."
+        "trackers and the errors of both estimators, on averages over many paths. The "
+        "time-averaged gradient norm under the parameters of both theorems is compared with the "
+        "explicit bound of the final proof."
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {

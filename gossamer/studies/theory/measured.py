@@ -30,7 +30,7 @@ def average_grad_norm(stack: Stack, horizons: Tensor, every: int = 1) -> Tensor:
         every: evaluate the gradients at steps 0, every, 2·every, …; 2·every must divide every T.
 
     >>> import gossamer as gs
-    >>> problem = gs.Quadratic(torch.tensor([[2.0]]))       # ∇f = x − 2, from 0 by steps of 1
+    >>> problem = gs.Quadratic.from_centers(torch.tensor([[2.0]]))   # ∇f = x − 2, steps of 1
     >>> stack = Stack(gs.GTNSGDm(1.0, 0.0), problem, gs.complete(1), None, seeds=[0, 1])
     >>> average_grad_norm(stack, torch.tensor([2, 4]))
     tensor([[2.0000, 1.5000],
@@ -67,7 +67,7 @@ def measure_rule(
     has no way to go, and all that it shows is what noise and momentum do there.
 
     >>> import gossamer as gs
-    >>> problem, noise = gs.Quadratic.random(4, 2), gs.Gaussian()
+    >>> problem, noise = gs.Quadratic(4, 2), gs.Gaussian()
     >>> measure_rule(problem, gs.ring(4), noise, [32, 64, 128], range(5)).shape
     torch.Size([2, 3, 5])
     """

@@ -35,7 +35,7 @@ TOLERANCE = 0.03
 
 def two_camps(num_nodes: int, dim: int = 1) -> Quadratic:
     """Half the nodes pull to (0, …, 0), half to (2, …, 2); from 0, L = 1 and Δ0 = dim/2."""
-    return Quadratic(torch.tensor([[0.0], [2.0]]).repeat(num_nodes // 2, dim))
+    return Quadratic.from_centers(torch.tensor([[0.0], [2.0]]).repeat(num_nodes // 2, dim))
 
 
 def skewed_noise(p: float, scale: float) -> Noise:

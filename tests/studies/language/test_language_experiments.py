@@ -2,14 +2,14 @@
 
 import pytest
 import torch
-
-from gossamer.experiments import Options
 from gossamer.studies.language.language import (
     NETWORKS,
     Task,
     problem,
     task_of,
 )
+
+from gossamer.experiments import Options
 
 QUICK, TASK = Options(), Task("causal", stride=5, epochs=12)
 
@@ -27,4 +27,6 @@ def test_one_node_holds_all_windows_and_the_rest_is_the_same():
     one = problem(QUICK, Task(**{**vars(task), "num_nodes": 1}))
     assert one.num_nodes == 1
     assert torch.equal(one.start, eight.start)
-    assert len(one._datasets[0].tokens) == sum(len(data.tokens) for data in eight._datasets)
+    assert len(one.batches.datasets[0].tokens) == sum(
+        len(data.tokens) for data in eight.batches.datasets
+    )

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from gossamer.studies.language.tuning import tuning_seeds
+from gossamer.studies.synthetic.synthetic import fresh_seeds
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from gossamer.algorithms import DSGD
@@ -11,7 +13,7 @@ from gossamer.experiments import Options
 from gossamer.models import GPT
 from gossamer.networks import complete
 from gossamer.problems import LanguageProblem
-from gossamer.problems.language import Protocol, shuffled, token_loss
+from gossamer.problems.language import LanguageProtocol, shuffled, token_loss
 from gossamer.simulation import Stack
 from gossamer.studies.language.noise_norms import (
     full_gradient,
@@ -19,17 +21,15 @@ from gossamer.studies.language.noise_norms import (
     noise_seeds,
     training_seed,
 )
-from gossamer.studies.language.tuning import tuning_seeds
-from gossamer.studies.synthetic.synthetic import fresh_seeds
 
 SIZES = {"context": 8, "width": 16, "heads": 2, "layers": 1}
 SEEDS = [700, 701, 702]
 
 
-def tiny(protocol: Protocol, batch_size: int) -> LanguageProblem:
+def tiny(protocol: LanguageProtocol, batch_size: int) -> LanguageProblem:
     corpus = zipf_corpus(400, num_types=30)
     task = {"protocol": protocol, "stride": 4, "batch_size": batch_size}
-    return LanguageProblem(corpus, 1, **task, **SIZES).to(torch.float64, "cpu")
+    return LanguageProblem(corpus, 1, **task, **SIZES).to("cpu", torch.float64)
 
 
 def somewhere(problem: LanguageProblem) -> torch.Tensor:
@@ -52,7 +52,7 @@ def by_autograd(problem: LanguageProblem, x: torch.Tensor, rows: torch.Tensor) -
 
 
 @pytest.mark.parametrize("protocol", ["causal", "paper"])
-def test_norms_are_those_of_a_loop_over_the_batches(protocol: Protocol):
+def test_norms_are_those_of_a_loop_over_the_batches(protocol: LanguageProtocol):
     problem = tiny(protocol, batch_size=10)
     x, windows = somewhere(problem), problem.describe()["samples"][0]
     full = by_autograd(problem, x, torch.arange(windows))
@@ -66,7 +66,7 @@ def test_norms_are_those_of_a_loop_over_the_batches(protocol: Protocol):
 
 
 @pytest.mark.parametrize("protocol", ["causal", "paper"])
-def test_the_mean_of_an_epoch_is_the_full_gradient(protocol: Protocol):
+def test_the_mean_of_an_epoch_is_the_full_gradient(protocol: LanguageProtocol):
     windows = tiny(protocol, 1).steps_per_epoch
     divisor = next(d for d in range(2, windows + 1) if windows % d == 0)
     problem = tiny(protocol, windows // divisor)

@@ -12,7 +12,7 @@ CAMPS = torch.tensor([[0.0], [2.0], [0.0], [2.0]]).double()
 
 
 def test_average_is_over_every_node_and_step():
-    problem, network = gs.Quadratic.random(4, 2), gs.ring(4)
+    problem, network = gs.Quadratic(4, 2), gs.ring(4)
     algorithm = gs.GTNSGDm(0.05, 0.7)
     run = gs.simulate(
         algorithm, problem, network, noise=gs.Gaussian(), steps=64, seeds=range(3), record_every=1
@@ -26,7 +26,7 @@ def test_average_is_over_every_node_and_step():
 
 
 def test_horizons_must_be_divisible():
-    stack = gs.Stack(gs.GTNSGDm(0.1, 0.5), gs.Quadratic(CAMPS), gs.ring(4), None, [0])
+    stack = gs.Stack(gs.GTNSGDm(0.1, 0.5), gs.Quadratic.from_centers(CAMPS), gs.ring(4), None, [0])
     with pytest.raises(gs.InvalidInput, match="every: got 3"):
         average_grad_norm(stack, torch.tensor([8]), every=3)
 
@@ -55,7 +55,7 @@ def test_measured_below_the_bound(network: gs.Network, noise: gs.Noise):
 def test_slopes_on_the_complete_network(noise: gs.Noise, p: float):
     horizons = [2**k for k in range(9, 14)]
     halves = measure_rule(
-        gs.Quadratic(CAMPS), gs.complete(4), noise, horizons, range(8), p=p, every=16
+        gs.Quadratic.from_centers(CAMPS), gs.complete(4), noise, horizons, range(8), p=p, every=16
     )
     slope, error = fit_slope(horizons, halves.mean(0))
     assert error < 0.01

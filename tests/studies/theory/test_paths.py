@@ -77,13 +77,13 @@ class Opposite(gs.Quadratic):
 @pytest.mark.parametrize("weight", [0.6, 0.75, 0.95])
 def test_consensus_bound_is_attained_by_two_opposed_nodes(weight: float):
     network: StaticNetwork = gs.from_matrix([[weight, 1 - weight], [1 - weight, weight]])
-    path = record_path(gs.GTNSGDm(0.1, 0.5), Opposite(torch.zeros(2, 1)), network, None, 20)
+    path = record_path(gs.GTNSGDm(0.1, 0.5), Opposite(2, 1), network, None, 20)
     assert torch.allclose(consensus_errors(path), consensus_bounds(path), rtol=1e-12, atol=1e-14)
 
 
 def test_a_wrong_path_is_caught():
     """The checks can fail: on a path that no run took, they do."""
-    problem, network = gs.Quadratic.random(8, 3), gs.ring(8)
+    problem, network = gs.Quadratic(8, 3), gs.ring(8)
     good = record_path(gs.GTNSGDm(LR, MOMENTUM), problem, network, gs.Gaussian(), 50)
     bad = Path(good.algorithm, problem, network, 2 * good.x, good.grad, good.v**2, good.y)
     assert tracker_mean_gap(bad) > 1e-3

@@ -3,7 +3,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from gossamer.data import TokenWindows
-from gossamer.data.samples import as_samples
+from gossamer.data.pairs import as_pairs
 from gossamer.errors import InvalidInput
 
 INPUTS, TARGETS = torch.arange(6.0).view(3, 2), torch.tensor([4, 5, 6])
@@ -19,43 +19,43 @@ INPUTS, TARGETS = torch.arange(6.0).view(3, 2), torch.tensor([4, 5, 6])
         list(zip(INPUTS, TARGETS, strict=True)),
     ],
 )
-def test_any_form_of_dataset_becomes_samples(dataset):
-    samples = as_samples(dataset)
-    inputs, targets = samples[torch.tensor([2, 0])]
-    assert len(samples) == 3
+def test_any_form_of_dataset_becomes_pairs(dataset):
+    pairs = as_pairs(dataset)
+    inputs, targets = pairs[torch.tensor([2, 0])]
+    assert len(pairs) == 3
     assert torch.equal(inputs, INPUTS[[2, 0]])
     assert torch.equal(targets, TARGETS[[2, 0]])
 
 
-def test_windows_are_samples_already():
+def test_windows_are_pairs_already():
     windows = TokenWindows(torch.arange(9), 3, 1)
-    assert as_samples(windows) is windows
+    assert as_pairs(windows) is windows
 
 
 def test_moving_keeps_integers():
-    inputs, targets = as_samples((INPUTS, TARGETS)).to(torch.float64, "cpu")[torch.tensor([1])]
+    inputs, targets = as_pairs((INPUTS, TARGETS)).to("cpu", torch.float64)[torch.tensor([1])]
     assert (inputs.dtype, targets.dtype) == (torch.float64, torch.int64)
 
 
 def test_unequal_lengths_are_refused():
     with pytest.raises(InvalidInput, match="3 inputs and 2 targets"):
-        as_samples((INPUTS, TARGETS[:2]))
+        as_pairs((INPUTS, TARGETS[:2]))
 
 
 def test_data_without_targets_is_refused():
     with pytest.raises(InvalidInput, match=r"need \(inputs, targets\)"):
-        as_samples(INPUTS)
+        as_pairs(INPUTS)
 
 
 def test_no_data_is_refused():
     with pytest.raises(InvalidInput, match="no samples"):
-        as_samples([])
+        as_pairs([])
 
 
 @pytest.mark.parametrize(
     ("dataset", "found"),
     [
-        (zip(INPUTS, TARGETS, strict=True), r"got zip, .* list\(dataset\)"),
+        (zip(INPUTS, TARGETS, strict=True), r"got zip, .*; pass list\(dataset\)"),
         (DataLoader(TensorDataset(INPUTS, TARGETS)), r"got DataLoader, .* loader\.dataset"),
         ([(INPUTS[0], 4), (INPUTS[1, :1], 5)], "do not stack"),
         ((INPUTS[0], TARGETS[0]), "do not stack"),
@@ -63,4 +63,4 @@ def test_no_data_is_refused():
 )
 def test_what_cannot_be_read_is_refused_with_the_way_out(dataset, found):
     with pytest.raises(InvalidInput, match=found):
-        as_samples(dataset)
+        as_pairs(dataset)

@@ -1,4 +1,4 @@
-"""The data of one node: samples that can be picked many at a time."""
+"""Data to learn from: (input, target) pairs that are picked many at a time."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, Self, runtime_checkable
@@ -8,29 +8,32 @@ import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
+from gossamer.data.moving import Device, destination, move
 from gossamer.errors import InvalidInput, require
 
 ADMISSIBLE = "(inputs, targets) or a dataset of such pairs, all of one shape"
 
 
 @runtime_checkable
-class Samples(Protocol):
-    """Pairs (input, target); an index tensor picks a batch whose shape begins with its own."""
+class Pairs(Protocol):
+    """(input, target) pairs; an index tensor picks a batch whose shape begins with its own."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: Tensor, /) -> tuple[Tensor, Tensor]: ...
 
-    def to(self, dtype: torch.dtype, device: torch.device | str) -> Self:
+    def to(self, device: Device, dtype: torch.dtype, /) -> Self:
         """The same on another device, floating-point tensors in another precision."""
         ...
 
 
-class TensorSamples:
-    """Samples held as two tensors of equal length.
+class TensorPairs:
+    """Pairs held as two tensors of equal length.
 
-    >>> samples = TensorSamples(torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([7, 8, 9]))
-    >>> samples[torch.tensor([2, 0])]
+    >>> pairs = TensorPairs(torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([7, 8, 9]))
+    >>> pairs
+    TensorPairs(3 × (1,) → ())
+    >>> pairs[torch.tensor([2, 0])]
     (tensor([[3.], [1.]]), tensor([9, 7]))
     """
 
@@ -45,31 +48,33 @@ class TensorSamples:
     def __getitem__(self, index: Tensor) -> tuple[Tensor, Tensor]:
         return self.inputs[index], self.targets[index]
 
-    def to(self, dtype: torch.dtype, device: torch.device | str) -> "TensorSamples":
+    def __repr__(self) -> str:
+        shapes = tuple(self.inputs.shape[1:]), tuple(self.targets.shape[1:])
+        return f"TensorPairs({len(self)} × {shapes[0]} → {shapes[1]})"
+
+    def to(
+        self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
+    ) -> "TensorPairs":
         """The same on another device, floating-point tensors in another precision."""
-        return TensorSamples(move(self.inputs, dtype, device), move(self.targets, dtype, device))
+        place = destination(device, dtype)
+        return TensorPairs(move(self.inputs, *place), move(self.targets, *place))
 
 
-def move(tensor: Tensor, dtype: torch.dtype, device: torch.device | str) -> Tensor:
-    """To another device, and to another precision if it is a floating-point tensor."""
-    return tensor.to(device, dtype if tensor.is_floating_point() else tensor.dtype)
-
-
-def as_samples(dataset: Any) -> Samples:
-    """Samples as they are, two tensors or arrays, or any dataset of (input, target) pairs."""
-    if not isinstance(dataset, Tensor) and isinstance(dataset, Samples):
+def as_pairs(dataset: Any) -> Pairs:
+    """Pairs as they are, two tensors or arrays, or any dataset of (input, target) pairs."""
+    if not isinstance(dataset, Tensor) and isinstance(dataset, Pairs):
         return dataset
     if not _is_pair(dataset):
         dataset = _read(dataset)
     found = f"{type(dataset).__name__} of {len(dataset)}"
     require(_is_pair(dataset), "dataset", found, ADMISSIBLE)
-    return TensorSamples(*map(torch.as_tensor, dataset))
+    return TensorPairs(*map(torch.as_tensor, dataset))
 
 
 def _read(dataset: Any) -> Any:
     """All samples of a dataset, stacked."""
     readable = all(hasattr(dataset, name) for name in ("__len__", "__getitem__"))
-    way_out = "list(dataset) reads one without length or index; of a DataLoader take loader.dataset"
+    way_out = "pass list(dataset), or loader.dataset in place of a DataLoader"
     require(readable, "dataset", type(dataset).__name__, ADMISSIBLE, way_out)
     require(len(dataset) > 0, "dataset", "no samples", "at least 1")
     samples = [dataset[k] for k in range(len(dataset))]

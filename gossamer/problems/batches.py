@@ -1,0 +1,89 @@
+"""The mini-batches of all nodes and runs of a step."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from gossamer.data.moving import Device
+from gossamer.data.order import BatchOrder, TokenWindows, read_windows, token_shard
+from gossamer.data.pairs import Pairs
+
+
+class NodeBatches:
+    """Batches of datasets, one per node, in the orders that `BatchOrder` gives.
+
+    Args:
+        datasets: what each node holds.
+        batch_size: samples per node and step.
+        device: where the data are.
+    """
+
+    def __init__(self, datasets: Sequence[Pairs], batch_size: int, device: Device = "cpu") -> None:
+        self.datasets, self.batch_size, self._device = list(datasets), batch_size, device
+        self._epochs: dict[tuple[int, int], tuple[int, Tensor]] = {}
+        orders = [self._order(0, node) for node in range(len(self.datasets))]
+        self.steps_per_epoch = min(order.steps_per_epoch for order in orders)
+
+    def at(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of step `t`, each `(nodes, runs, batch, …)`."""
+        return self.read(self.indices(t, seeds))
+
+    def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """The samples that `index`, `(nodes, runs, batch)`, picks of each node's data."""
+        pairs = [data[rows] for data, rows in zip(self.datasets, index, strict=True)]
+        inputs, targets = zip(*pairs, strict=True)
+        return torch.stack(inputs), torch.stack(targets)
+
+    def indices(self, t: int, seeds: Sequence[int]) -> Tensor:
+        """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""
+        nodes = range(len(self.datasets))
+        rows = torch.stack([self._row(t, seed, node) for node in nodes for seed in seeds])
+        return rows.view(len(self.datasets), len(seeds), self.batch_size)
+
+    def _row(self, t: int, seed: int, node: int) -> Tensor:
+        """The batch of step `t`; the epoch that it belongs to is kept on the device."""
+        order = self._order(seed, node)
+        epoch, step = divmod(t, order.steps_per_epoch)
+        if self._epochs.get((seed, node), (-1,))[0] != epoch:
+            self._epochs[seed, node] = epoch, order.epoch(epoch).to(self._device)
+        return self._epochs[seed, node][1][step]
+
+    def _order(self, seed: int, node: int) -> BatchOrder:
+        return BatchOrder(len(self.datasets[node]), self.batch_size, seed, node)
+
+    def to(self, device: Device, dtype: torch.dtype) -> "NodeBatches":
+        """The same on another device, floating-point data in another precision."""
+        datasets = [data.to(device, dtype) for data in self.datasets]
+        return NodeBatches(datasets, self.batch_size, device)
+
+
+class TokenBatches(NodeBatches):
+    """Batches of windows of one stream, of which each node holds a part: read all at once.
+
+    Args:
+        tokens: the stream.
+        num_nodes: into how many parts it is cut.
+        context: tokens of a window.
+        stride: tokens from the start of a window to the start of the next.
+        batch_size: windows per node and step.
+    """
+
+    def __init__(
+        self, tokens: Tensor, num_nodes: int, context: int, stride: int, batch_size: int
+    ) -> None:
+        shards = [token_shard(tokens, node, num_nodes) for node in range(num_nodes)]
+        windows = [TokenWindows(shard, context, stride) for shard in shards]
+        super().__init__(windows, batch_size, tokens.device)
+        self.tokens, self.context, self.stride = tokens, context, stride
+        first = torch.tensor([0, *(len(shard) for shard in shards)]).cumsum(0)[:-1]
+        self._first = first.to(tokens.device)[:, None, None]  # token of each node
+
+    def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """The windows that `index`, `(nodes, runs, batch)`, picks, with one read of the stream."""
+        return read_windows(self.tokens, index * self.stride + self._first, self.context)
+
+    def to(self, device: Device, dtype: torch.dtype) -> "TokenBatches":
+        """The same on another device."""
+        sizes = len(self.datasets), self.context, self.stride, self.batch_size
+        return TokenBatches(self.tokens.to(device), *sizes)

@@ -1,0 +1,166 @@
+"""A module and its loss as a function of one vector, the trained parameters."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.backends import mha
+from torch.func import functional_call
+
+from gossamer.data.moving import Device
+from gossamer.errors import InvalidInput, require
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
+
+
+class VectorModule:
+    """x ↦ loss(module_x(inputs), targets), where x is the module's trained parameters.
+
+    x has the order of `module.parameters()`, and `start` is what the module holds. The module is
+    copied, once in training and once in evaluation mode; its buffers are never written to.
+
+    Args:
+        module: a module of one input.
+        loss: (outputs, targets) ↦ scalar.
+        autocast: precision of matrix products, e.g. `torch.bfloat16`.
+    """
+
+    def __init__(self, module: nn.Module, loss: Loss, autocast: torch.dtype | None = None) -> None:
+        require(isinstance(module, nn.Module), "module", module, "an nn.Module")
+        known = (None, torch.bfloat16, torch.float16)
+        require(autocast in known, "autocast", repr(autocast), f"one of {known}")
+        _refuse_running_statistics(module)
+        _refuse_sparse_gradients(module)
+        self.name, self.autocast, self._loss = type(module).__name__, autocast, loss
+        self._training, self._evaluating = (copy.deepcopy(module).train(on) for on in (True, False))
+        trained = {k: p for k, p in self._training.named_parameters() if p.requires_grad}
+        require(len(trained) > 0, "module", self.name, "parameters to be trained")
+        self._shapes = {name: p.shape for name, p in trained.items()}
+        self._places = _places(self._training, trained)
+        self.start = torch.cat([p.detach().flatten() for p in trained.values()])
+
+    def training_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss on one batch in training mode, e.g. with dropout."""
+        return self._loss_of(self._training, x, inputs, targets)
+
+    def evaluation_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss on one batch in evaluation mode."""
+        return self._loss_of(self._evaluating, x, inputs, targets)
+
+    def _loss_of(self, module: nn.Module, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        parts = x.split([shape.numel() for shape in self._shapes.values()])
+        named = zip(self._shapes.items(), parts, strict=True)
+        trained = {name: part.view(shape) for (name, shape), part in named}
+        tensors = {place: trained[name] for place, name in self._places.items()}
+        tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
+        with self._precision(x.device), _differentiable_attention():
+            outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
+        return self._loss(outputs.to(x.dtype), targets)
+
+    def _precision(self, device: torch.device) -> AbstractContextManager[Any]:
+        if self.autocast is None:
+            return nullcontext()
+        return torch.autocast(device.type, self.autocast)
+
+    def check(self, inputs: Tensor, targets: Tensor) -> None:
+        """Refuse a module, loss or data whose gradient cannot be computed, with the reason."""
+        for loss_of in (self.evaluation_loss, self.training_loss):
+            try:
+                with torch.enable_grad():
+                    x = self.start.clone().requires_grad_()
+                    loss = loss_of(x, inputs, targets)
+                    _require_scalar(loss)
+                    torch.autograd.grad(loss, x)
+            except InvalidInput:
+                raise
+            except Exception as reason:
+                raise InvalidInput(
+                    f"module: got {self.name}, which fails on the first samples of node 0 "
+                    f"({first_line(reason)}); need loss(module(inputs), targets) of tensors, "
+                    "differentiable in the trained parameters"
+                ) from reason
+
+    def module_at(self, x: Tensor) -> nn.Module:
+        """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
+        module = copy.deepcopy(self._evaluating).to(x.device, x.dtype)
+        trained = [p for p in module.parameters() if p.requires_grad]
+        nn.utils.vector_to_parameters(x.detach(), trained)
+        return module
+
+    def to(self, device: Device, dtype: torch.dtype) -> Self:
+        """The same on another device, in another precision."""
+        moved = copy.copy(self)
+        moved._training, moved._evaluating = (
+            copy.deepcopy(module).to(device, dtype) for module in (self._training, self._evaluating)
+        )
+        moved.start = self.start.to(device, dtype)
+        return moved
+
+
+def first_line(reason: Exception) -> str:
+    """What an exception says, without its details."""
+    return (str(reason) or type(reason).__name__).splitlines()[0]
+
+
+@contextmanager
+def _differentiable_attention() -> Iterator[None]:
+    """Without torch's fast path of attention, which has no gradient and is unknown to `vmap`."""
+    enabled = mha.get_fastpath_enabled()
+    mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        mha.set_fastpath_enabled(enabled)
+
+
+def _places(module: nn.Module, trained: Mapping[str, nn.Parameter]) -> dict[str, str]:
+    """Where each trained parameter is used → its name: once in every module that holds it.
+
+    A module used twice counts once: `functional_call`, left to find ties itself, would replace its
+    parameters twice and not give them back.
+    """
+    names = {parameter: name for name, parameter in trained.items()}
+    return {
+        f"{path}.{own}" if path else own: names[parameter]
+        for path, part in module.named_modules()
+        for own, parameter in part.named_parameters(recurse=False, remove_duplicate=False)
+        if parameter in names
+    }
+
+
+def _require_scalar(loss: object) -> None:
+    shape = tuple(loss.shape) if isinstance(loss, Tensor) else None
+    found = f"a {type(loss).__name__.lower()}" + (f" of shape {shape}" if shape else "")
+    require(shape == (), "loss", found, "the mean over a batch", 'e.g. with reduction="mean"')
+
+
+def _refuse_running_statistics(module: nn.Module) -> None:
+    for name, part in module.named_modules():
+        require(
+            not getattr(part, "track_running_stats", False),
+            _path(name),
+            f"{type(part).__name__} with running statistics",
+            "a module that is a function of its parameters: running statistics are neither "
+            "trained nor mixed",
+            "torch.func.replace_all_batch_norm_modules_(module) makes it use those of the batch",
+        )
+
+
+def _refuse_sparse_gradients(module: nn.Module) -> None:
+    for name, part in module.named_modules():
+        sparse = isinstance(part, nn.Embedding | nn.EmbeddingBag) and part.sparse
+        require(
+            not sparse,
+            _path(name),
+            f"{type(part).__name__} with sparse gradients",
+            "dense ones: methods take the gradient as one vector",
+            "build it with sparse=False",
+        )
+
+
+def _path(name: str) -> str:
+    return f"module.{name}" if name else "module"

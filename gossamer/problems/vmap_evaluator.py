@@ -1,0 +1,116 @@
+"""All copies of a model at once, by `torch.func.vmap`."""
+
+import copy
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import torch
+from torch import Tensor
+from torch.func import vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from gossamer.data.moving import Device
+from gossamer.errors import InvalidInput
+from gossamer.problems.evaluator import seeded, stacked_gradients
+from gossamer.problems.padding import PaddingRows
+from gossamer.problems.vector_module import VectorModule, first_line
+
+EVALUATIONS_AT_ONCE = 2048
+"""Points times samples of which losses are evaluated together."""
+
+ModelLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""(x, inputs, targets) of one model ↦ its loss."""
+
+
+@dataclass(frozen=True)
+class Stacking:
+    """How to evaluate many models at once."""
+
+    own_batches: bool
+    """Whether every model has a batch of its own, or all the same."""
+
+    draws: Literal["different", "same"]
+    """What models draw at random, beside each other."""
+
+    random: bool = False
+    """Whether they draw at all; `vmap` must be told."""
+
+    padding: bool = False
+    """Whether they have embeddings with a padding row."""
+
+    def losses(self, loss: ModelLoss, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The losses of all models: `(models, dim)` → `(models,)`."""
+        batch = 0 if self.own_batches else None
+        randomness = self.draws if self.random else "error"
+        stacked = vmap(loss, (0, batch, batch), randomness=randomness)
+        attention = sdpa_kernel(SDPBackend.MATH)  # the form that vmap knows everywhere
+        with attention, PaddingRows() if self.padding else nullcontext():
+            return stacked(x, inputs, targets)
+
+    def gradients(self, loss: ModelLoss, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Their gradients: `(models, dim)` → the same."""
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(self.losses(loss, x, inputs, targets).sum(), x)[0]
+
+    def learnt(self, loss: ModelLoss, x: Tensor, inputs: Tensor, targets: Tensor) -> Self:
+        """With what the models need, found by trying."""
+        try:
+            with PaddingRows() as rows:
+                self.gradients(loss, x, inputs, targets)
+        except RuntimeError as reason:
+            if "randomness" not in str(reason) or self.random:
+                raise
+            return replace(self, random=True).learnt(loss, x, inputs, targets)
+        return replace(self, padding=rows.met)
+
+
+class VmapEvaluator:
+    """All copies of a model at once.
+
+    Args:
+        model: the model; refused if `vmap` cannot evaluate it.
+        inputs, targets: a few samples to try it on.
+    """
+
+    def __init__(self, model: VectorModule, inputs: Tensor, targets: Tensor) -> None:
+        self._model, x = model, model.start.expand(2, -1)
+        batches = (part.expand(2, *part.shape) for part in (inputs, targets))
+        training, evaluation = Stacking(True, "different"), Stacking(False, "same")
+        try:
+            self._training = training.learnt(model.training_loss, x, *batches)
+            self._evaluation = evaluation.learnt(model.evaluation_loss, x, inputs, targets)
+        except RuntimeError as reason:
+            raise InvalidInput(
+                f"module: got {model.name}, which vmap cannot evaluate for many nodes at once "
+                f"({first_line(reason)}); pass vectorize=False"
+            ) from reason
+
+    def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
+        if len(points) == 0:
+            return points.new_empty(0)
+        losses = []
+        for some in points.split(max(1, EVALUATIONS_AT_ONCE // len(inputs))):
+            with seeded(points.device) if self._evaluation.random else nullcontext():
+                stack = (self._model.evaluation_loss, some, inputs, targets)
+                losses.append(self._evaluation.losses(*stack))
+        return torch.cat(losses)
+
+    def gradients(
+        self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
+    ) -> Tensor:
+        """∇ of the loss of every node and run on its own batch: `(nodes, runs, dim)` → the same."""
+
+        def of_models(x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+            return self._training.gradients(self._model.training_loss, x, inputs, targets)
+
+        return stacked_gradients(of_models, self._training.random, x, inputs, targets, t, seeds)
+
+    def to(self, device: Device, dtype: torch.dtype) -> Self:
+        """The same on another device, in another precision."""
+        moved = copy.copy(self)
+        moved._model = self._model.to(device, dtype)
+        return moved
