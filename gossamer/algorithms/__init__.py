@@ -30,6 +30,7 @@ from gossamer.algorithms.operators import (
     descend,
     ema,
     inverse_norm,
+    is_clipped,
     minus,
     smooth_clip,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "descend",
     "ema",
     "inverse_norm",
+    "is_clipped",
     "minus",
     "smooth_clip",
 ]

@@ -34,3 +34,7 @@ class DSGDCClip(Algorithm[Stateless]):
         """Clamped gradient step, then mix."""
         clipped = clip_components(grad, self.clip)  # clamp(gᵗ, −τ, τ)
         return descend(x, self.lr, clipped, mix, self.order), state
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
+        """`clipped`: the share of coordinates with |gᵗ| > τ."""
+        return {"clipped": (grad.abs() > self.clip).to(grad.dtype).mean(-1)}

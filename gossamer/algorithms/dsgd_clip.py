@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Real, Stateless, StepSize
-from gossamer.algorithms.operators import clip_factor, descend
+from gossamer.algorithms.operators import clip_factor, descend, is_clipped
 
 
 @dataclass(frozen=True)
@@ -43,3 +43,7 @@ class DSGDClip(Algorithm[Stateless]):
         lr = self.lr / (t + 1)  # αₜ = α/(t+1)
         clip = self.clip * (t + 1) ** self.clip_exponent  # τₜ = τ (t+1)^q
         return descend(x, lr * clip_factor(grad, clip), grad, mix, self.order), state
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
+        """`clipped`: 1 where ‖gᵗ‖ > τₜ; over the nodes, the share of gradients that are clipped."""
+        return {"clipped": is_clipped(grad, self.clip * (t + 1) ** self.clip_exponent)}

@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless, StepSize
-from gossamer.algorithms.operators import clip_factor, descend
+from gossamer.algorithms.operators import clip_factor, descend, is_clipped
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,7 @@ class DSGDGClip(Algorithm[Stateless]):
         """Clipped gradient step, then mix."""
         scale = self.lr * clip_factor(grad, self.clip)  # α min(1, τ/‖gᵗ‖)
         return descend(x, scale, grad, mix, self.order), state
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
+        """`clipped`: 1 where ‖gᵗ‖ > τ; over the nodes, the share of gradients that are clipped."""
+        return {"clipped": is_clipped(grad, self.clip)}

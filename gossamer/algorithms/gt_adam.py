@@ -56,3 +56,8 @@ class GTAdam(Algorithm[GTAdamState]):
         v = ema(state.v, s * s, self.beta2).clamp(max=self.cap)  # vᵗ⁺¹ = min(…, G)
         x = mix(x) - self.lr * m / torch.sqrt(v + self.eps)  # xᵗ⁺¹ = W xᵗ − α m/√(v + ε)
         return x, GTAdamState(s, grad, m, v)
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: GTAdamState) -> dict[str, Tensor]:
+        """`tracker_norm`: ‖s‖ of the last step; `capped`: the share of coordinates with v = G."""
+        capped = (state.v >= self.cap).to(x.dtype).mean(-1)
+        return {"tracker_norm": torch.linalg.vector_norm(state.s, dim=-1), "capped": capped}

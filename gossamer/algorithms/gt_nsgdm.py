@@ -57,3 +57,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
         y = mix(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         x = mix(minus(x, self.lr * inverse_norm(y), y))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:
+        """`tracker_norm`: ‖y‖ of the last step, which normalization divides by."""
+        return {"tracker_norm": torch.linalg.vector_norm(state.y, dim=-1)}

@@ -50,6 +50,15 @@ def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
     return (clip / norm).clamp(max=1.0)
 
 
+def is_clipped(g: Tensor, clip: Scalar) -> Tensor:
+    """1 where ‖g‖ > τ = `clip`, else 0, without the last axis.
+
+    >>> is_clipped(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
+    tensor([1., 0.])
+    """
+    return (clip_factor(g, clip) < 1).to(g.dtype).squeeze(-1)
+
+
 def clip_components(g: Tensor, clip: Scalar) -> Tensor:
     """Each coordinate clamped to [−τ, τ] with τ = `clip`.
 

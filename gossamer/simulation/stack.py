@@ -41,6 +41,7 @@ class Stack:
         self.problem, self.network = problem.to(device, dtype), network
         self.t = 0
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
+        self._told_at: Tensor | None = None
         self._all_seeds = list(seeds)
         algorithm.require_runs(len(seeds))
         self._all_algorithms = algorithm.to(dtype=dtype, device=device)
@@ -85,11 +86,14 @@ class Stack:
 
     def info(self) -> dict[str, Tensor]:
         """What the method tells of the step to come, averaged over the nodes: name → `(runs,)`."""
-        told = self.algorithm.info(self.t, self.x, self._grad(), self.state)
-        for name, values in told.items():
-            found, need = f"shape {tuple(values.shape)}", tuple(self.x.shape[:-1])
-            require(values.shape == need, name, found, f"shape {need}: a number per point")
-        return {name: values.mean(0) for name, values in told.items()}
+        if self._told_at is not self.x:
+            told = self.algorithm.info(self.t, self.x, self._grad(), self.state)
+            for name, values in told.items():
+                found, need = f"shape {tuple(values.shape)}", tuple(self.x.shape[:-1])
+                require(values.shape == need, name, found, f"shape {need}: a number per point")
+            self._told = {name: values.mean(0) for name, values in told.items()}
+            self._told_at = self.x
+        return self._told
 
     def _step_to(self, end: int) -> None:
         while self.t < end:

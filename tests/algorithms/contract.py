@@ -167,6 +167,23 @@ def step_is_pure(row: Row, network: gs.Network) -> None:
         assert all(map(torch.equal, (again, *state), (s.x_next, *s.new)))
 
 
+def info_is_a_number_per_point(row: Row, network: gs.Network) -> None:
+    """The same names at every step, none of them a metric's; nothing is changed."""
+    x, grads = setup(network, 2)
+    names = set(row.algorithm.info(0, x, grads[0], row.algorithm.init(x)))
+    assert not names & set(gs.METRICS)
+    for s in transitions(row.algorithm, network, x, grads):
+        inputs = (s.x, s.grad, *s.old)
+        copies = [tensor.clone() for tensor in inputs]
+        told = row.algorithm.info(s.t, s.x, s.grad, s.old)
+        assert set(told) == names
+        assert all(map(torch.equal, inputs, copies))
+        for value in told.values():
+            assert value.shape == x.shape[:-1]
+            assert value.dtype == x.dtype
+            assert value.isfinite().all()
+
+
 def zero_gradients_move_nothing(row: Row, network: gs.Network) -> None:
     """Nodes that agree at a stationary point of every f_i stay there."""
     x, grads = setup(network)
@@ -217,6 +234,7 @@ CONTRACT: dict[Clause, list[gs.Network]] = {
     tensors_are_numbers: NETWORKS,
     dtype_and_device_are_kept: NETWORKS,
     step_is_pure: NETWORKS,
+    info_is_a_number_per_point: NETWORKS,
     zero_gradients_move_nothing: NETWORKS,
     complete_graph_is_the_server: [gs.complete(6), *ONE_NODE],
     one_node_is_the_central_method: ONE_NODE,

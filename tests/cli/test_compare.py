@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import gossamer as gs
+from gossamer.cli.task import build_task
 
 SMALL = "-n 'ring(6)' -p 'Quadratic(6, 4)' --noise 'StudentT(1.5, scale=0.1)' --seeds 3"
 
@@ -150,6 +151,24 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
 def test_refusals(refused, tmp_path: Path, arguments: str, words: str):
     (tmp_path / "file").write_text("mine")
     assert words in refused(f"compare {arguments}")
+
+
+def test_without_a_network_the_problem_has_a_ring_of_its_size(gossamer):
+    code, out, err = gossamer("compare -a 'DSGD(0.1)' -p 'Quadratic(8, 5)' --steps 3")
+    assert (code, err) == (0, "")
+    assert "Quadratic on ring(8, hops=2)" in out
+    for nodes in (1, 2, 3, 4):
+        network, problem = build_task(None, f"Quadratic({nodes}, 5)")
+        assert network.num_nodes == problem.num_nodes == nodes
+
+
+def test_nothing_is_said_before_all_is_checked(gossamer):
+    for mistake in ("-n 'ring(20)' -p 'Quadratic(8, 5)'", "--metric tracker_error"):
+        code, out, _ = gossamer(f"compare -a 'DSGD(0.1)' {mistake}")
+        assert (code, out) == (2, "")
+    told = gossamer("compare -a 'DSGD(0.1)' -n 'ring(20)' -p 'Quadratic(8, 5)'").err
+    assert "network: got 20 nodes where Quadratic(8, 5) has 8" in told
+    assert "e.g. -n 'ring(8)'" in told
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_work(refused, monkeypatch):

@@ -31,6 +31,7 @@ def brute_force(problem: gs.Problem, x: np.ndarray, y: np.ndarray) -> dict[str, 
         "grad_norm": mean_norm(np.array([global_grad(problem, w) for w in x])),
         "consensus_error": mean_norm(x - average),
         "tracker_error": mean_norm(y - local.mean(0)),
+        "tracker_norm": mean_norm(y),
     }
 
 
@@ -89,3 +90,101 @@ def test_validation_loss_is_the_average_model_on_data_held_out():
     expected = ((weight - 3) ** 2 * (1 + 4) / 2).item()
     assert run.final("validation_loss").item() == pytest.approx(expected, rel=1e-12)
     assert "validation_loss" not in names(PROBLEMS["robust"], gs.DSGD(0.1))
+
+
+def test_what_a_method_tells_is_recorded_as_a_metric():
+    """At record t: the average over the nodes of the step to come, with its noise."""
+    problem, network, noise = PROBLEMS["quadratic"], gs.ring(5), gs.StudentT(1.5)
+    method, arguments = gs.DSGDGClip(lr=0.1, clip=1.0), {"noise": noise, "seeds": range(3)}
+    run = gs.simulate(method, problem, network, steps=20, record_every=7, **arguments)
+    stack = gs.Stack(method, problem, network, noise, range(3))
+    for row, t in enumerate(run.steps.tolist()):
+        stack.advance(t - stack.t)
+        grad = problem.local_grad(stack.x) + stack._noise.at(t)
+        expected = (grad.norm(dim=-1) > 1.0).double().mean(0)
+        assert torch.equal(run.metrics["clipped"][row], expected)
+    assert 0 < run.metrics["clipped"].mean() < 1
+
+
+def test_telling_changes_no_run():
+    arguments = {"noise": gs.StudentT(1.5), "steps": 90, "seeds": range(3)}
+    method, where = gs.DSGDGClip(lr=0.1, clip=1.0), (PROBLEMS["quadratic"], gs.ring(5))
+    told = gs.simulate(method, *where, **arguments, metrics=["clipped"])
+    untold = gs.simulate(method, *where, **arguments, metrics=[])
+    assert torch.equal(told.x, untold.x)
+
+
+def test_a_method_is_asked_only_at_records_and_only_if_wanted(monkeypatch: pytest.MonkeyPatch):
+    asked = []
+    right = gs.GTAdam.info
+    monkeypatch.setattr(
+        gs.GTAdam, "info", lambda self, t, *rest: asked.append(t) or right(self, t, *rest)
+    )
+    arguments = {"steps": 20, "record_every": 10}
+    where = (PROBLEMS["quadratic"], gs.ring(5))
+    gs.simulate(gs.GTAdam(0.1), *where, metrics=["error"], **arguments)
+    assert asked == []
+    gs.simulate(gs.GTAdam(0.1), *where, **arguments)
+    assert asked == [0, 10, 20], "two numbers of one question"
+
+
+def half_norm(stack: gs.Stack) -> torch.Tensor:
+    """A metric of one's own."""
+    return stack.x.norm(dim=-1).mean(0) / 2
+
+
+@gs.metric(needs=["state.v"])
+def estimator_norm(stack: gs.Stack) -> torch.Tensor:
+    return stack.state.v.norm(dim=-1).mean(0)
+
+
+def simulated(method: gs.Algorithm, **changes) -> gs.Run:
+    return gs.simulate(method, PROBLEMS["quadratic"], gs.ring(5), steps=4, seeds=[0, 1], **changes)
+
+
+def test_functions_are_metrics_beside_names():
+    run = simulated(gs.DSGD(0.1), metrics=["error", half_norm])
+    assert list(run.metrics) == run.config["metrics"] == ["error", "half_norm"]
+    torch.testing.assert_close(run.final("half_norm"), run.x.norm(dim=-1).mean(0) / 2)
+    grid = {"lr": [0.1, 1e-3]}
+    found = gs.sweep(gs.DSGD, grid, PROBLEMS["quadratic"], gs.ring(5), steps=4, judge_by=half_norm)
+    assert found.best().hyperparameters == {"lr": 1e-3}, "nearer to the start, which is 0"
+
+
+def test_a_registered_metric_is_left_out_where_it_lacks_what_it_needs(monkeypatch):
+    """It used to break every method without its state."""
+    monkeypatch.setitem(gs.METRICS, "estimator_norm", estimator_norm)
+    assert "estimator_norm" in simulated(gs.GTNSGDm(0.1, 0.5)).metrics
+    assert "estimator_norm" not in simulated(gs.DSGD(0.1)).metrics
+    message = r"'estimator_norm', which needs state\.v, need names among error, .* with DSGD"
+    with pytest.raises(gs.InvalidInput, match=message):
+        simulated(gs.DSGD(0.1), metrics=["estimator_norm"])
+
+
+def test_a_registered_metric_that_does_not_say_what_it_needs_is_named(monkeypatch):
+    monkeypatch.setitem(gs.METRICS, "undeclared", lambda stack: stack.state.v.sum(-1).mean(0))
+    with pytest.raises(gs.InvalidInput, match=r"cannot be measured with DSGD .* say what it needs"):
+        simulated(gs.DSGD(0.1))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ([lambda stack: stack.x], "metrics: got .*lambda.* need names or functions of a stack"),
+        ([3], "metrics: got 3, need names, or functions of a stack"),
+        (half_norm, "metrics: got .*half_norm.*, need a list; write"),
+        (["error", "error"], r"metrics: got \['error', 'error'\], need each name once"),
+        (["eror"], "metrics: got 'eror', need names among error, .* or functions of a stack"),
+    ],
+)
+def test_what_is_not_a_metric_is_refused(metrics, message: str):
+    with pytest.raises(gs.InvalidInput, match=message):
+        simulated(gs.DSGD(0.1), metrics=metrics)
+
+
+def test_a_metric_that_is_not_a_number_per_run_is_refused():
+    def total(stack):
+        return stack.x.sum()
+
+    with pytest.raises(gs.InvalidInput, match=r"total: got shape \(\), need shape \(2,\)"):
+        simulated(gs.DSGD(0.1), metrics=[total])

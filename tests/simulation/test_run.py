@@ -198,3 +198,41 @@ def test_final_is_the_last_record_of_the_main_metric():
     assert torch.equal(simulated(metrics=["loss"]).final(), run.metrics["loss"][-1])
     with pytest.raises(gs.InvalidInput, match=r"metric: got 'eror', .*did you mean 'error'\?"):
         run.final("eror")
+
+
+def test_a_run_is_printed_in_a_few_words():
+    run = simulated(noise=gs.Gaussian(0.1))
+    errors = sorted(run.final("error").tolist())
+    assert repr(run).splitlines() == [
+        "GT-NSGDm (lr = 0.1, momentum = 0.8)",
+        f"  problem      Quadratic(num_nodes=4, dim=3, digest={PROBLEM.describe()['digest']})",
+        "  network      ring(4)",
+        "  noise        Gaussian(std=0.1)",
+        "  steps        30, recorded 31 times, float64 on cpu",
+        "  seeds        3: 3 finished",
+        f"  final error  {errors[1]:.3g} [{errors[0]:.3g}, {errors[2]:.3g}]",
+    ]
+
+
+def test_divergence_and_hyperparameters_of_every_run_are_printed():
+    lr = torch.tensor([[0.1], [1e200]], dtype=torch.float64)
+    run = gs.simulate(gs.DSGD(lr=lr), PROBLEM, NETWORK, steps=20, seeds=range(2))
+    shown = str(run)
+    assert shown.startswith("DSGD (lr = one of 2 per run)")
+    assert "noise        none" in shown
+    assert "2: 1 finished, 1 diverged" in shown
+    assert "diverged on 1 of 2 seeds" in shown
+    assert "tensor" not in shown
+
+
+def test_without_metrics_a_run_is_printed_too():
+    assert "final" not in repr(simulated(metrics=[]))
+    with pytest.raises(gs.InvalidInput, match=r"metrics: got \[\], need at least one"):
+        simulated(metrics=[]).final()
+
+
+def test_every_run_has_a_status_that_is_its_message():
+    lr = torch.tensor([[0.1], [1e200]], dtype=torch.float64)
+    run = gs.simulate(gs.DSGD(lr=lr), PROBLEM, NETWORK, steps=20, seeds=range(2))
+    assert run.status == [gs.Status.FINISHED, gs.Status.DIVERGED]
+    assert str(run.status[1]) == "diverged: its parameters are no longer finite"

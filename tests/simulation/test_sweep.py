@@ -180,3 +180,40 @@ def test_an_unknown_strategy_is_refused():
 def test_half_precision_is_scored(dtype: torch.dtype, strategy: str):
     found = swept(gs.DSGD, {"lr": [0.001, 0.1]}, dtype=dtype, strategy=strategy)
     assert found.best().hyperparameters == {"lr": 0.1}
+
+
+def test_a_sweep_is_printed_in_a_few_words():
+    found = swept(gs.DSGD, {"lr": [0.01, 0.1, 1e200]})
+    shown = repr(found).splitlines()
+    assert shown[0] == "Sweep of DSGD: 3 settings × 3 seeds"
+    assert shown[-2:] == [
+        "  runs     6 finished, 3 diverged, by grid",
+        f"  best     lr = 0.1: error {found.scores().min():.3g}",
+    ]
+    assert len(shown) == 7
+    lost = swept(gs.DSGD, {"lr": [1e200, 1e300]})
+    assert repr(lost).endswith("best     none, all settings diverged")
+
+
+def test_every_run_has_a_status_by_setting_and_seed():
+    found = swept(gs.DSGD, {"lr": [1e-5, 0.1, 1e200]}, strategy=gs.Halving(((0.5, 0.3),)))
+    status = gs.Status
+    assert found.status == [[status.ENDED_EARLY] * 3, [status.FINISHED] * 3, [status.DIVERGED] * 3]
+    assert found.runs(0).status == [status.ENDED_EARLY] * 3
+
+
+@pytest.mark.parametrize("strategy", ["grid", "halving"])
+def test_the_metric_to_judge_by_is_the_one_asked_for_wherever_it_stands(strategy: str):
+    metrics = ["loss", "error", "consensus_error"]
+    grid = {"lr": [1e-5, 1e-4, 1e-3, 0.01, 0.1]}
+    arguments = {"grid": grid, "metrics": metrics, "strategy": strategy, "steps": 200}
+    assert swept(gs.DSGD, **arguments).best().hyperparameters["lr"] >= 0.01
+    found = swept(gs.DSGD, judge_by="consensus_error", **arguments)
+    assert found.best().hyperparameters == {"lr": 1e-5}
+    assert found.config["judge_by"] == found.main_metric == "consensus_error"
+
+
+def test_a_judge_that_is_not_recorded_is_refused():
+    message = r"judge_by: got 'error', need one of `metrics`, \['loss'\]; e\.g\. judge_by='loss'"
+    with pytest.raises(gs.InvalidInput, match=message):
+        swept(metrics=["loss"])
