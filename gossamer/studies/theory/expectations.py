@@ -58,6 +58,18 @@ def record_paths(
     return [record_path(algorithm, problem, network, noise, steps, seed) for seed in seeds]
 
 
+def in_expectation(paths: Sequence[Path], sigma: float, p: float) -> dict[str, Expectation]:
+    """Every lemma of this file by name, for noise with E‖ξ_i‖^p ≤ σ^p."""
+    return {
+        "martingale, averaged noise": martingale_averaged(paths, p),
+        "martingale, stacked noise": martingale_stacked(paths, p),
+        "martingale, mixed noise": martingale_mixed(paths, p),
+        "consensus of the trackers": tracker_consensus(paths, sigma, p),
+        "averaged estimator": averaged_estimator(paths, sigma, p),
+        "stacked estimator": stacked_estimator(paths, sigma, p),
+    }
+
+
 def martingale_averaged(paths: Sequence[Path], p: float) -> Expectation:
     """E‖Σ d‖ ≤ 2√2 E(Σ‖d‖^p)^(1/p) for d_ik = β^{t−k}(1−β) ξ_iᵏ, all nodes and steps k ≤ t."""
     beta = float(paths[0].algorithm.momentum)
@@ -110,7 +122,7 @@ def tracker_consensus(paths: Sequence[Path], sigma: float, p: float) -> Expectat
     path = paths[0]
     n, lam, beta = path.network.num_nodes, path.network.lam, float(path.algorithm.momentum)
     noise = lam * _geometric(len(path.v), lam**p) ** (1 / p) * sigma
-    tracked = lam * _discounted(stacked_errors(paths).mean(0)[:, None], lam)[:, 0]
+    tracked = lam * _discounted(stacked_errors(paths).mean(0), lam)
     bound = (1 / beta - 1) * (martingale_constant() * math.sqrt(n) * noise + tracked / math.sqrt(n))
     spread = [_norm(one.y - one.y.mean(1, keepdim=True)).mean(1) for one in paths]
     return _expectation(torch.stack(spread), bound)

@@ -23,15 +23,7 @@ from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.problems import Quadratic, RobustRegression
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.synthetic.task import NODES, NOISES
-from gossamer.studies.theory.expectations import (
-    averaged_estimator,
-    martingale_averaged,
-    martingale_mixed,
-    martingale_stacked,
-    record_paths,
-    stacked_estimator,
-    tracker_consensus,
-)
+from gossamer.studies.theory.expectations import in_expectation, record_paths
 from gossamer.studies.theory.measured import measure_rule
 from gossamer.studies.theory.paths import (
     consensus_bounds,
@@ -113,14 +105,7 @@ class OnPath(Unit):
         sigma = estimate_sigma(self.noise, problem.dim, p).value
         given = (problem, self.network, self.noise, self.expectation_steps, self.expectation_seeds)
         paths = record_paths(self.method, *given)
-        return {
-            "martingale, averaged": martingale_averaged(paths, p).share,
-            "martingale, stacked": martingale_stacked(paths, p).share,
-            "martingale, mixed": martingale_mixed(paths, p).share,
-            "tracker consensus": tracker_consensus(paths, sigma, p).share,
-            "averaged estimators": averaged_estimator(paths, sigma, p).share,
-            "stacked estimators": stacked_estimator(paths, sigma, p).share,
-        }
+        return {name: lemma.share for name, lemma in in_expectation(paths, sigma, p).items()}
 
     def _against_bound(self, problem: RobustRegression) -> Result:
         """Rule → measured average and bound."""

@@ -22,7 +22,8 @@ def average_grad_norm(stack: Stack, horizons: Tensor, every: int = 1) -> Tensor:
 
     The theorems bound the mean of the two, (1/nT) Σ_{t<T} Σ_i ‖∇f(x_iᵗ)‖; the second half alone
     shows the level that noise sustains after the way from the start. Runs leave the stack at
-    their horizon, so that many horizons cost little more than the longest.
+    their horizon, so that many horizons cost little more than the longest. Without noise a run
+    ends in a cycle of a few steps of length α, of which `every` > 1 may see always the same point.
 
     Args:
         stack: runs at step 0.

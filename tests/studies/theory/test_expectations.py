@@ -10,6 +10,7 @@ import gossamer as gs
 from gossamer.studies.theory.expectations import (
     Expectation,
     averaged_estimator,
+    in_expectation,
     martingale_averaged,
     martingale_mixed,
     martingale_stacked,
@@ -33,10 +34,7 @@ class Case:
     p: float
 
     def all(self) -> dict[str, Expectation]:
-        in_sigma = (tracker_consensus, averaged_estimator, stacked_estimator)
-        pure = (martingale_averaged, martingale_stacked, martingale_mixed)
-        found = {lemma.__name__: lemma(self.paths, self.p) for lemma in pure}
-        return found | {lemma.__name__: lemma(self.paths, self.sigma, self.p) for lemma in in_sigma}
+        return in_expectation(self.paths, self.sigma, self.p)
 
 
 def record(network: gs.Network, noise: gs.Noise, seeds: int = 30) -> Case:
@@ -64,7 +62,8 @@ def test_every_lemma_holds_at_every_step(case: Case):
 
 def test_nothing_is_trivially_small(case: Case):
     """Each left side is at least a thousandth of its bound, but where averaging leaves nothing."""
-    vanish = {"martingale_mixed", "tracker_consensus"} if case.paths[0].network.lam == 0 else set()
+    mixed = {"martingale, mixed noise", "consensus of the trackers"}
+    vanish = mixed if case.paths[0].network.lam == 0 else set()
     for name, found in case.all().items():
         assert (found.share < 1e-9) if name in vanish else (found.share > 1e-3), name
 
