@@ -26,7 +26,7 @@ def test_average_is_over_every_node_and_step():
 
 
 def test_horizons_must_be_divisible():
-    stack = gs.Stack(gs.GTNSGDm(0.1, 0.5), gs.Quadratic(CAMPS), gs.ring(4), None, [0])
+    stack = gs.Stack(gs.GTNSGDm(0.1, 0.5), gs.Quadratic.from_centers(CAMPS), gs.ring(4), None, [0])
     with pytest.raises(gs.InvalidInput, match="every: got 3"):
         average_grad_norm(stack, torch.tensor([8]), every=3)
 
@@ -49,7 +49,7 @@ def test_measured_below_the_bound(network: gs.Network, noise: gs.Noise):
     assert float(measured) < bound(planned.constants, 512, 0.01, 0.5).total
 
 
-AT_REST = gs.Quadratic(CAMPS, start=torch.tensor([1.0]))
+AT_REST = gs.Quadratic.from_centers(CAMPS, start=torch.tensor([1.0]))
 """Started at its optimum: no way to go, so that what is measured is due to the noise."""
 
 
@@ -79,7 +79,7 @@ def test_at_rest_without_noise_only_the_steps_are_left(p: float):
 def test_at_rest_networks_draw_level_as_T_grows():
     """Smaller steps keep a weak network nearer to the optimum, less and less so."""
     noise, camps = gs.AlphaStable(1.5, 1.0, 2.0), CAMPS.repeat(2, 1)
-    problem = gs.Quadratic(camps, start=torch.tensor([1.0]))
+    problem = gs.Quadratic.from_centers(camps, start=torch.tensor([1.0]))
     weak, perfect = (
         measure_rule(problem, network, noise, [256, 4096], range(8), gap=0.5).mean((0, 2))
         for network in (gs.ring(8), gs.complete(8))
