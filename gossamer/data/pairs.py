@@ -39,7 +39,7 @@ class TensorPairs:
 
     def __init__(self, inputs: Tensor, targets: Tensor) -> None:
         lengths = f"{len(inputs)} inputs and {len(targets)} targets"
-        require(len(inputs) == len(targets) > 0, "dataset", lengths, "as many of each, at least 1")
+        require(len(inputs) == len(targets) > 0, "dataset", lengths, "equally many, at least 1")
         self.inputs, self.targets = inputs, targets
 
     def __len__(self) -> int:

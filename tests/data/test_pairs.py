@@ -37,6 +37,18 @@ def test_moving_keeps_integers():
     assert (inputs.dtype, targets.dtype) == (torch.float64, torch.int64)
 
 
+def test_moves_as_tensors_do():
+    for data in (as_pairs((INPUTS, TARGETS)), TokenWindows(torch.arange(9), 3, 1)):
+        assert data.to("meta")[torch.tensor([0], device="meta")][0].device.type == "meta"
+        assert data.to(torch.float16)[torch.tensor([0])][1].dtype == torch.int64
+
+
+def test_shows_its_sizes_and_no_tensors():
+    assert repr(as_pairs((INPUTS, TARGETS))) == "TensorPairs(3 × (2,) → ())"
+    windows = TokenWindows(torch.arange(9), 3, 1)
+    assert repr(windows) == "TokenWindows(6 windows, context=3, stride=1)"
+
+
 def test_unequal_lengths_are_refused():
     with pytest.raises(InvalidInput, match="3 inputs and 2 targets"):
         as_pairs((INPUTS, TARGETS[:2]))

@@ -118,6 +118,13 @@ def test_description_names_what_it_was_built_from():
     )  # fmt: skip
 
 
+def test_shows_its_task_and_sizes():
+    assert repr(build(protocol="paper")) == (
+        "LanguageProblem(corpus='zipf-47-0', num_nodes=3, protocol='paper', stride=3, "
+        "batch_size=4, context=8, dim=8320)"
+    )
+
+
 def test_a_number_of_nodes_is_whole():
     with pytest.raises(gs.InvalidInput, match=r"num_nodes: got 1\.5, need an integer"):
         LanguageProblem(zipf_corpus(500, num_types=10), 1.5, stride=4)

@@ -54,6 +54,50 @@ class Counting(nn.Module):
         return self.out(x) * self.calls
 
 
+class Attending(nn.Module):
+    """A sentence of the same word three times, stretched by its position."""
+
+    def __init__(self, attention: nn.Module):
+        super().__init__()
+        self.word, self.attention = nn.Embedding(CLASSES, 8), attention
+        self.out = nn.Linear(8, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.word(x)[:, None] * torch.arange(1, 4, device=x.device)[:, None]
+        itself = isinstance(self.attention, nn.MultiheadAttention)
+        h = self.attention(h, h, h)[0] if itself else self.attention(h)
+        return self.out(h[:, 0])
+
+
+class Padded(nn.Module):
+    """Calls the embedding itself."""
+
+    def __init__(self, padding_idx: int, **options: bool):
+        super().__init__()
+        self.table, self.out = nn.Parameter(torch.randn(CLASSES, 6)), nn.Linear(6, CLASSES)
+        self.options = {"padding_idx": padding_idx, **options}
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(functional.embedding(x, self.table, **self.options))
+
+
+class AlwaysDropping(nn.Module):
+    """Random in evaluation mode too."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = nn.Linear(5, 8), nn.Linear(8, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(functional.dropout(torch.tanh(self.hidden(x)), 0.5, training=True))
+
+
+def transformer(dropout: float = 0.0) -> nn.Module:
+    sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 16, "batch_first": True}
+    layer = nn.TransformerEncoderLayer(**sizes, dropout=dropout)
+    return Attending(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False))
+
+
 def perceptron(*extra: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(5, 8), *extra, nn.Tanh(), nn.Linear(8, CLASSES))
 
@@ -81,6 +125,10 @@ VECTORIZED = {
     "tied weights": (Tied, None),
     "a layer used twice": (lambda: twice(nn.Linear(8, 8)), VECTORS),
     "buffer": (Counting, VECTORS),
+    "attention": (lambda: Attending(nn.MultiheadAttention(8, 2, batch_first=True)), None),
+    "transformer": (transformer, None),
+    "padding": (lambda: Padded(1), None),
+    "padding from the end": (lambda: Padded(-2, scale_grad_by_freq=True), None),
 }
 LOOPED = {
     "lstm": (Recurrent, SEQUENCES),
@@ -224,6 +272,85 @@ def test_the_padding_row_of_an_embedding_takes_no_gradient(vectorize: bool):
         torch.testing.assert_close(grad, expected, atol=1e-12, rtol=0)
 
 
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize("padding_idx", [1, -2])
+def test_the_padding_row_of_a_functional_embedding_stays(padding_idx: int, vectorize: bool):
+    problem = build(Padded(padding_idx), None, vectorize=vectorize, batch_size=SAMPLES)
+    x = points(problem)
+    for grad in (problem.sample_grad(x, 0, [0, 1]), problem.local_grad(x)):
+        table = grad[..., : CLASSES * 6].unflatten(-1, (CLASSES, 6))
+        assert (table[..., padding_idx, :] == 0).all()
+        assert (table[..., 0, :] != 0).any(-1).all()
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_transformers_are_simulated_by_default(dropout: float, vectorize: bool):
+    problem = build(transformer(dropout), None, vectorize=vectorize)
+    run = gs.simulate(gs.GTNSGDm(lr=0.05, momentum=0.5), problem, gs.ring(NODES), steps=20)
+    assert run.final("loss") < run.metrics["loss"][0]
+    assert torch.isfinite(run.metrics["grad_norm"]).all()
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_sparse_gradients_are_refused_at_once(vectorize: bool):
+    module = nn.Sequential(nn.Embedding(CLASSES, 6, sparse=True), nn.Linear(6, CLASSES))
+    found = r"module\.0: got Embedding with sparse gradients, .*; build it with sparse=False"
+    with pytest.raises(gs.InvalidInput, match=found):
+        build(module, None, vectorize=vectorize)
+    with pytest.raises(gs.InvalidInput, match=r"fails on the first samples of node 0 .*sparse"):
+        build(Padded(0, sparse=True), None, vectorize=vectorize)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_what_is_random_in_evaluation_mode_is_a_function_all_the_same(vectorize: bool):
+    held_out = torch.randn(30, 5), torch.randint(CLASSES, (30,))
+    problem = build(AlwaysDropping(), VECTORS, vectorize=vectorize, validation=held_out)
+    x = points(problem)
+    state = torch.get_rng_state()
+    for evaluate in (problem.loss, problem.grad, problem.validation_loss):
+        first = evaluate(x[0])
+        assert torch.equal(evaluate(x[0]), first)
+        torch.testing.assert_close(evaluate(x[0, 1:]), first[1:], rtol=0, atol=1e-14)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_draws_of_evaluation_are_those_of_the_loop():
+    module = AlwaysDropping()
+    stacked, loop = (build(module, VECTORS, vectorize=way) for way in (True, False))
+    x = points(stacked)
+    torch.testing.assert_close(stacked.local_loss(x), loop.local_loss(x), rtol=0, atol=1e-12)
+    torch.testing.assert_close(stacked.local_grad(x), loop.local_grad(x), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_on_a_cpu_the_random_numbers_of_gpus_are_left_alone(vectorize, monkeypatch):
+    def fail(seed: int) -> None:
+        raise AssertionError("seeded")
+
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", fail)
+    problem = build(perceptron(nn.Dropout(0.5)), VECTORS, vectorize=vectorize)
+    problem.sample_grad(points(problem), 0, [0, 1])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_random_evaluation_on_a_gpu(vectorize: bool):
+    problem = build(AlwaysDropping(), VECTORS, vectorize=vectorize).to("cuda")
+    x, states = problem.start.expand(2, -1), (torch.get_rng_state(), torch.cuda.get_rng_state())
+    assert torch.equal(problem.loss(x), problem.loss(x))
+    after = (torch.get_rng_state(), torch.cuda.get_rng_state())
+    assert all(torch.equal(a, b) for a, b in zip(states, after, strict=True))
+
+
+def test_an_embedding_alone_needs_no_function_mode():
+    """The mode costs time on every call of torch: only modules with a padding row pay for it."""
+    for module, padding in ((Tied(), False), (Padded(0), True)):
+        evaluator = build(module, None).evaluator
+        assert (evaluator._training.padding, evaluator._evaluation.padding) == (padding, padding)
+
+
 def test_a_layer_used_twice_stays_whole():
     problem = build(twice(nn.Linear(8, 8)), VECTORS)
     assert problem.dim == 5 * 8 + 8 + 8 * 8 + 8 + 8 * CLASSES + CLASSES
@@ -309,6 +436,24 @@ def test_nodes_may_hold_different_amounts():
     assert problem.sample_grad(x, 4, [0]).shape == x.shape
     whole = functional.cross_entropy(problem.module_at(problem.start)(data[2][0]), data[2][1])
     torch.testing.assert_close(problem.local_loss(x)[2, 0], whole)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_the_objective_is_the_mean_of_the_nodes_and_not_of_their_samples(vectorize: bool):
+    sizes = (5, 9, 300)
+    data = [(torch.randn(size, 5).double(), torch.randint(CLASSES, (size,))) for size in sizes]
+    loss, module = functional.cross_entropy, perceptron().double()
+    problem = ModuleProblem(module, loss, data, batch_size=5, vectorize=vectorize)
+    of_nodes = torch.stack([loss(module(inputs), labels) for inputs, labels in data])
+    shares = torch.tensor(sizes, dtype=torch.float64) / sum(sizes)
+    found = problem.loss(problem.start[None])[0]
+    torch.testing.assert_close(found, of_nodes.mean(), rtol=0, atol=1e-12)
+    assert abs(found - (shares * of_nodes).sum()) > 1e-3
+
+
+def test_shows_its_module_and_sizes():
+    shown = repr(build(perceptron(), VECTORS))
+    assert shown == "ModuleProblem(module='Sequential', num_nodes=3, dim=84, batch_size=4)"
 
 
 @pytest.mark.parametrize("vectorize", [True, False])

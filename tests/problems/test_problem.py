@@ -110,6 +110,44 @@ def test_description_is_plain_json_and_tells_problems_apart(problem: gs.Problem)
 
 
 @every_problem
+def test_shows_itself_in_a_line_with_its_sizes(problem: gs.Problem):
+    shown = repr(problem)
+    assert shown.startswith(f"{type(problem).__name__}(num_nodes={problem.num_nodes}, ")
+    assert f"dim={problem.dim}" in shown
+    assert eval(shown, vars(gs)).describe() == problem.describe()
+
+
+def test_given_quadratics_and_own_problems_show_themselves_too():
+    class Mine(gs.RobustRegression):
+        __repr__ = gs.Problem.__repr__
+
+    given = gs.Quadratic.from_centers(torch.zeros(4, 2))
+    assert repr(given) == "Quadratic.from_centers(num_nodes=4, dim=2)"
+    assert repr(Mine(3)).endswith("Mine(num_nodes=3, dim=20)")
+
+
+@every_problem
+def test_moves_as_tensors_and_modules_do(problem: gs.Problem):
+    for arguments in (
+        ("cpu", torch.float32), (torch.float32,), ("meta",), ("meta", torch.float16),
+        (torch.device("meta"), None), (None, torch.float32), (),
+    ):  # fmt: skip
+        moved, start = problem.to(*arguments), problem.start.to(*[a for a in arguments if a])
+        assert (moved.start.device, moved.start.dtype) == (start.device, start.dtype)
+    assert problem.to(dtype=torch.float32, device="meta").start.dtype == torch.float32
+    for there in ((), ("cpu",), (torch.float64,), ("cpu", torch.float64)):
+        assert problem.to(*there) is problem
+
+
+def test_two_precisions_or_a_whole_one_are_refused():
+    problem = gs.Quadratic(2, 2)
+    with pytest.raises(gs.InvalidInput, match=r"to: got two precisions, torch.float32 and torch"):
+        problem.to(torch.float32, torch.float64)
+    with pytest.raises(gs.InvalidInput, match=r"dtype: got torch.int64, need a floating-point one"):
+        problem.to(torch.int64)
+
+
+@every_problem
 def test_precision_changes_everything_and_only_a_copy(problem: gs.Problem):
     single = problem.to("cpu", torch.float32)
     x = points(problem)

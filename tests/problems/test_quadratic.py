@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gossamer as gs
+from gossamer.spec import PROBLEMS, build
 
 
 @given(nodes=st.integers(1, 6), dim=st.integers(1, 5), seed=st.integers(-(2**70), 2**70))
@@ -93,3 +94,12 @@ def test_describe_sees_every_coefficient_and_the_start():
 def test_refusals(build, message: str):
     with pytest.raises(gs.InvalidInput, match=re.escape(message)):
         build()
+
+
+def test_the_command_line_builds_what_python_builds():
+    for name, maker in PROBLEMS.items():
+        assert maker is getattr(gs, name)
+    typed = build("problem", "Quadratic(8, 3, spread=2)", PROBLEMS)
+    assert typed.describe() == gs.Quadratic(8, 3, spread=2).describe()
+    given = gs.Quadratic.from_centers(typed._centers, typed._curvatures)
+    assert given.describe() == typed.describe()

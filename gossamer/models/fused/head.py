@@ -26,7 +26,7 @@ class Blocks(NamedTuple):
     """How a program of the two passes goes through its matrices of the model's width."""
 
     tile: int
-    """Rows that it holds, with as many sums."""
+    """Rows that it holds, each with a row of sums."""
 
     step: int
     """Rows that it reads at a time."""
@@ -39,14 +39,14 @@ class Blocks(NamedTuple):
 
 
 STEPS = ((128, 3), (128, 2), (64, 2), (32, 2), (16, 2))
-"""Steps and stages, the fastest first; on an H200 at width 128."""
+"""Steps and stages: the first is fastest on an H200 at width 128, the next need less memory."""
 
 WIDEST = 512
 """Beyond, the sums of 64 rows do not stay in registers."""
 
 
 def head_blocks(width: int, limit: int) -> Blocks | None:
-    """The fastest blocks of a width whose shared memory is at most `limit` bytes, or None.
+    """The first blocks whose shared memory is at most `limit` bytes; None where none fit.
 
     >>> head_blocks(128, 232_448)
     Blocks(tile=64, step=128, warps=4, stages=3)

@@ -1,0 +1,75 @@
+"""The kernels' blocks fit into a GPU's shared memory at every size; no GPU is needed to know."""
+
+import itertools
+
+import pytest
+
+from gossamer.models.fused import _add_norm as norm
+from gossamer.models.fused import _bias_gelu as gelu
+from gossamer.models.fused.attention import LONGEST, attention_bytes
+from gossamer.models.fused.head import Blocks, head_blocks, head_bytes
+from gossamer.models.fused.launch import rows_at_a_time
+
+H200, A100, RTX = 232_448, 166_912, 101_376
+WIDTHS = [2**k for k in range(4, 12)]
+
+COMPILED = {  # width, blocks, what Triton 3.6 allots on a Hopper GPU: hidden's pass, weight's pass
+    (128, Blocks(64, 128, 4, 3)): (114_688, 115_712),
+    (256, Blocks(64, 128, 4, 3)): (229_376, 230_400),
+    (512, Blocks(64, 128, 4, 3)): (458_752, 459_776),
+    (512, Blocks(64, 64, 8, 2)): (196_608, 196_864),
+    (512, Blocks(64, 32, 8, 3)): (163_840, 164_096),
+    (512, Blocks(64, 32, 8, 2)): (131_072, 131_200),
+}
+ATTENTION = {  # time, size, what it allots to the backward pass
+    (64, 32): 24_576,
+    (128, 32): 65_536,
+    (128, 64): 98_304,
+    (128, 128): 163_840,
+    (128, 256): 294_912,
+    (64, 512): 270_336,
+    (16, 1024): 65_536,
+}
+
+
+@pytest.mark.parametrize("limit", [H200, A100, RTX])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_heads_blocks_fit(width: int, limit: int):
+    blocks = head_blocks(width, limit)
+    if width <= 256 or (width == 512 and limit > RTX):
+        assert head_bytes(width, blocks) <= limit
+        sums_per_thread = blocks.tile * width / (32 * blocks.warps)
+        assert sums_per_thread <= 128  # of 255 registers
+    else:
+        assert blocks is None
+
+
+def test_the_measured_blocks_stay_where_they_fit():
+    assert {head_blocks(width, H200) for width in (16, 32, 64, 128, 256)} == {Blocks(64, 128, 4, 3)}
+
+
+def test_the_bytes_of_the_head_bound_what_the_compiler_allots():
+    for (width, blocks), allotted in COMPILED.items():
+        assert max(allotted) <= head_bytes(width, blocks) <= 1.02 * max(allotted)
+
+
+def test_the_bytes_of_attention_bound_what_the_compiler_allots():
+    for (time, size), allotted in ATTENTION.items():
+        assert allotted <= attention_bytes(time, size)
+
+
+def test_attention_of_usual_heads_fits_and_that_of_the_widest_does_not():
+    for time, size in itertools.product((16, 32, 64, LONGEST), (16, 32, 64, 128)):
+        assert attention_bytes(time, size) <= H200
+    assert attention_bytes(LONGEST, 32) <= RTX
+    assert attention_bytes(LONGEST, 256) > H200
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_of_any_width_stay_in_registers(width: int):
+    rows = rows_at_a_time(width, norm.ROWS, norm.ELEMENTS)
+    hidden = rows_at_a_time(4 * width, gelu.ROWS, gelu.ELEMENTS)
+    assert rows * width <= norm.ELEMENTS
+    assert hidden * 4 * width <= gelu.ELEMENTS
+    if width <= 256:
+        assert (rows, hidden) == (norm.ROWS, gelu.ROWS)
