@@ -8,13 +8,12 @@ import torch
 
 from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks.contraction import connected_components
+from gossamer.networks.links import Graph, Links
 from gossamer.networks.matrices import contracting, doubly_stochastic, from_matrix
 from gossamer.networks.network import StaticNetwork
 from gossamer.networks.recipe import Recipe
 from gossamer.networks.sparse import coo
 from gossamer.networks.weights import (
-    Graph,
-    Links,
     Weighting,
     is_own,
     links_for,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from gossamer.networks.links import Links
 from gossamer.networks.sparse import ROUNDING, SparseMatrix, coo
-from gossamer.networks.weights import Links
 
 if TYPE_CHECKING:
     import networkx as nx
