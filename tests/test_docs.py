@@ -133,6 +133,14 @@ def test_a_method_costs_its_file_one_line_and_one_row():
         check(wrong)
 
 
+def test_what_one_adds_needs_public_names_only():
+    """Imports from the parts themselves, and no name with an underscore."""
+    code = "".join(block.code for block in pages.blocks(DOCS / "extend.md"))
+    modules = re.findall(r"^from (gossamer\S*) import", code, re.MULTILINE)
+    assert {module.count(".") for module in modules} == {1}, modules
+    assert not re.search(r"\bdef _\w*[a-z]\(|import .*\b_\w", code.replace("__post_init__", ""))
+
+
 def test_the_executor_compares(tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1.25)\n```\n\n```output\n1.2...\n```\n")

@@ -4,15 +4,22 @@ import random
 from collections.abc import Callable
 from typing import SupportsIndex
 
-import networkx as nx
 import torch
 
 from gossamer.errors import InvalidInput, choice, require, whole
-from gossamer.networks.matrices import contracting, doubly_stochastic
+from gossamer.networks.contraction import connected_components
+from gossamer.networks.links import Graph, Links
+from gossamer.networks.matrices import contracting, doubly_stochastic, from_matrix
 from gossamer.networks.network import StaticNetwork
 from gossamer.networks.recipe import Recipe
-from gossamer.networks.sparse import SparseMatrix, coo
-from gossamer.networks.weights import FUNCTIONS, RULES, Graph, Weighting, mixing_matrix
+from gossamer.networks.sparse import coo
+from gossamer.networks.weights import (
+    Weighting,
+    is_own,
+    links_for,
+    mixing_matrix,
+    rule_of,
+)
 
 ATTEMPTS = 100
 """How many random graphs are drawn in search of a connected one."""
@@ -34,12 +41,16 @@ def from_graph(
             "max_degree" (default on digraphs), or a function of the graph that returns the matrix.
         name: what the network is called in results; by default a fingerprint of the graph.
 
+    >>> import networkx as nx
     >>> from_graph(nx.petersen_graph())
     from_graph(graph_...): 10 nodes, degree 3, λ = 0.5
     """
     weights = weights or ("max_degree" if graph.is_directed() else "metropolis")
-    matrix, rule = _weighted(graph, weights)
-    if rule is None or graph.is_directed():
+    if is_own(weights):
+        return from_matrix(weights(graph), name=name)
+    rule = rule_of(weights)
+    matrix = doubly_stochastic(mixing_matrix(links_for(graph, rule), rule))
+    if graph.is_directed():
         return contracting(matrix, Recipe.of_matrix(matrix, name))
     return contracting(matrix, Recipe.of_graph(matrix, rule, name))
 
@@ -63,9 +74,9 @@ def ring(
     most = max(1, n // 2)
     require(hops <= most, "hops", hops, f"at most n // 2 = {most}", f"use gs.complete({n})")
     require_size(n, 2 * hops)
-    graph = nx.circulant_graph(n, list(range(1, hops + 1)))
+    node, shift = torch.arange(n).repeat(hops), torch.arange(1, hops + 1).repeat_interleave(n)
     parameters = f"{n}" + (f", hops={hops}" if hops > 1 else "")
-    return _named("ring", parameters, graph, weights)
+    return _named("ring", parameters, Links.undirected(n, node, (node + shift) % n), weights)
 
 
 def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper") -> StaticNetwork:
@@ -121,7 +132,8 @@ def star(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNet
     """
     n = whole("n", n, 1)
     require_size(n, 2)
-    return _named("star", f"{n}", nx.star_graph(n - 1), weights)
+    leaf = torch.arange(1, n)
+    return _named("star", f"{n}", Links.undirected(n, torch.zeros_like(leaf), leaf), weights)
 
 
 def line(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
@@ -132,7 +144,8 @@ def line(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNet
     """
     n = whole("n", n, 1)
     require_size(n, 2)
-    return _named("line", f"{n}", nx.path_graph(n), weights)
+    node = torch.arange(n - 1)
+    return _named("line", f"{n}", Links.undirected(n, node, node + 1), weights)
 
 
 def torus(
@@ -145,8 +158,10 @@ def torus(
     """
     rows, cols = whole("rows", rows, 1), whole("cols", cols, 1)
     require_size(rows * cols, 4)
-    graph = nx.grid_2d_graph(rows, cols, periodic=True)
-    return _named("torus", f"{rows}, {cols}", graph, weights)
+    node = torch.arange(rows * cols).view(rows, cols)
+    neighbour = torch.stack([node.roll(-1, 0), node.roll(-1, 1)])  # below, right
+    links = Links.undirected(rows * cols, node.expand(2, -1, -1).flatten(), neighbour.flatten())
+    return _named("torus", f"{rows}, {cols}", links, weights)
 
 
 def hypercube(dimension: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
@@ -157,9 +172,10 @@ def hypercube(dimension: SupportsIndex, weights: str | Weighting = "metropolis")
     """
     dimension = whole("dimension", dimension, 0)
     require_size(2 ** min(dimension, 64), dimension)
-    graph = nx.empty_graph(2**dimension)
-    graph.add_edges_from((i, i ^ (1 << bit)) for i in graph for bit in range(dimension))
-    return _named("hypercube", f"{dimension}", graph, weights)
+    node = torch.arange(n := 2**dimension).repeat(dimension)
+    bit = torch.arange(dimension).repeat_interleave(n)
+    links = Links.undirected(n, node, node ^ (1 << bit))
+    return _named("hypercube", f"{dimension}", links, weights)
 
 
 def erdos_renyi(
@@ -176,13 +192,15 @@ def erdos_renyi(
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
     require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
     require_size(n, probability * n)
-    graph = _first_connected(
+    import networkx as nx
+
+    links = _first_connected(
         lambda draws: nx.fast_gnp_random_graph(n, probability, seed=draws),
         seed,
         f"erdos_renyi({n}, {probability})",
         "raise probability above ln(n)/n",
     )
-    return _named("erdos_renyi", f"{n}, {probability}, seed={seed}", graph, weights)
+    return _named("erdos_renyi", f"{n}, {probability}, seed={seed}", links, weights)
 
 
 def random_regular(
@@ -201,13 +219,15 @@ def random_regular(
     require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
     require(n * degree % 2 == 0, "degree", degree, f"an even n · degree (n = {n} is odd)")
     require_size(n, degree)
-    graph = _first_connected(
+    import networkx as nx
+
+    links = _first_connected(
         lambda draws: nx.random_regular_graph(degree, n, seed=draws),
         seed,
         f"random_regular({n}, degree={degree})",
         "raise degree to at least 3",
     )
-    return _named("random_regular", f"{n}, degree={degree}, seed={seed}", graph, weights)
+    return _named("random_regular", f"{n}, degree={degree}, seed={seed}", links, weights)
 
 
 def require_size(num_nodes: int, degree: float) -> None:
@@ -233,32 +253,26 @@ def circulant(n: int, weights: dict[int, float]) -> torch.Tensor:
     return coo(n, node, (node - shift) % n, values)
 
 
-def _named(family: str, parameters: str, graph: Graph, weights: str | Weighting) -> StaticNetwork:
-    """The network of a graph, named after the call that builds it, by its matrix if none does."""
-    matrix, rule = _weighted(graph, weights)
-    if rule is None:
-        return contracting(matrix, Recipe.of_matrix(matrix))
+def _named(family: str, parameters: str, links: Links, weights: str | Weighting) -> StaticNetwork:
+    """The network of some links, named after its call; with own weights, by their matrix."""
+    if is_own(weights):
+        return from_matrix(weights(links.graph()))
+    rule = rule_of(weights)
     suffix = "" if rule == "metropolis" else f", weights={rule!r}"
+    matrix = doubly_stochastic(mixing_matrix(links, rule))
     return contracting(matrix, Recipe(f"{family}({parameters}{suffix})"))
-
-
-def _weighted(graph: Graph, weights: str | Weighting) -> tuple[SparseMatrix, str | None]:
-    """The matrix of a graph, and the name of the rule that gave it; None for the user's own."""
-    if callable(weights) and weights not in FUNCTIONS:
-        return doubly_stochastic(weights(graph)), None
-    rule = choice("weights", weights.__name__ if callable(weights) else weights, RULES)
-    return doubly_stochastic(mixing_matrix(graph, rule)), rule
 
 
 def _first_connected(
     sample: Callable[[random.Random], Graph], seed: int, name: str, way_out: str
-) -> Graph:
+) -> Links:
     """The first connected graph of the random sequence that `seed` starts."""
     draws = random.Random(seed)
     for _ in range(ATTEMPTS):
-        graph = sample(draws)
-        if nx.is_connected(graph):
-            return graph
+        links = Links.of_graph(sample(draws))
+        parts = connected_components(links.num_nodes, links.receiver, links.sender)
+        if bool((parts == 0).all()):
+            return links
     raise InvalidInput(
         f"{name}: none of {ATTEMPTS} random graphs was connected, need a connected graph; {way_out}"
     )

@@ -3,13 +3,16 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import torch
 from torch import Tensor
 
+from gossamer.networks.links import Links
 from gossamer.networks.sparse import ROUNDING, SparseMatrix, coo
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +54,8 @@ class Datum:
 def read_datum(facts: Mapping[str, Any]) -> "nx.Graph[int] | Tensor":
     """The graph or sparse matrix that `Datum.describe` described."""
     if "edges" in facts:
-        graph: nx.Graph[int] = nx.empty_graph(facts["nodes"])
-        graph.add_edges_from(facts["edges"])
-        return graph
+        u, v = torch.tensor(facts["edges"], dtype=torch.int64).reshape(-1, 2).T
+        return Links.undirected(facts["nodes"], u, v).graph()
     row, col, values = zip(*facts["entries"], strict=True)
     return coo(
         facts["nodes"],

@@ -8,47 +8,17 @@ the rule alone sets the weights.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeGuard
 
-import networkx as nx
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
-from gossamer.networks.sparse import ROUNDING, coo
+from gossamer.errors import choice, require
+from gossamer.networks.links import Graph, Links, received
+from gossamer.networks.sparse import coo
 
-Graph: TypeAlias = "nx.Graph[Any]"
 Weighting = Callable[[Graph], Tensor]
 """A function from a graph to its mixing matrix, dense or sparse."""
-
-
-@dataclass(frozen=True)
-class Links:
-    """All links of a graph, both ways if undirected, without self-loops, sorted by receiver.
-
-    Args:
-        num_nodes: n.
-        receiver: i of each link, (links,).
-        sender: j of each link, (links,).
-        weight: a_ij of each link, (links,), 1 if undirected.
-    """
-
-    num_nodes: int
-    receiver: Tensor
-    sender: Tensor
-    weight: Tensor
-
-    @cached_property
-    def degree(self) -> Tensor:
-        """d, what each node receives, (n,)."""
-        return in_weight(self.num_nodes, self.receiver, self.weight)
-
-    @property
-    def larger_degree(self) -> Tensor:
-        """max(d_i, d_j) of each link, (links,)."""
-        return torch.maximum(self.degree[self.receiver], self.degree[self.sender])
 
 
 RULES: dict[str, Callable[[Links], Tensor]] = {
@@ -67,12 +37,13 @@ def metropolis(graph: Graph) -> Tensor:
 
     Needs only the degrees of one's neighbours; the default everywhere.
 
+    >>> import networkx as nx
     >>> metropolis(nx.path_graph(3))[0]
     tensor([0.6667, 0.3333, 0.0000], dtype=torch.float64)
 
     Reference: Xiao and Boyd, "Fast linear iterations for distributed averaging", 2004.
     """
-    return mixing_matrix(graph, "metropolis").to_dense()
+    return mixing_matrix(links_for(graph, "metropolis"), "metropolis").to_dense()
 
 
 def lazy_metropolis(graph: Graph) -> Tensor:
@@ -80,22 +51,24 @@ def lazy_metropolis(graph: Graph) -> Tensor:
 
     Every node keeps at least half of what it has, so that W has no negative eigenvalue.
 
+    >>> import networkx as nx
     >>> lazy_metropolis(nx.path_graph(3))[0]
     tensor([0.7500, 0.2500, 0.0000], dtype=torch.float64)
 
     Reference: Olshevsky, "Linear time average consensus and distributed optimization on fixed
     graphs", 2017.
     """
-    return mixing_matrix(graph, "lazy_metropolis").to_dense()
+    return mixing_matrix(links_for(graph, "lazy_metropolis"), "lazy_metropolis").to_dense()
 
 
 def laplacian(graph: Graph) -> Tensor:
     """W = I − L/n with L = D − A the graph's Laplacian: a_ij/n on edges, a_ij = 1 if undirected.
 
+    >>> import networkx as nx
     >>> laplacian(nx.path_graph(3))[0]
     tensor([0.6667, 0.3333, 0.0000], dtype=torch.float64)
     """
-    return mixing_matrix(graph, "laplacian").to_dense()
+    return mixing_matrix(links_for(graph, "laplacian"), "laplacian").to_dense()
 
 
 def max_degree(graph: Graph) -> Tensor:
@@ -103,65 +76,40 @@ def max_degree(graph: Graph) -> Tensor:
 
     On a digraph d_i is the weight that node i receives.
 
+    >>> import networkx as nx
     >>> max_degree(nx.DiGraph([(0, 1), (1, 2), (2, 0)]))[0]
     tensor([0.5000, 0.0000, 0.5000], dtype=torch.float64)
     """
-    return mixing_matrix(graph, "max_degree").to_dense()
+    return mixing_matrix(links_for(graph, "max_degree"), "max_degree").to_dense()
 
 
 FUNCTIONS = (metropolis, lazy_metropolis, laplacian, max_degree)
 """The rules as functions, each named after its rule."""
 
 
-def mixing_matrix(graph: Graph, rule: str) -> Tensor:
-    """W by a rule, as a sparse tensor."""
-    _require_simple(graph)
+def is_own(weights: str | Weighting) -> TypeGuard[Weighting]:
+    """Whether weights are a function of the user's."""
+    return callable(weights) and weights not in FUNCTIONS
+
+
+def rule_of(weights: str | Weighting) -> str:
+    """The name of a rule that is given by its name or its function."""
+    return choice("weights", weights.__name__ if callable(weights) else weights, RULES)
+
+
+def links_for(graph: Graph, rule: str) -> Links:
+    """The links of a graph, if the rule is made for its kind."""
     if rule in FOR_UNDIRECTED:
         _require_undirected(graph, rule)
-    links = links_of(graph)
+    return Links.of_graph(graph)
+
+
+def mixing_matrix(links: Links, rule: str) -> Tensor:
+    """W as a sparse tensor: the rule's weight on every link, and what is left of 1 on w_ii."""
     on_link, nodes = RULES[rule](links), torch.arange(links.num_nodes)
-    kept = 1 - in_weight(links.num_nodes, links.receiver, on_link)
+    kept = 1 - received(links.num_nodes, links.receiver, on_link)
     row, col = torch.cat([links.receiver, nodes]), torch.cat([links.sender, nodes])
     return coo(links.num_nodes, row, col, torch.cat([on_link, kept]))
-
-
-def links_of(graph: Graph) -> Links:
-    """The links in one order, whatever the order of insertion: equal graphs have equal bits."""
-    index = {label: i for i, label in enumerate(ordered_nodes(graph))}
-    edges = [(index[v], index[u], a) for u, v, a in graph.edges(data="weight", default=1) if u != v]
-    receiver, sender = torch.tensor([e[:2] for e in edges], dtype=torch.int64).reshape(-1, 2).T
-    if graph.is_directed():
-        weight = torch.tensor([e[2] for e in edges], dtype=torch.float64)
-        _require_balanced(graph, receiver, sender, weight)
-    else:
-        receiver, sender = torch.cat([receiver, sender]), torch.cat([sender, receiver])
-        weight = torch.ones(2 * len(edges), dtype=torch.float64)
-    order = torch.argsort(receiver * len(graph) + sender)
-    return Links(len(graph), receiver[order], sender[order], weight[order])
-
-
-def ordered_nodes(graph: Graph) -> list[object]:
-    """The labels sorted, or in order of insertion when they do not sort."""
-    try:
-        return sorted(graph.nodes)
-    except TypeError:
-        return list(graph.nodes)
-
-
-def in_weight(num_nodes: int, receiver: Tensor, weight: Tensor) -> Tensor:
-    """What each node receives, (n,)."""
-    return torch.zeros(num_nodes, dtype=torch.float64).index_add(0, receiver, weight)
-
-
-def _require_simple(graph: Graph) -> None:
-    require(len(graph) > 0, "graph", graph, "at least one node")
-    require(
-        not graph.is_multigraph(),
-        "graph",
-        graph,
-        "at most one edge between two nodes",
-        "convert it with nx.Graph(graph) or nx.DiGraph(graph)",
-    )
 
 
 def _require_undirected(graph: Graph, rule: str) -> None:
@@ -172,18 +120,3 @@ def _require_undirected(graph: Graph, rule: str) -> None:
         f"an undirected graph for {rule} weights",
         'use weights="max_degree" for a weight-balanced digraph, or graph.to_undirected()',
     )
-
-
-def _require_balanced(graph: Graph, receiver: Tensor, sender: Tensor, weight: Tensor) -> None:
-    """In-weight = out-weight at each node: what makes the columns of W sum to 1 as the rows do."""
-    flow_in, flow_out = (in_weight(len(graph), end, weight) for end in (receiver, sender))
-    off = ((flow_in - flow_out).abs() > ROUNDING * (1 + flow_in)).nonzero().flatten().tolist()
-    if off:
-        node = ordered_nodes(graph)[off[0]]
-        require(
-            False,
-            "graph",
-            f"node {node!r} with in-weight {flow_in[off[0]]:g} and out-weight {flow_out[off[0]]:g}",
-            "a weight-balanced digraph (equal at every node)",
-            'set the edge attribute "weight", or use graph.to_undirected()',
-        )

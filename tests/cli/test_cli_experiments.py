@@ -138,7 +138,7 @@ def test_what_a_run_would_refuse_is_not_listed_as_stored(gossamer, monkeypatch, 
     [
         ("run rnig-noise", "did you mean 'ring-noise'?"),
         ("run Claim-1", "did you mean 'claim-1'?"),
-        ("run ''", "did you mean"),
+        ("run ''", "name: got '', need one of ring-noise, connectivity"),
         ("run claim-1 --sede 3", "No such option '--sede'"),
         ("run claim-1 --seed abc", "'abc' is not a valid integer"),
         ("run claim-1 --seed 1.5", "'1.5' is not a valid integer"),
