@@ -31,6 +31,7 @@ SCALES = {"mild": 0.2, "loud": 1.0, "almost none": 1e-9}
 """Loudness → noise scale; the nodes pull with a force of 1."""
 NOISY = ("mild", "loud")
 RULES = {"p known": True, "p unknown": False}
+CLEARLY = 1.05
 GAP = 0.5
 """Δ0 as the rules are told, an upper bound on that of a start at the optimum."""
 
@@ -117,8 +118,7 @@ class Rates(Experiment[Size]):
         "2) and totally skewed α-stable noise whose p-th moment is finite, once mild and once five "
         "times as loud. Runs start at the optimum, x⁰ = 1, and the rules are told an upper bound "
         f"on the gap, Δ0 = {GAP}: with no way to go, all that is measured is due to the noise. "
-        "(From a distance, most of the average is the way from the start, which falls at nearly "
-        "the same rate whatever the noise.) The slope of the time-averaged gradient norm against "
+        "(From a distance the way from the start would lead: see topology-independence.) The slope of the time-averaged gradient norm against "
         "T, both on logarithmic axes, is compared with (p−1)/(3p−2) and (p−1)/(2p), the dashed "
         "lines. As a control the same is measured with a noise of 1e-9, where these rates must not "
         "be seen."
@@ -200,22 +200,21 @@ class Rates(Experiment[Size]):
         return [*rates, _below_bound(results), _knowing_p(results)]
 
 
-def agrees(slope: Slope, p: float, *, p_known: bool) -> bool:
-    """Whether a slope lies between the rates of p and of the stable index, or near them.
+def falls_by_noise(slope: Slope, control: Slope, p: float, *, p_known: bool) -> bool:
+    """Whether noise sets the slope, and lets it fall at least as fast as the theorem says.
 
-    The noise has every moment of order below its index, so the theorem holds for all p up to it;
-    three standard errors are allowed on top.
+    At least as fast: up to three standard errors above −rate(p). By noise: more than three standard
+    errors away from the slope without noise.
     """
-    rates = [rate(order, p_known=p_known) for order in (p, stable_index(p))]
     allowed = 3 * slope.error
-    return -max(rates) - allowed <= slope.slope <= -min(rates) + allowed
+    fast = slope.slope <= -rate(p, p_known=p_known) + allowed
+    return fast and abs(slope.slope - control.slope) > allowed
 
 
 def _rate(results: Results, rule: str, loudness: str) -> Verdict:
     known = RULES[rule]
     slopes = {p: _slope(results[_name(p, loudness)], rule) for p in ORDERS}
     control = {p: _slope(results[_name(p, "almost none")], rule) for p in ORDERS}
-    seen = [f"{p:g}" for p, slope in control.items() if agrees(slope, p, p_known=known)]
     theorem = (
         "Theorem 1: with p known, T^(−(p−1)/(3p−2))"
         if known
@@ -224,11 +223,11 @@ def _rate(results: Results, rule: str, loudness: str) -> Verdict:
     return Verdict(
         f"{theorem}; {loudness} noise",
         "; ".join(f"p = {p:g}: {s} ({-rate(p, p_known=known):.3f})" for p, s in slopes.items()),
-        {f"p = {p:g}": agrees(s, p, p_known=known) for p, s in slopes.items()},
-        "In brackets the theorem's slope. Judged: between the rates of p and of the noise's index, "
-        "or within three standard errors of them. Without noise the slopes are "
+        {f"p = {p:g}": falls_by_noise(s, control[p], p, p_known=known) for p, s in slopes.items()},
+        "In brackets the theorem's slope, an upper bound. Judged: at least as steep, up to three "
+        "standard errors, and more than that away from the slopes without noise, "
         + ", ".join(f"{slope.slope:.2f}" for slope in control.values())
-        + ("." if not seen else f", which would be judged alike for p = {', '.join(seen)}."),
+        + ".",
     )
 
 
@@ -253,9 +252,9 @@ def _knowing_p(results: Results) -> Verdict:
         "Knowing p gives the faster method (Theorem 1 has the better exponent)",
         "average with p unknown over p known at the last T: "
         + ", ".join(f"{name}: {ratio:.2f}" for name, ratio in lower.items()),
-        {name: ratio > 1 for name, ratio in lower.items()},
-        "At the optimum, where only the noise is measured. From a distance the "
-        "smaller step size that comes with the longer memory costs more at these horizons.",
+        {name: ratio > CLEARLY for name, ratio in lower.items()},
+        f"Judged: by a factor of more than {CLEARLY}, at the optimum, where only the noise is "
+        "measured.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from gossamer.experiments import (
@@ -19,8 +20,8 @@ from gossamer.noise import Noise
 from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.theory.measured import measure_rule
-from gossamer.studies.theory.rates import Size, skewed_noise, two_camps
-from gossamer.theory import Slope, fit_slope, parameters
+from gossamer.studies.theory.rates import GAP, Size, skewed_noise, two_camps
+from gossamer.theory import Slope, fit_slope
 
 NODES = 20
 ORDER = 1.45
@@ -32,15 +33,10 @@ NETWORKS: dict[str, Network] = {
     "undirected exponential": exponential(NODES, directed=False),
     "complete": complete(NODES),
 }
+STARTS = {"at rest": 1.0, "from afar": 0.0}
+"""Where runs start, at the optimum or at a distance of 1."""
 SPREAD = 1.5
-"""Levels that differ by less than this factor count as the same."""
-
-
-def arrived(network: Network, horizon: int) -> bool:
-    """Whether α lets the run cover the distance to the optimum, 1, in the first half of the run."""
-    n, lam = network.num_nodes, network.lam
-    rule = parameters(horizon, num_nodes=n, lam=lam, smoothness=1.0, gap=0.5)
-    return rule.lr * horizon / 2 >= 1
+"""Averages that differ by less than this factor count as equal."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +45,18 @@ class OnNetwork(Unit):
 
     network: Network
     noise: Noise
+    start: float
+    gap: float
     horizons: tuple[int, ...]
     seeds: tuple[int, ...]
 
     def run(self, device: str) -> Result:
-        """For every horizon the averages of every seed, over the run and over its second half."""
-        problem = two_camps(self.network.num_nodes)
-        halves = measure_rule(problem, self.network, self.noise, self.horizons, self.seeds)
-        return {
-            "lam": self.network.lam,
-            "horizons": self.horizons,
-            "averages": halves.mean(0).tolist(),
-            "second_half": halves[1].tolist(),
-            "arrived": [arrived(self.network, T) for T in self.horizons],
-        }
+        """For every horizon the average of every seed over the whole run."""
+        problem = two_camps(self.network.num_nodes, start=self.start)
+        given = (problem, self.network, self.noise, self.horizons, self.seeds)
+        halves = measure_rule(*given, gap=self.gap)
+        averages = halves.mean(0).tolist()
+        return {"lam": self.network.lam, "horizons": self.horizons, "averages": averages}
 
 
 class TopologyIndependence(Experiment[Size]):
@@ -70,96 +64,114 @@ class TopologyIndependence(Experiment[Size]):
 
     name = "topology-independence"
     study = "theory"
-    title = "Theorem 2: the network matters less and less as T grows"
+    title = "Theorem 2: does the network matter less and less as T grows?"
     about = (
         f"GT-NSGDm with the parameters of Theorem 2 on five networks of {NODES} nodes that pull to "
-        "0 and to 2, under loud, totally skewed 1.5-stable noise. The way from the start takes "
-        "longer on weak networks, as their step size is smaller; once a run has arrived, the "
-        "second half of it shows the level that noise sustains, σ n^(−(1−1/p)) T^(−(p−1)/2p), "
-        "which the remark says is independent of λ."
+        "0 and to 2, under loud, totally skewed 1.5-stable noise. The theorem bounds the average "
+        "over the whole run, which is shown twice: for runs that start at the optimum, where all "
+        "there is comes from the noise, and for runs that start at a distance of 1, where the way "
+        "from the start is part of it. The rules are told the same gap, Δ0 = 0.5, in both cases. "
+        "The remark says that the noise's part, σ n^(−(1−1/p)) T^(−(p−1)/2p), is independent of λ "
+        "and in the end the largest."
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size((256, 1024), seeds=2),
-        "quick": Size((2**9, 2**11, 2**13, 2**15), seeds=8),
-        "full": Size((2**11, 2**13, 2**15, 2**17), seeds=8),
+        "test": Size((64, 256), seeds=2),
+        "quick": Size((2**9, 2**11, 2**13), seeds=8),
+        "full": Size((2**9, 2**11, 2**13, 2**15, 2**17), seeds=16),
     }
 
     def units(self, size: Size, seed: int) -> list[Unit]:
-        """A unit per network."""
+        """A unit per start and network."""
         noise, seeds = skewed_noise(ORDER, SCALE), fresh_seeds(seed, size.seeds)
         return [
-            OnNetwork(name, network, noise, size.horizons, seeds)
-            for name, network in NETWORKS.items()
+            OnNetwork(_name(network, start), w, noise, x, GAP, size.horizons, seeds)
+            for start, x in STARTS.items()
+            for network, w in NETWORKS.items()
         ]
 
     def figures(self, results: Results) -> Figures:
-        """Whole and second-half averages against T, a line per network."""
-        titles = {"averages": "whole run", "second_half": "second half"}
+        """Averages against T, a panel per start and a line per network."""
         with style():
-            figure, axes = panels(2, width=4.0, height=3.4)
-            for ax, (key, title) in zip(axes, titles.items(), strict=True):
-                for colour, (name, result) in zip(OKABE_ITO, results.items(), strict=False):
-                    label = f"{name}, λ = {result['lam']:.3f}"
-                    curve(ax, result["horizons"], result[key], label, colour)
-                ax.set(xscale="log", yscale="log", title=title, xlabel="horizon T")
-            axes[0].set_ylabel("averaged gradient norm")
-            axes[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            figure, axes = panels(len(STARTS), width=4.0, height=3.4)
+            for ax, start in zip(axes, STARTS, strict=True):
+                for colour, network in zip(OKABE_ITO, NETWORKS, strict=False):
+                    result = results[_name(network, start)]
+                    label = f"{network}, λ = {result['lam']:.3f}"
+                    curve(ax, result["horizons"], result["averages"], label, colour)
+                ax.set(xscale="log", yscale="log", title=start, xlabel="horizon T")
+            axes[0].set_ylabel("time-averaged gradient norm")
+            axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return {"topology-independence": figure}
 
     def tables(self, results: Results) -> list[Table]:
-        """Second-half averages, those still on their way in brackets."""
+        """Averages relative to those on the complete network."""
+        T = results[_name("complete", "at rest")]["horizons"]
         rows = [
-            [
-                name,
-                f"{result['lam']:.3f}",
-                *(
-                    f"{level:.3f}" if there else f"({level:.3f})"
-                    for level, there in zip(_levels(result), result["arrived"], strict=True)
-                ),
-            ]
-            for name, result in results.items()
+            [start, network, *(f"{ratio:.2f}" for ratio in _relative(results, network, start))]
+            for start in STARTS
+            for network in NETWORKS
         ]
-        T = next(iter(results.values()))["horizons"]
-        columns = ["network", "λ", *(f"T = {t:,}" for t in T)]
-        title = "Gradient norm in the second half; in brackets where α is too small to have arrived"
-        return [Table(title, columns, rows)]
+        title = "Averaged gradient norm, relative to that on the complete network"
+        return [Table(title, ["start", "network", *(f"T = {t:,}" for t in T)], rows)]
 
     def verdicts(self, results: Results) -> list[Verdict]:
-        """Equal levels after arrival, and the cost of the network before it."""
-        there = {n: _levels(r)[-1] for n, r in results.items() if r["arrived"][-1]}
-        away = [name for name in results if name not in there]
-        spread = max(there.values()) / min(there.values())
-        slopes = _slopes_in_gap(results)
-        T = next(iter(results.values()))["horizons"]
-        return [
-            Verdict(
-                "For large T and p < 2 the bound is independent of λ (remark on Theorem 2)",
-                f"at T = {T[-1]:,}: "
-                + "; ".join(f"{name} {level:.3f}" for name, level in there.items())
-                + f"; largest over smallest {spread:.2f}",
-                len(there) >= 2 and spread <= SPREAD,
-                "T is not yet large enough for: " + "; ".join(away) + "." if away else "",
-            ),
-            Verdict(
-                "Before that the cost of a weak network is at most √(1/(1−λ)): slope ≤ ½",
-                "slope of the whole average against 1/(1−λ): "
-                + ", ".join(
-                    f"T = {t:,}: {s.slope:.2f} ± {s.error:.2f}"
-                    for t, s in zip(T, slopes, strict=True)
-                ),
-                all(s.slope <= 0.5 for s in slopes),
-                "The way from the start has the step size √(1−λ), whatever the noise.",
-            ),
-        ]
+        """Whether the networks draw level, and what a weak one costs until then."""
+        return [_draw_level(results), _cost(results)]
 
 
-def _levels(result: Result) -> list[float]:
-    return [sum(row) / len(row) for row in result["second_half"]]
+def _draw_level(results: Results) -> Verdict:
+    spreads = {start: _spreads(results, start) for start in STARTS}
+    level = {
+        start: all(b < a for a, b in pairwise(of)) and of[-1] <= SPREAD
+        for start, of in spreads.items()
+    }
+    return Verdict(
+        "For large T and p < 2 the bound is independent of λ (remark on Theorem 2)",
+        "largest over smallest average of the networks, T growing: "
+        + "; ".join(f"{s} {', '.join(f'{x:.2f}' for x in of)}" for s, of in spreads.items()),
+        level,
+        f"Judged: it falls with every T and ends below {SPREAD}. At rest weak networks come from "
+        "below: their steps are smaller. From afar the way from the start leads at these horizons.",
+    )
+
+
+def _cost(results: Results) -> Verdict:
+    T = results[_name("complete", "from afar")]["horizons"]
+    slopes = _slopes_in_gap(results)
+    return Verdict(
+        "Before that the cost of a weak network is at most √(1/(1−λ)): slope ≤ ½",
+        "slope of the average from afar against 1/(1−λ): "
+        + ", ".join(
+            f"T = {t:,}: {s.slope:.2f} ± {s.error:.2f}" for t, s in zip(T, slopes, strict=True)
+        ),
+        all(s.slope <= 0.5 for s in slopes),
+        "The way from the start has the step size √(1−λ), whatever the noise.",
+    )
+
+
+def _name(network: str, start: str) -> str:
+    return f"{start}, {network}"
+
+
+def _means(results: Results, network: str, start: str) -> list[float]:
+    return [sum(row) / len(row) for row in results[_name(network, start)]["averages"]]
+
+
+def _relative(results: Results, network: str, start: str) -> list[float]:
+    pairs = zip(_means(results, network, start), _means(results, "complete", start), strict=True)
+    return [average / complete for average, complete in pairs]
+
+
+def _spreads(results: Results, start: str) -> list[float]:
+    """Largest over smallest average of all networks, for every horizon."""
+    rows = zip(*(_means(results, network, start) for network in NETWORKS), strict=True)
+    return [max(row) / min(row) for row in rows]
 
 
 def _slopes_in_gap(results: Results) -> list[Slope]:
-    """Slope of the whole average against 1/(1−λ) over the networks, for every horizon."""
-    gaps = [1 / (1 - result["lam"]) for result in results.values()]
-    tables = zip(*(result["averages"] for result in results.values()), strict=True)
+    """Slope of the average from afar against 1/(1−λ) over the networks, for every horizon."""
+    found = [results[_name(network, "from afar")] for network in NETWORKS]
+    gaps = [1 / (1 - result["lam"]) for result in found]
+    tables = zip(*(result["averages"] for result in found), strict=True)
     return [fit_slope(gaps, list(table)) for table in tables]
