@@ -118,10 +118,10 @@ class Rates(Experiment[Size]):
         "2) and totally skewed α-stable noise whose p-th moment is finite, once mild and once five "
         "times as loud. Runs start at the optimum, x⁰ = 1, and the rules are told an upper bound "
         f"on the gap, Δ0 = {GAP}: with no way to go, all that is measured is due to the noise. "
-        "(From a distance the way from the start would lead: see topology-independence.) The slope of the time-averaged gradient norm against "
-        "T, both on logarithmic axes, is compared with (p−1)/(3p−2) and (p−1)/(2p), the dashed "
-        "lines. As a control the same is measured with a noise of 1e-9, where these rates must not "
-        "be seen."
+        "(From a distance the way from the start would lead: see topology-independence.) The slope "
+        "of the time-averaged gradient norm against T, both on logarithmic axes, is compared with "
+        "(p−1)/(3p−2) and (p−1)/(2p), the dashed lines. As a control the same is measured with a "
+        "noise of 1e-9, where these rates must not be seen."
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
