@@ -2,12 +2,15 @@
 
 import re
 
+import from_benchmarks
 import from_code
 import from_results
 
 MARKER = re.compile(r"^\[\[(\w+)(?: (.+))?\]\]$", re.MULTILINE)
 TABLES = {
-    name: made for source in (from_code, from_results) for name, made in source.TABLES.items()
+    name: made
+    for source in (from_benchmarks, from_code, from_results)
+    for name, made in source.TABLES.items()
 }
 
 

@@ -17,6 +17,7 @@ bound both contain the power law as a limit, and no sample could ever speak for 
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -107,15 +108,22 @@ class StretchedExponential:
 
     @staticmethod
     def scale(y: Array, weights: Array | None, share: float) -> float:
-        """By bisection: the mean of 1 + t − c t e^t, which falls with 1/s, is 0."""
+        """1/τ, where the mean of 1 + t − c t e^t at t = τy, which is concave in τ, is 0.
+
+        Its tangent at τ = 0 meets 0 beyond the root, and so does 30 over the largest y; from
+        there Newton's steps fall to the root.
+        """
         rate, mean = math.log(1 / share), float(np.average(y, weights=weights))
-        low, high = mean / 50, mean * 1e6
-        for _ in range(50):
-            middle = math.sqrt(low * high)
-            t = np.minimum(y / middle, 600)
-            rising = np.average(1 + t - rate * t * np.exp(t), weights=weights) > 0
-            low, high = (low, middle) if rising else (middle, high)
-        return middle
+        inverse = min(1 / ((rate - 1) * mean), 30 / float(y.max()))
+        for _ in range(100):
+            t = inverse * y
+            growth = rate * np.exp(t)
+            value = np.average(1 + t - t * growth, weights=weights)
+            slope = np.average(y * (1 - growth * (1 + t)), weights=weights)
+            inverse -= float(value / slope)
+            if abs(value) < 1e-12:
+                break
+        return 1 / inverse
 
     @staticmethod
     def log_density(t: Array, share: float) -> Array:
@@ -180,11 +188,18 @@ def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> 
 
 def _distance(y: Array, null: type[ScaleLaw], other: type[ScaleLaw], share: float) -> float:
     """(R − kμ) / √(kv) under `null`, R the power law's ratio over `other`."""
-    expected = _log_ratios(null.at_depth(DEPTHS, share), WEIGHTS, other, share)
-    mean = np.average(expected, weights=WEIGHTS)
-    deviation = math.sqrt(np.average((expected - mean) ** 2, weights=WEIGHTS))
-    found = _log_ratios(y, None, other, share).mean()
-    return float((found - mean) * math.sqrt(y.size) / deviation)
+    mean, deviation = _expected(null, other, share)
+    found = float(_log_ratios(y, None, other, share).mean())
+    return (found - mean) * math.sqrt(y.size) / deviation
+
+
+@cache
+def _expected(null: type[ScaleLaw], other: type[ScaleLaw], share: float) -> tuple[float, float]:
+    """μ and √v: mean and deviation of the log-ratio of one sample of `null`."""
+    ratios = _log_ratios(null.at_depth(DEPTHS, share), WEIGHTS, other, share)
+    mean = np.average(ratios, weights=WEIGHTS)
+    variance = np.average((ratios - mean) ** 2, weights=WEIGHTS)
+    return float(mean), math.sqrt(variance)
 
 
 def _log_ratios(y: Array, weights: Array | None, other: type[ScaleLaw], share: float) -> Array:
