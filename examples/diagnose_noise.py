@@ -36,7 +36,7 @@ def main() -> None:
         model.parameters(), gs.GTNSGDm(lr=0.01, momentum=0.9), network=gs.ring
     )
     train = batches(STEPS, seed=0)
-    probe = NoiseProbe(model, loss, batches(5000, seed=1), samples=2500, every=STEPS // 4)
+    probe = NoiseProbe(model, loss, batches(20_000, seed=1), samples=2500, every=STEPS // 4)
     for step, batch in enumerate(train):
         optimizer.zero_grad()
         loss(model, batch).backward()

@@ -5,12 +5,15 @@ The words are for who reads the source: they say what stands there on the site.
 
 import re
 
+import from_benchmarks
 import from_code
 import from_results
 
 MARKER = re.compile(r"^\[\[(\w+)(?: ([^:]+))?(?:: (.+))?\]\]$", re.MULTILINE)
 TABLES = {
-    name: made for source in (from_code, from_results) for name, made in source.TABLES.items()
+    name: made
+    for source in (from_benchmarks, from_code, from_results)
+    for name, made in source.TABLES.items()
 }
 
 

@@ -27,6 +27,7 @@ def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
     """Diagnose the tail of gradient noise stored in a file.
 
     FILE, .npy or .csv, holds noise vectors g − ∇f, one per row, or their norms in one column.
+    Samples must be independent, and in the order in which they were drawn.
 
     \b
     gossamer tails noise.npy

@@ -19,7 +19,8 @@ def hill(samples: Samples, k: int) -> TailEstimate:
 
     It always answers with a number, also for a Gaussian (about 9 at n = 10,000), and it
     overstates the index of a stable law with α ≥ 1.8, whose power tail starts beyond most
-    samples. `moments` can say "no power tail"; read the two together.
+    samples. It reads ratios, which change with a shift, and so understates the index of one-sided
+    noise that was centred; `pareto_fit` does not. Read the two together.
 
     >>> import torch
     >>> from gossamer.noise import StudentT
@@ -34,14 +35,14 @@ def hill(samples: Samples, k: int) -> TailEstimate:
 
 
 def hill_cutoffs(samples: Samples) -> dict[str, TailEstimate]:
-    """`hill` at the three cut-offs √n, 5 % and 10 %.
+    """`hill` at the four cut-offs √n, 2 %, 5 % and 10 %.
 
     >>> import torch
     >>> from gossamer.noise import Pareto
     >>> pareto = Pareto(tail_index=1.5)
     >>> y = pareto.sample((10_000,), generator=torch.Generator().manual_seed(0)) + 3
     >>> {cut: str(estimate) for cut, estimate in hill_cutoffs(y).items()}
-    {'√n': '1.69 ± 0.17', '5 %': '1.48 ± 0.07', '10 %': '1.51 ± 0.05'}
+    {'√n': '1.69 ± 0.17', '2 %': '1.58 ± 0.11', '5 %': '1.48 ± 0.07', '10 %': '1.51 ± 0.05'}
     """
     magnitudes = as_magnitudes(samples)
     return {name: _hill(magnitudes, k) for name, k in cutoffs(magnitudes.size).items()}
@@ -79,8 +80,14 @@ def _hill(magnitudes: Array, k: int) -> TailEstimate:
 
 def log_excesses(magnitudes: Array, k: int) -> Array:
     """log(X₍ᵢ₎ / X₍ₖ₊₁₎) for i ≤ k, from magnitudes in decreasing order."""
+    tail, threshold = largest(magnitudes, k)
+    return np.log(tail / threshold)
+
+
+def largest(magnitudes: Array, k: int) -> tuple[Array, float]:
+    """X₍₁₎, …, X₍ₖ₎ and the threshold X₍ₖ₊₁₎, from magnitudes in decreasing order."""
     n = magnitudes.size
     require(
         whole("k", k, 1) < n, "k", k, f"1 ≤ k < {n}, the number of non-zero samples", "try k = √n"
     )
-    return np.log(magnitudes[:k] / magnitudes[k])
+    return magnitudes[:k], float(magnitudes[k])

@@ -1,10 +1,13 @@
-"""An estimated tail index with its error, and the three cut-offs at which tails are read."""
+"""An estimated tail index with its error, and the four cut-offs at which tails are read."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Z95 = 1.959964
 """The 97.5 % point of N(0, 1): a two-sided 95 % interval."""
+
+Z95_ONE_SIDED = 1.644854
+"""The 95 % point of N(0, 1): a bound that holds with 95 % confidence."""
 
 GAUSSIAN_IQR = 1.34898
 """From the lower to the upper quartile of N(0, 1)."""
@@ -27,7 +30,19 @@ class TailEstimate:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval, cut at 0."""
-        half = Z95 * self.standard_error
+        return self._within(Z95)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The index is above the first with 95 % confidence, and below the second."""
+        return self._within(Z95_ONE_SIDED)
+
+    def widened(self, factor: float) -> "TailEstimate":
+        """The same index with `factor` times the standard error."""
+        return replace(self, standard_error=factor * self.standard_error)
+
+    def _within(self, z: float) -> tuple[float, float]:
+        half = z * self.standard_error
         return max(0.0, round(self.tail_index - half, 6)), round(self.tail_index + half, 6)
 
     def __str__(self) -> str:
@@ -35,17 +50,40 @@ class TailEstimate:
 
 
 def cutoffs(num_samples: int) -> dict[str, int]:
-    """How many of the largest samples count as "the tail": √n, 5 % and 10 % of them.
+    """How many of the largest samples count as "the tail": √n, 2 %, 5 % and 10 % of them.
 
     One cut-off is never enough: too few samples are noisy, too many are not the tail. A power
-    tail gives the same index at all three.
+    tail gives the same index at all of them.
 
     >>> cutoffs(10_000)
-    {'√n': 100, '5 %': 500, '10 %': 1000}
+    {'√n': 100, '2 %': 200, '5 %': 500, '10 %': 1000}
     """
     counts = {
         "√n": math.isqrt(num_samples),
+        "2 %": num_samples // 50,
         "5 %": num_samples // 20,
         "10 %": num_samples // 10,
     }
     return {name: max(2, count) for name, count in counts.items()}
+
+
+def round_down(value: float) -> float:
+    """Two decimals, never more than the value: a rounded lower bound is one still.
+
+    >>> round_down(1.829), round_down(1.3)
+    (1.82, 1.3)
+    """
+    return math.floor(100 * value + 1e-9) / 100
+
+
+def span(low: float, high: float) -> str:
+    """An interval in words, rounded outwards.
+
+    >>> span(1.829, 2.001), span(1.829, math.inf), span(math.inf, math.inf)
+    ('1.82 – 2.01', 'above 1.82', '∞')
+    """
+    if math.isinf(low):
+        return "∞"
+    if math.isinf(high):
+        return f"above {round_down(low):.2f}"
+    return f"{round_down(low):.2f} – {-round_down(-high):.2f}"

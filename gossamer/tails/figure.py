@@ -15,7 +15,7 @@ from gossamer.tails._hill import hill_curve
 from gossamer.tails._stable_fit import StableFit, stable_fit
 from gossamer.tails.estimate import GAUSSIAN_IQR, Z95, cutoffs
 from gossamer.tails.samples import Array, Samples
-from gossamer.tails.verdict import DECISIVE
+from gossamer.tails.verdict import SHOWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def plot(samples: Diagnosis | Samples) -> Figure:
        Gaussian with the same median and quartiles.
     2. The survival function on log–log axes, where a power tail is a straight line: the norms,
        both fitted laws, and the line of Hill's index.
-    3. The Hill plot, with its 95 % band, the three cut-offs, and the moment estimates: a power
+    3. The Hill plot, with its 95 % band, the four cut-offs, and the Pareto fits: a power
        tail shows as a plateau, and below the line at 2 the variance is infinite.
 
     >>> import torch
@@ -80,10 +80,10 @@ def _draw_survival(axes: Axes, diagnosis: Diagnosis, fit: StableFit) -> None:
     median, deviation = _gaussian_of_quartiles(ordered)
     z = (x - median) / deviation
     axes.loglog(x, [math.erfc(value / math.sqrt(2)) / 2 for value in z], **GAUSSIAN)
-    index, k = diagnosis.hill[DECISIVE].tail_index, cutoffs(ordered.size)[DECISIVE]
+    index, k = diagnosis.hill[SHOWN].tail_index, cutoffs(ordered.size)[SHOWN]
     tail = x[x >= ordered[k]]
     line = k / ordered.size * (tail / ordered[k]) ** -index
-    axes.loglog(tail, line, color=GREY, ls=":", label=f"Hill at {DECISIVE}: {index:.2f}")
+    axes.loglog(tail, line, color=GREY, ls=":", label=f"Hill at {SHOWN}: {index:.2f}")
     axes.set(title="Survival", xlabel="noise norm x", ylabel="P(norm > x)")
     axes.set(xlim=(np.quantile(ordered, 0.01), None), ylim=(0.5 / ordered.size, 1.2))
 
@@ -97,11 +97,11 @@ def _draw_hill(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.axhline(2, color=GREY, ls=":", label="finite variance above")
     top = 1.3 * float(np.max(index))
     for cut, count in cutoffs(diagnosis.norms.size).items():
-        estimate = diagnosis.moments[cut]
+        estimate = diagnosis.pareto_fit[cut]
         axes.axvline(count, color=GREY, lw=0.5)
         axes.text(count, top, f"{cut} ", rotation=90, va="top", ha="right", fontsize=8, color=GREY)
         if estimate.tail_index < top:
-            label = None if cut != DECISIVE else "moments"
+            label = None if cut != SHOWN else "Pareto fit"
             axes.plot(count, estimate.tail_index, "D", ms=5, color=VERMILLION, label=label)
     axes.set(title="Hill plot", xlabel="largest k norms", ylabel="tail index", ylim=(0, top))
 

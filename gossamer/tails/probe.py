@@ -2,11 +2,10 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +18,10 @@ from gossamer.tails.samples import Array, as_array
 
 @dataclass(frozen=True)
 class NoiseRecord:
-    """The noise at one step: norms (samples,), vectors (samples, coordinates), cost in seconds."""
+    """The noise at one step: norms (samples,), vectors (samples, coordinates), cost in seconds.
+
+    Noise is the difference of two gradients at the same point.
+    """
 
     step: int
     norms: Array
@@ -28,17 +30,19 @@ class NoiseRecord:
 
 
 class NoiseProbe:
-    r"""Collects gradient noise \(g(x, ξ) - ∇f(x)\) of a model in training, at a few steps.
+    r"""Collects the gradient noise of a model in training, at a few steps.
 
-    At a probed step the model stands still. The gradients of `reference` batches are averaged
-    into ∇f (with `reference=None` all of the loader's, which is the exact full gradient), and
-    the gradients of `samples` further batches minus it are the noise: the norm of each over all
-    parameters, and its values at `coordinates` random ones.
+    At a probed step the model stands still, and a noise sample is the difference
+    \(g(x, ξ) - g(x, ξ')\) of the gradients of two batches: of it the norm over all parameters is
+    kept, and its values at `coordinates` random ones. The full gradient cancels without being
+    known. Every sample has two batches of its own, so samples are as independent as batches are;
+    noise around a mean of other gradients would share the error of that mean. A difference is
+    symmetric and has the tail index of the noise, and \(2^{1/α}\) times its size.
 
-    Call the probe once per training step. It measures every `every` steps, by default so that
-    it computes one gradient for 25 of the training, \(25\,(\text{reference} + \text{samples})\).
-    A training step is a gradient and more, so the probe stays below 5 % of the time, its own
-    bookkeeping included. `measure` measures now, at steps you choose.
+    Call the probe once per training step. It measures `samples` differences every `every` steps,
+    by default so that it computes one gradient for 25 of the training, 50 · `samples`. A training
+    step is a gradient and more, so the probe stays below 5 % of the time, its own bookkeeping
+    included. `measure` measures now, at steps you choose.
 
     The training run is left bit for bit as it was: `.grad`, buffers such as BatchNorm's, the
     train/eval mode, and the random state of torch, numpy and python are restored, and the
@@ -50,13 +54,13 @@ class NoiseProbe:
     >>> batches = [(x, x.sum(dim=1, keepdim=True)) for x in data.split(4)]
     >>> def loss(model, batch):
     ...     return nn.functional.mse_loss(model(batch[0]), batch[1])
-    >>> probe = NoiseProbe(model, loss, batches, reference=None, samples=16)
+    >>> probe = NoiseProbe(model, loss, batches, samples=8)
     >>> probe.every
-    800
-    >>> for step in range(1600):
+    400
+    >>> for step in range(800):
     ...     probe(step)     # beside your own forward, backward and optimizer.step()
     >>> [record.step for record in probe.records], probe.records[0].norms.shape
-    ([799, 1599], (16,))
+    ([399, 799], (8,))
     """
 
     def __init__(
@@ -65,20 +69,18 @@ class NoiseProbe:
         loss: Callable[[nn.Module, Any], Tensor],
         loader: Iterable[Any],
         *,
-        reference: int | None = 32,
         samples: int = 32,
         every: int | None = None,
         coordinates: int = 64,
         seed: int = 0,
     ) -> None:
-        _require_loader(loader, reference)
-        for name, count in (("samples", samples), ("reference", reference), ("every", every)):
+        _require_loader(loader)
+        for name, count in (("samples", samples), ("every", every)):
             whole(name, 1 if count is None else count, 1)
         whole("coordinates", coordinates, 0)
         self.model, self.loss, self.loader = model, loss, loader
-        self.reference, self.samples, self.seed = reference, samples, seed
-        self.gradients = samples + (reference or len(cast(Sized, loader)))
-        self.every = every if every is not None else self.gradients * 25
+        self.samples, self.seed = samples, seed
+        self.every = every if every is not None else 2 * samples * 25
         self.records: list[NoiseRecord] = []
         self._batches = _endless(loader)
         self._parameters = [p for p in model.parameters() if p.requires_grad]
@@ -88,7 +90,7 @@ class NoiseProbe:
     @property
     def cost(self) -> float:
         """Gradients of the probe for each gradient of the training: 0.04 by default."""
-        return self.gradients / self.every
+        return 2 * self.samples / self.every
 
     def __call__(self, step: int) -> None:
         """Measure if `step` (counted from 0) ends a period of `every` steps."""
@@ -99,11 +101,11 @@ class NoiseProbe:
         """Measure the noise now, whatever the step."""
         start = time.perf_counter()
         with undisturbed(self.model, self.loader, self.seed + len(self.records)):
-            mean = self._mean_gradient()
             norms = np.empty(self.samples)
             vectors = np.empty((self.samples, self._chosen.numel()))
             for row in range(self.samples):
-                noise = self._gradient(next(self._batches)).sub_(mean)
+                one, other = (self._gradient(next(self._batches)) for _ in range(2))
+                noise = one.sub_(other)
                 norms[row] = torch.linalg.vector_norm(noise).item()
                 vectors[row] = noise[self._chosen].cpu().numpy()
         record = NoiseRecord(step, norms, vectors, time.perf_counter() - start)
@@ -131,17 +133,6 @@ class NoiseProbe:
         """
         vectors, norms = self.pooled()
         return diagnose(vectors, norms=norms) if vectors.any() else diagnose(norms)
-
-    def _mean_gradient(self) -> Tensor:
-        """∇f: the mean over the reference batches, each with the weight of its size."""
-        batches = self.loader if self.reference is None else islice(self._batches, self.reference)
-        mean, count = torch.zeros(()), 0
-        for batch in batches:
-            size = _batch_size(batch)
-            count += size
-            grad = self._gradient(batch)
-            mean = grad if count == size else mean.lerp_(grad, size / count)
-        return mean
 
     def _gradient(self, batch: Any) -> Tensor:
         """The gradient of one batch as a flat vector, at least float32; `.grad` is not touched."""
@@ -184,11 +175,9 @@ def undisturbed(model: nn.Module, loader: Iterable[Any], seed: int) -> Iterator[
             module.training = training
 
 
-def _require_loader(loader: Iterable[Any], reference: int | None) -> None:
+def _require_loader(loader: Iterable[Any]) -> None:
     again = "pass a list of batches or a DataLoader"
     require(not isinstance(loader, Iterator), "loader", loader, "one to iterate again", again)
-    sized = reference is not None or isinstance(loader, Sized)
-    require(sized, "loader", loader, "a loader with a length for reference=None", again)
     require(
         not getattr(loader, "persistent_workers", False),
         "loader",
@@ -223,22 +212,3 @@ def _choose(size: int, count: int, seed: int) -> Tensor:
         return torch.arange(size)
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(size, (count,), generator=generator).unique()
-
-
-def _batch_size(batch: Any) -> int:
-    """Length of the first tensor in a batch: a tensor, or a list, tuple or mapping of batches."""
-    first = next(_tensors(batch), None)
-    found = f"{type(batch).__name__} without one"
-    require(first is not None, "batch", found, "a tensor, or a list, tuple or mapping with one")
-    return len(cast(Tensor, first))
-
-
-def _tensors(batch: Any) -> Iterator[Tensor]:
-    """The tensors in a batch that have a length, in order."""
-    if isinstance(batch, Tensor) and batch.ndim > 0:
-        yield batch
-    if isinstance(batch, Mapping):
-        batch = list(batch.values())
-    if isinstance(batch, list | tuple):
-        for part in batch:
-            yield from _tensors(part)

@@ -1,18 +1,23 @@
 """What the estimators say together: the rules behind a diagnosis, and their words."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from gossamer.tails._moments import MomentEstimate
-from gossamer.tails.estimate import TailEstimate
+from gossamer.tails._pareto_fit import ParetoFit
+from gossamer.tails.alternatives import PowerLawTest
+from gossamer.tails.estimate import TailEstimate, round_down, span
 
 Tail = Literal["infinite variance", "finite variance", "no power tail", "undecided"]
 
-DECISIVE = "5 %"
-"""Where the two tail estimators are weighed: √n is too noisy to decide, 10 % reaches the centre."""
+SHOWN = "5 %"
+"""The cut-off at which the estimators are compared in words and in the figure."""
+
+LEAST_FOR_LIGHT = 5000
+"""Independent samples below which no tail is called light: of the samples of a stable law of index
+1.95 about 2 in 1,000 lie beyond what a Gaussian would give, and ten of them must be seen."""
+
+LARGEST_P_UNDECIDED = 1.9
+"""The moment order that is suggested at most while it is open whether the variance is finite."""
 
 
 @dataclass(frozen=True)
@@ -20,16 +25,38 @@ class Readings:
     """Every estimate of one sample. The last two are None for norms, which are not noise."""
 
     hill: dict[str, TailEstimate]
-    moments: dict[str, MomentEstimate]
+    pareto_fit: dict[str, ParetoFit]
+    power_law: dict[str, PowerLawTest]
+    """At the cut-offs with enough samples, from the furthest out to the widest."""
+
+    independent: float
+    """As how many independent samples the samples count."""
+
     max_to_sum: float
     log_moment: TailEstimate | None
     stable_index: float | None
 
+    def bounds(self, *cuts: str) -> tuple[float, float]:
+        """What Hill and the Pareto fit say at the cut-offs, joined: 95 % confidence either side."""
+        estimates = [table[cut] for table in (self.hill, self.pareto_fit) for cut in cuts]
+        lows, highs = zip(*(estimate.bounds for estimate in estimates), strict=True)
+        return min(lows), max(highs)
+
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % intervals of Hill and moments at the decisive cut-off, joined."""
-        one, other = self.hill[DECISIVE].interval, self.moments[DECISIVE].interval
-        return min(one[0], other[0]), max(one[1], other[1])
+    def heavy_cut(self) -> str | None:
+        """The widest cut-off from which on a power law of index below 2 is all that fits.
+
+        There both estimators put the index below 2, and both laws with all moments are rejected;
+        from there on outwards neither the power law nor an index below 2 is.
+        """
+        found = None
+        for cut, test in self.power_law.items():
+            low, high = self.bounds(cut)
+            if test.power_law_rejected or low >= 2:
+                break
+            if test.alternatives_rejected and high < 2:
+                found = cut
+        return found
 
     @property
     def stable_law_says(self) -> float | None:
@@ -38,41 +65,67 @@ class Readings:
         return min((x for x in (log_moment, self.stable_index) if x is not None), default=None)
 
 
-def classify(readings: Readings) -> Tail:
-    """The kind of tail: decided only when Hill and moments agree beyond their errors.
+@dataclass(frozen=True)
+class Decision:
+    """The kind of tail, and the interval of its index that it rests on."""
 
-    "No power tail" needs moments to find none at two of the three cut-offs, and to exclude an
-    index below 2, so a short sample is undecided rather than light.
+    tail: Tail
+    interval: tuple[float, float]
+    """The index is above the first with 95 % confidence, and below the second."""
+
+
+def decide(readings: Readings) -> Decision:
+    """Infinite variance if only a power law fits, light if no cut-off excludes it, else undecided.
+
+    Light needs every estimate at every cut-off above 2, and samples enough to have seen a power
+    tail that begins late.
     """
-    low, high = readings.interval
-    light = sum(not estimate.power_tail for estimate in readings.moments.values()) >= 2
-    if low > 2:
-        return "no power tail" if light else "finite variance"
-    return "infinite variance" if high < 2 else "undecided"
+    if cut := readings.heavy_cut:
+        return Decision("infinite variance", readings.bounds(cut))
+    everywhere = readings.bounds(*readings.hill)
+    if everywhere[0] <= 2 or readings.independent < LEAST_FOR_LIGHT:
+        return Decision("undecided", everywhere)
+    curved = sum(not fit.power_tail for fit in readings.pareto_fit.values()) >= 2
+    return Decision("no power tail" if curved else "finite variance", everywhere)
 
 
-def describe(tail: Tail, readings: Readings) -> str:
+def describe(decision: Decision, readings: Readings) -> str:
     """The verdict in plain words."""
-    low, high = readings.interval
-    middle = np.median([e.tail_index for e in readings.hill.values()])
-    between = f"between {low:.2f} and {high:.2f}" if math.isfinite(high) else f"above {low:.2f}"
+    low, high = decision.interval
+    index = f"{span(low, high).replace(' – ', ' to ')}, 95 % confidence either side"
     return {
-        "infinite variance": f"Infinite variance. The tail falls like a power of index about "
-        f"{middle:.2f} ({between}); no moment beyond that index exists.",
-        "finite variance": f"Heavy tail, finite variance. It falls like a power of index about "
-        f"{middle:.2f} ({between}), or faster: a lognormal cannot be told from it here.",
+        "infinite variance": f"Infinite variance. The tail falls like a power of index {index}; no "
+        f"moment beyond that index exists. From the {readings.heavy_cut} cut-off on, a lognormal "
+        "and a stretched exponential, which have every moment, do not fit.",
+        "finite variance": f"Finite variance. The tail falls like a power of index {index}, or "
+        "faster: a lognormal may fit as well.",
         "no power tail": "No power tail. The largest samples thin out as fast as a Gaussian's or "
         "an exponential's would; the variance is finite.",
-        "undecided": f"Undecided. The tail index is {between}, on either side of 2, so this "
-        "sample does not settle whether the variance is finite.",
-    }[tail]
+        "undecided": f"Cannot be told at this size. {_why_undecided(decision, readings)}",
+    }[decision.tail]
+
+
+def _why_undecided(decision: Decision, readings: Readings) -> str:
+    low, high = decision.interval
+    if low > 2:
+        return (
+            f"Nothing speaks for an infinite variance (index {span(low, high)}), but a power tail "
+            f"may begin late, and only {LEAST_FOR_LIGHT:,} independent samples would show it."
+        )
+    heavy = [cut for cut in readings.power_law if readings.bounds(cut)[1] < 2]
+    if heavy and not readings.power_law[heavy[-1]].alternatives_rejected:
+        return (
+            f"At the {heavy[-1]} cut-off the tail looks like a power law without a variance, but "
+            "a lognormal or a stretched exponential, which have every moment, fits it as well."
+        )
+    return f"The tail index may lie on either side of 2 (over all cut-offs {span(low, high)})."
 
 
 def disagreements(tail: Tail, readings: Readings) -> list[str]:
     """Where the estimators contradict each other, and why."""
     checks = [
         _stable_law_against_tail(tail, readings),
-        _hill_against_moments(readings),
+        _hill_against_pareto_fit(readings),
         _hill_drift(tail, readings),
         _one_sample_dominates(tail, readings),
     ]
@@ -91,18 +144,18 @@ def _stable_law_against_tail(tail: Tail, readings: Readings) -> str:
     )
 
 
-def _hill_against_moments(readings: Readings) -> str:
-    hill, moments = readings.hill[DECISIVE], readings.moments[DECISIVE]
-    if moments.power_tail and hill.interval[0] > 2 >= moments.interval[0]:
+def _hill_against_pareto_fit(readings: Readings) -> str:
+    hill, fit = readings.hill[SHOWN], readings.pareto_fit[SHOWN]
+    if fit.power_tail and hill.interval[0] > 2 >= fit.interval[0]:
         return (
-            f"Hill says finite variance ({hill}), moments does not exclude an infinite one "
-            f"({moments}). Hill overstates the index of a stable law with α ≥ 1.8, whose power "
+            f"Hill says finite variance ({hill}), the Pareto fit does not exclude an infinite one "
+            f"({fit}). Hill overstates the index of a stable law with α ≥ 1.8, whose power "
             "tail starts beyond most samples."
         )
-    if hill.interval[1] < 2 < moments.tail_index:
+    if hill.interval[1] < 2 < fit.tail_index:
         return (
-            f"Hill says infinite variance ({hill}), moments does not ({moments}). Hill understates "
-            "the index of one-sided noise, whose centre is far from its tail."
+            f"Hill says infinite variance ({hill}), the Pareto fit does not ({fit}). Hill "
+            "understates the index of one-sided noise, whose centre is far from its tail."
         )
     return ""
 
@@ -128,20 +181,22 @@ def _one_sample_dominates(tail: Tail, readings: Readings) -> str:
     )
 
 
-def suggest_p(readings: Readings) -> tuple[float, str]:
-    """A moment order p in (1, 2] that the noise very likely has, and why.
+def suggest_p(decision: Decision) -> tuple[float, str]:
+    """A moment order p in (1, 2] that the noise has with 95 % confidence, and why.
 
     A smaller p is always safe (a noise with p moments has all lower ones) and only slows the
-    guaranteed rate, so p is the lower end of the 95 % intervals, rounded down.
+    guaranteed rate, so p is the lower bound of the index, rounded down.
     """
-    low = math.floor(100 * min(2.0, readings.interval[0])) / 100
-    p = max(1.05, low)
-    if p == 2:
-        return p, "Hill and moments both put the tail index above 2 with 95 % confidence."
+    if decision.tail in ("finite variance", "no power tail"):
+        return 2.0, "Every estimate puts the tail index above 2 with 95 % confidence."
+    low = round_down(decision.interval[0])
+    p = min(max(1.05, low), LARGEST_P_UNDECIDED)
     reason = (
-        f"The lower end of the 95 % intervals of Hill and moments at the {DECISIVE} cut-off is "
-        f"{low:.2f}; a smaller p is safe and only slows the guaranteed rate."
+        f"The tail index is above {low:.2f} with 95 % confidence; a smaller p is safe and only "
+        "slows the guaranteed rate."
     )
+    if p < low:
+        reason += f" While the variance may be infinite, p is at most {p}."
     if p > low:
         reason += (
             " That is too close to 1 or below it: the theory needs a mean, so 1.05 is the least "

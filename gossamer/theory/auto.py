@@ -27,7 +27,8 @@ def momentum_from_noise(samples: "Samples", steps: int) -> MomentumChoice:
 
     Args:
         samples: noise vectors `(samples, dim)` (stochastic minus full gradient) or their norms
-            `(samples,)`; 10,000 or more, as p is the lower end of a confidence interval.
+            `(samples,)`; independent, and 10,000 or more: p is the lower end of a confidence
+            interval, which is 1.05 where the samples say little.
         steps: T, the length of the run the momentum is for.
 
     >>> import torch, gossamer as gs

@@ -64,8 +64,9 @@ def test_curve_agrees_with_the_estimator_at_every_k():
 
 def test_cutoffs_are_the_root_five_and_ten_percent():
     x = laws.draw("t 3")[0]
-    assert hill_cutoffs(x) == {"√n": hill(x, 100), "5 %": hill(x, 500), "10 %": hill(x, 1000)}
-    assert cutoffs(20) == {"√n": 4, "5 %": 2, "10 %": 2}
+    assert hill_cutoffs(x) == {c: hill(x, k) for c, k in cutoffs(x.size).items()}
+    assert cutoffs(5000) == {"√n": 70, "2 %": 100, "5 %": 250, "10 %": 500}
+    assert cutoffs(20) == {"√n": 4, "2 %": 2, "5 %": 2, "10 %": 2}
 
 
 def test_zeros_are_not_a_tail():

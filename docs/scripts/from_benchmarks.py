@@ -1,0 +1,76 @@
+"""Parts of the pages that are made of what benchmarks/ wrote."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from markup import table
+
+BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
+SIZES = (1_000, 10_000, 100_000)
+
+Counts = dict[str, Any]
+"""What `benchmarks/tails.py` counted of one law at one size."""
+
+
+def tail_verdicts(which: str) -> str:
+    """How often `diagnose` was right, wrong or undecided: "required" laws, or the "other"."""
+    laws = json.loads((BENCHMARKS / "tails.json").read_text(encoding="utf-8"))["laws"]
+    names = dict.fromkeys(key.rpartition(", ")[0] for key in laws)
+    found = {name: [laws[f"{name}, {size}"] for size in SIZES] for name in names}
+    rows = [
+        _row(name, sizes)
+        for name, sizes in found.items()
+        if sizes[0]["required"] == (which == "required")
+    ]
+    numbers = [f"n = {size:,}" for size in SIZES]
+    return table(["law", "index", "given as", *numbers, "p too large", "index inside"], rows)
+
+
+def _row(name: str, sizes: list[Counts]) -> list[str]:
+    index = sizes[0]["tail index"]
+    inside = "–" if index is None else _percentages(sizes, "covered")
+    cells = [_verdicts(counts) for counts in sizes]
+    too_large = _percentages(sizes, "p too large")
+    shown = "∞" if index is None else f"{index:g}"
+    return [name.removesuffix(" *"), shown, sizes[0]["kind"], *cells, too_large, inside]
+
+
+def _verdicts(counts: Counts) -> str:
+    """Right / wrong / undecided.
+
+    >>> counts = {"tail index": 1.5, "infinite variance": 90, "light": 0, "undecided": 10}
+    >>> _verdicts(counts | {"wrong": 0, "repetitions": 100})
+    '90 / 0 / 10'
+    """
+    heavy = counts["tail index"] is not None and counts["tail index"] < 2
+    right = counts["infinite variance" if heavy else "light"]
+    parts = (right, counts["wrong"], counts["undecided"])
+    return " / ".join(_percentage(part, counts) for part in parts)
+
+
+def _percentages(sizes: list[Counts], key: str) -> str:
+    return ", ".join(_percentage(counts[key], counts) for counts in sizes)
+
+
+def _percentage(part: int, counts: Counts) -> str:
+    """Halves of a per cent are shown: 1 in 200 is one.
+
+    >>> _percentage(1, {"repetitions": 200}), _percentage(2, {"repetitions": 200})
+    ('0.5', '1')
+    """
+    return f"{100 * part / counts['repetitions']:g}"
+
+
+def probed(_: str) -> str:
+    """What a probe at its default makes of Gaussian gradients."""
+    found = json.loads((BENCHMARKS / "tails.json").read_text(encoding="utf-8"))["probe"]
+    return (
+        f"Of {found['runs']} runs of {found['samples each']:,} samples each, "
+        f"{found['runs with an estimate below 1.95']} had an estimate below 1.95; the lowest "
+        f"was {found['lowest estimate']:.2f}."
+    )
+
+
+TABLES: dict[str, Callable[[str], str]] = {"tail_verdicts": tail_verdicts, "probed": probed}

@@ -1,0 +1,218 @@
+r"""A power law against a lognormal and a stretched exponential on the same tail.
+
+A tail of ratios \(Y = \log(X / u)\), X above the cut u, tells a power law from laws that have every
+moment. With q the share of the samples above u, and up to the scale s > 0 of y = st,
+
+| law of X | \(-\log P(Y > y)\) | its scale |
+|---|---|---|
+| power law \(x^{-α}\) | t | 1/α |
+| lognormal | \(\log Q(z) - \log Q(z + t)\), Q(z) = q | σ |
+| stretched exponential (Weibull) \(e^{-λx^τ}\) | \(\log\frac1q\,(e^t - 1)\) | 1/τ |
+
+where Q is the upper tail of N(0, 1). Nothing but the scale is free. A lognormal cannot hold more
+than all of the samples, so \(Q(z) \ge q\), and the smaller Q(z) the straighter its tail: with
+equality it is as near to a power law as it can be. The stretched exponential likewise. Without that
+bound both contain the power law as a limit, and no sample could ever speak for it.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from gossamer.tails._hill import log_excesses
+from gossamer.tails.samples import Array
+
+LEAST = 100
+"""Samples above a cut below which the test is not made: its errors are Gaussian only for many."""
+
+REJECTED = 2.326348
+"""The 99 % point of N(0, 1): a law further than this from what it predicts is rejected."""
+
+LOWER_END = 0.05
+"""A law of norms counts from 0 or, since norms may never be near 0, from this quantile of them."""
+
+DEPTHS, WEIGHTS = np.polynomial.laguerre.laggauss(64)
+"""−log P(Y > y) is exponential under the true law: nodes and weights of means over it."""
+
+
+class ScaleLaw(Protocol):
+    """A law of y = st that is known up to the scale s; `share` is q above."""
+
+    @staticmethod
+    def at_depth(depth: Array, share: float) -> Array:
+        """The t with −log P(Y > st) = `depth`."""
+
+    @staticmethod
+    def scale(y: Array, weights: Array | None, share: float) -> float:
+        """The most likely s."""
+
+    @staticmethod
+    def log_density(t: Array, share: float) -> Array:
+        """Of t, up to a constant that is the same for all laws."""
+
+
+class PowerLaw:
+    """t is exponential."""
+
+    @staticmethod
+    def at_depth(depth: Array, share: float) -> Array:
+        """The depth itself."""
+        return depth
+
+    @staticmethod
+    def scale(y: Array, weights: Array | None, share: float) -> float:
+        """The mean."""
+        return float(np.average(y, weights=weights))
+
+    @staticmethod
+    def log_density(t: Array, share: float) -> Array:
+        """Of the exponential law."""
+        return -t
+
+
+class Lognormal:
+    """z + t is a standard normal above z."""
+
+    @staticmethod
+    def at_depth(depth: Array, share: float) -> Array:
+        """From the normal quantiles."""
+        return _upper_quantile(share * np.exp(-depth)) - _upper_quantile(np.array(share))
+
+    @staticmethod
+    def scale(y: Array, weights: Array | None, share: float) -> float:
+        """The positive root of s² = z s E[y] + E[y²], where the derivative is 0."""
+        z = float(_upper_quantile(np.array(share)))
+        first, second = (float(np.average(y**power, weights=weights)) for power in (1, 2))
+        return (z * first + math.sqrt((z * first) ** 2 + 4 * second)) / 2
+
+    @staticmethod
+    def log_density(t: Array, share: float) -> Array:
+        """Of the normal law, given that it is above z."""
+        z = float(_upper_quantile(np.array(share)))
+        density: Array = -((z + t) ** 2) / 2 - math.log(share * math.sqrt(2 * math.pi))
+        return density
+
+
+class StretchedExponential:
+    """e^t − 1 is exponential of rate c = log 1/q."""
+
+    @staticmethod
+    def at_depth(depth: Array, share: float) -> Array:
+        """log(1 + depth / c)."""
+        quantiles: Array = np.log1p(depth / math.log(1 / share))
+        return quantiles
+
+    @staticmethod
+    def scale(y: Array, weights: Array | None, share: float) -> float:
+        """1/τ, where the mean of 1 + t − c t e^t at t = τy, which is concave in τ, is 0.
+
+        Its tangent at τ = 0 meets 0 beyond the root, and so does 30 over the largest y; from
+        there Newton's steps fall to the root.
+        """
+        rate, mean = math.log(1 / share), float(np.average(y, weights=weights))
+        inverse = min(1 / ((rate - 1) * mean), 30 / float(y.max()))
+        for _ in range(100):
+            t = inverse * y
+            growth = rate * np.exp(t)
+            value = np.average(1 + t - t * growth, weights=weights)
+            slope = np.average(y * (1 - growth * (1 + t)), weights=weights)
+            inverse -= float(value / slope)
+            if abs(value) < 1e-12:
+                break
+        return 1 / inverse
+
+    @staticmethod
+    def log_density(t: Array, share: float) -> Array:
+        """Of Gompertz's law."""
+        rate = math.log(1 / share)
+        density: Array = math.log(rate) + t - rate * np.expm1(t)
+        return density
+
+
+@dataclass(frozen=True)
+class PowerLawTest:
+    """How far, in standard errors, the likelihood ratios are from what each law predicts.
+
+    All are counted towards the power law: `lognormal` and `stretched_exponential` are large where
+    the tail is too straight for them, `power_law` is far below 0 where it is too curved for it.
+    """
+
+    lognormal: float
+    stretched_exponential: float
+    power_law: float
+
+    @property
+    def alternatives_rejected(self) -> bool:
+        """Whether the tail is too straight for both laws that have every moment."""
+        return min(self.lognormal, self.stretched_exponential) > REJECTED
+
+    @property
+    def power_law_rejected(self) -> bool:
+        """Whether the tail is too curved for a power law."""
+        return self.power_law < -REJECTED
+
+
+def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> PowerLawTest:
+    r"""Cox's test of each law against the others, on the `k` largest of `magnitudes`.
+
+    With ℓ the log-likelihoods at the most likely scales, the ratio \(R = ℓ_{power} - ℓ_{other}\)
+    is asymptotically Gaussian under either law. Both are scale families, so its mean and its
+    variance per sample, \(μ\) and \(v\), are numbers that depend on q = k/n only:
+    \((R - kμ) / \sqrt{kv}\) is how far R is from what the law predicts. Every law is counted from
+    0 and from the lower end of the magnitudes, and the better of the two is its answer.
+    `magnitudes` are in decreasing order; with dependent samples \(\sqrt{kv}\) grows by the root
+    of `correlation_time`.
+
+    References: D. R. Cox, "Further results on tests of separate families of hypotheses", Journal
+    of the Royal Statistical Society B 24 (1962); A. Clauset, C. R. Shalizi and M. E. J. Newman,
+    "Power-law distributions in empirical data", SIAM Review 51 (2009).
+    """
+    origins = {0.0, min(float(np.quantile(magnitudes, LOWER_END)), magnitudes[k] / 2)}
+    tails = [log_excesses(magnitudes - origin, k) for origin in origins]
+    share, widening = k / magnitudes.size, math.sqrt(correlation_time)
+
+    def distances(null: type[ScaleLaw], other: type[ScaleLaw]) -> list[float]:
+        return [_distance(y, null, other, share) / widening for y in tails]
+
+    against_power = [distances(PowerLaw, law) for law in (Lognormal, StretchedExponential)]
+    return PowerLawTest(
+        lognormal=min(distances(Lognormal, Lognormal)),
+        stretched_exponential=min(distances(StretchedExponential, StretchedExponential)),
+        power_law=max(map(min, zip(*against_power, strict=True))),
+    )
+
+
+def _distance(y: Array, null: type[ScaleLaw], other: type[ScaleLaw], share: float) -> float:
+    """(R − kμ) / √(kv) under `null`, R the power law's ratio over `other`."""
+    mean, deviation = _expected(null, other, share)
+    found = float(_log_ratios(y, None, other, share).mean())
+    return (found - mean) * math.sqrt(y.size) / deviation
+
+
+@cache
+def _expected(null: type[ScaleLaw], other: type[ScaleLaw], share: float) -> tuple[float, float]:
+    """μ and √v: mean and deviation of the log-ratio of one sample of `null`."""
+    ratios = _log_ratios(null.at_depth(DEPTHS, share), WEIGHTS, other, share)
+    mean = np.average(ratios, weights=WEIGHTS)
+    variance = np.average((ratios - mean) ** 2, weights=WEIGHTS)
+    return float(mean), math.sqrt(variance)
+
+
+def _log_ratios(y: Array, weights: Array | None, other: type[ScaleLaw], share: float) -> Array:
+    """log f_power(y) − log f_other(y) at the most likely scales of both."""
+    return _log_likelihood(PowerLaw, y, weights, share) - _log_likelihood(other, y, weights, share)
+
+
+def _log_likelihood(law: type[ScaleLaw], y: Array, weights: Array | None, share: float) -> Array:
+    scale = law.scale(y, weights, share)
+    return law.log_density(y / scale, share) - math.log(scale)
+
+
+def _upper_quantile(probability: Array) -> Array:
+    """z with P(N(0, 1) > z) = `probability`."""
+    quantile: Array = -torch.special.ndtri(torch.from_numpy(probability)).numpy()
+    return quantile
