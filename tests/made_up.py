@@ -5,7 +5,7 @@ from typing import Any
 
 from gossamer.experiments import Verdict
 from gossamer.studies.synthetic.grids import SYNTHETIC
-from gossamer.studies.synthetic.synthetic import NOISES
+from gossamer.studies.synthetic.task import NOISES
 
 INITIAL = 4.0
 
