@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,14 @@ def test_figures_have_a_panel_per_noise_and_a_row_per_method(last: float):
         dots = [line for line in figure.axes[0].lines if line.get_marker() in ("o", "x")]
         assert len(dots) == len(METHODS) - (last == math.inf)
         figure.canvas.draw()
+
+
+def test_the_page_names_each_of_its_tables():
+    """Words that no title contains would leave a hole in docs/choose.md."""
+    page = (RESULTS.parent / "docs" / "choose.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\[\[experiment all-methods ([^:]+):", page, re.MULTILINE)
+    titles = [table.title for table in STUDY.tables(made())]
+    assert [sum(words in title for title in titles) for words in named] == [1] * 6
 
 
 SMALL = Compared(
