@@ -31,7 +31,7 @@ test: lint types
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(PROCESSES) --reruns 2  # a deadline can pass on a busy machine
 
 reproduce: setup
-	$(BIN)/gossamer run all
+	$(BIN)/gossamer run synthetic theory
 	$(BIN)/gossamer report
 
 docs: setup

@@ -1,13 +1,32 @@
-"""Results made up by hand, in the form in which the synthetic experiments store theirs."""
+"""Results made up by hand, in the form in which experiments store theirs, and of small runs."""
 
+import copy
 from collections.abc import Sequence
+from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from gossamer.experiments import Verdict
+from gossamer.experiments import Experiment, Options, Verdict, Work
+from gossamer.studies import EXPERIMENTS
 from gossamer.studies.synthetic.grids import SYNTHETIC
-from gossamer.studies.synthetic.synthetic import NOISES
+from gossamer.studies.synthetic.task import NOISES
 
 INITIAL = 4.0
+
+
+def at_test_size(experiment: Experiment[Any]) -> dict[str, Any]:
+    """What the experiment's units give at the size "test", computed, stored and read once."""
+    return copy.deepcopy(_computed(experiment.name))
+
+
+@cache
+def _computed(name: str) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        work = Work.below(folder, EXPERIMENTS[name], Options("test"))
+        work.run()
+        results = work.results()
+        assert results is not None
+        return dict(results)
 
 
 def curve(final: float | Sequence[float], middle: float = 1.5) -> dict[str, Any]:
@@ -19,7 +38,7 @@ def curve(final: float | Sequence[float], middle: float = 1.5) -> dict[str, Any]
 def tuned(
     final: float | Sequence[float], halving: float | None = None, cost: int = 30
 ) -> dict[str, Any]:
-    """What `tune` returns, with 100 run-steps of the grid and `cost` of halving."""
+    """A method tuned, with 100 run-steps of the grid and `cost` of halving."""
     chosen = {"hyperparameters": {"lr": 0.01}, "tuning_error": 0.1}
     return {
         "grid": {**chosen, "run_steps": 100, **curve(final)},

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.experiments import Table
+
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(path.stem for path in (DOCS / "scripts").glob("*.py"))
 
@@ -58,52 +60,79 @@ def test_pictures(tmp_path: Path):
     assert pictures.draw("normalization", tmp_path).read_text().startswith("<?xml")
 
 
-def test_stored_results_cover_every_method():
-    import gossamer as gs
+@pytest.fixture
+def stored(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Table]]:
+    """Experiment → the tables that the pages find; of all others nothing is stored."""
+    gather, pages, found = import_module("gather"), import_module("from_results"), {}
 
-    results = import_module("from_results").compared()["methods"]
-    assert {entry["class"] for entry in results.values()} == set(gs.ALGORITHMS)
+    def gathered(name: str):
+        if name not in found:
+            raise gather.NotStored(name)
+        return gather.Gathered({}, {"time": "2026-11-15"}, found[name], [])
 
-
-def test_stored_results_are_found_again():
-    """The cheapest of them: thirteen step sizes of a method without memory."""
-    compare, stored = import_module("compare"), import_module("from_results").compared()
-    law = compare.NOISES["Student-t"]
-    found = compare.compare("NormalizedDSGD", compare.PROBLEMS["different"], law)
-    known = stored["methods"]["NormalizedDSGD"]["different"]["Student-t"]
-    assert found["hyperparameters"] == known["hyperparameters"]
-    assert found["errors"] == pytest.approx(known["errors"], rel=1e-3)
+    monkeypatch.setattr(pages, "gathered", gathered)
+    return found
 
 
-def test_the_transformer_table_shows_what_is_stored(monkeypatch: pytest.MonkeyPatch):
-    pages = import_module("from_results")
-    printed = pages.transformer("GTNSGDm")
-    assert "| printed | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in printed
-    networks = ["ring", "directed exponential", "complete"]
-    columns = ["method", *(f"{n}: {who}" for n in networks for who in ("printed", "ours"))]
-    tables = [
-        {"columns": columns, "rows": [["GT-NSGDm", "0.258", "1", "0.261", "2", "0.282", "3"]]},
-        {"columns": ["method", *networks], "rows": [["GT-NSGDm", "4", "5", "6"]]},
+NETWORKS = ["ring", "directed exponential", "complete"]
+
+
+def test_the_transformer_table_shows_what_is_stored(stored: dict[str, list[Table]]):
+    columns = ["method", *(f"{n}, {who}" for n in NETWORKS for who in ("printed", "ours"))]
+    stored["transformer-table"] = [
+        Table("paper", columns, [["GT-NSGDm", "0.258", "1", "0.261", "2", "0.282", "3"]]),
+        Table("causal", ["method", *NETWORKS], [["GT-NSGDm", "4", "5", "6"]]),
     ]
-    monkeypatch.setitem(pages.study(), "transformer-table", {"tables": tables})
-    shown = pages.transformer("GTNSGDm")
+    transformer = import_module("from_results").transformer
+    shown = transformer("GTNSGDm")
+    assert "| printed | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in shown
     assert "| ours, protocol `paper` | 1 | 2 | 3 |" in shown
     assert "| ours, protocol `causal` | 4 | 5 | 6 |" in shown
-    assert pages.transformer("NormalizedDSGD") == "Not part of that study."
+    assert "| ours, protocol `causal` | still to be run |" in transformer("DSGD")
+    assert transformer("NormalizedDSGD") == "Not part of that study."
 
 
-def test_a_word_chooses_among_the_tables_of_an_experiment():
+def test_words_choose_among_the_tables_of_an_experiment(stored: dict[str, list[Table]]):
+    stored["all-methods"] = [
+        Table("Final errors, nodes alike", ["method"], [["SClip-EF"]]),
+        Table("Final errors, nodes different", ["method"], [["DSGD"]]),
+    ]
     experiment = import_module("from_results").experiment
-    assert "| GT-NSGDm |" in experiment("transformer-table causal")
-    assert "printed" not in experiment("transformer-table causal")
-    assert "printed" in experiment("transformer-table")
+    alike = experiment("all-methods Final errors, nodes alike")
+    assert "| [SClip-EF](algorithms/SClipEF.md) |" in alike
+    assert "DSGD" not in alike
+    assert "DSGD" in experiment("all-methods")
+
+
+def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[Table]]):
+    rows = [[m, "alike"] for m in ("DSGD", "DSGD-Clip", "DSGD-Clip (shrinking)")]
+    stored["all-methods"] = [Table("What every search chose", ["method", "nodes"], rows)]
+    shown = import_module("from_results").measured("DSGDClip").splitlines()[2:]
+    assert shown == ["| DSGD-Clip | alike |", "| DSGD-Clip (shrinking) | alike |"]
+
+
+@pytest.mark.usefixtures("stored")
+def test_what_is_not_stored_is_said_with_the_command_that_computes_it():
+    fill = import_module("tables").fill
+    said = "*Still to be computed: `gossamer run all-methods --size full`.*"
+    assert fill("[[measured: table of errors]]", "DSGD") == said
+    assert fill("[[experiment all-methods Which: table]]", "choose") == said
 
 
 def test_the_words_of_a_marker_are_for_readers_of_the_source():
     tables = import_module("tables")
-    filled = tables.fill("[[by_noise alike: table of errors]]\n[[networks: table of λ]]", "page")
-    made = [tables.TABLES["by_noise"]("alike"), tables.TABLES["networks"]("page")]
+    filled = tables.fill("[[parameters DSGD: table]]\n[[networks: table of λ]]", "page")
+    made = [tables.TABLES["parameters"]("DSGD"), tables.TABLES["networks"]("page")]
     assert filled == "\n".join(made)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_every_marker_names_something_that_is_made(page: Path):
+    tables, experiments = import_module("tables"), import_module("gather").EXPERIMENTS
+    for name, argument, _ in tables.MARKER.findall(page.read_text(encoding="utf-8")):
+        assert name in tables.TABLES
+        if name in ("experiment", "verdicts"):
+            assert argument.split(" ")[0] in experiments
 
 
 def test_an_unknown_marker_is_refused():

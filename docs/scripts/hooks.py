@@ -26,7 +26,7 @@ PARTS = (
     "problems",
     "data",
     "models",
-    "simulate",
+    "simulation",
     "distributed",
     "theory",
     "tails",

@@ -25,7 +25,7 @@ LAYERS = (
     ("", "experiments"),
     ("handover", "theory"),
     ("distributed", "tails"),
-    ("simulate", ""),
+    ("simulation", ""),
     ("problems", ""),
     ("models", "data", "networks", "algorithms", "noise"),
     ("", "spec", ""),

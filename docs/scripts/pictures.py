@@ -128,7 +128,7 @@ def normalization() -> "Figure":
     left.axhline(1, color=OKABE_ITO[0], label="normalized step")
     left.set(title="how far a step goes", xlabel="step t")
     left.legend()
-    problem = claim_problem(1)
+    problem = claim_problem(1, num_nodes=4, start=0.5)
     for colour, algorithm in (
         (OKABE_ITO[1], gs.NormalizedDSGD(lr=0.05)),
         (OKABE_ITO[0], gs.GTNSGDm(lr=0.05, momentum=0.5)),

@@ -8,6 +8,7 @@ import re
 import from_benchmarks
 import from_code
 import from_results
+from gather import NotStored
 
 MARKER = re.compile(r"^\[\[(\w+)(?: ([^:]+))?(?:: (.+))?\]\]$", re.MULTILINE)
 TABLES = {
@@ -19,4 +20,11 @@ TABLES = {
 
 def fill(text: str, page: str) -> str:
     """The page's text with every marker replaced; the argument is the page's name if not given."""
-    return MARKER.sub(lambda found: TABLES[found[1]](found[2] or page), text)
+    return MARKER.sub(lambda found: _made(found[1], found[2] or page), text)
+
+
+def _made(name: str, argument: str) -> str:
+    try:
+        return TABLES[name](argument)
+    except NotStored as missing:
+        return f"*Still to be computed: `gossamer run {missing} --size full`.*"

@@ -18,7 +18,8 @@ EPILOG = """\b
 A first tour:
   gossamer network 'ring(20, hops=2)'     what a network is worth: λ, degrees, mixing time
   gossamer run claim-1                    an experiment in seconds
-  gossamer run all && gossamer report     the synthetic study and its page, in minutes
+  gossamer run synthetic theory           the paper's figures and theorems, in minutes
+  gossamer report                         what holds of them, on one page
   gossamer compare -a GTNSGDm -a DSGD     tune and compare methods on your own choice
   gossamer plan --noise 'StudentT(1.5)'   parameters and guarantees before a run
   gossamer tails noise.npy                how heavy is the noise you measured?

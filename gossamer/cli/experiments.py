@@ -77,7 +77,7 @@ def list_(size: Any, out: str, seed: int) -> None:
 def run(names: Sequence[str], size: Any, out: str, seed: int, device: str, force: bool) -> None:
     """Run the experiments or studies NAMES.
 
-    A study is `synthetic`, `theory` or `language`; `all` runs all three.
+    A study is `synthetic`, `theory`, `methods` or `language`; `all` runs all four.
 
     Results are stored unit by unit: interrupt at any time, and the same command goes on where it
     stopped. What is stored already costs nothing.

@@ -19,8 +19,9 @@ Results = Mapping[str, Result]
 Figures: TypeAlias = "dict[str, Figure]"
 """File stem → figure."""
 
-Study = Literal["synthetic", "theory", "language"]
-"""On the regression problem and about the theorems, minutes on a CPU; or training Transformers."""
+Study = Literal["synthetic", "theory", "methods", "language"]
+"""On the regression problem and about the theorems, minutes on a CPU; all methods beside each
+other, which takes longer; or training Transformers."""
 
 SizeName = Literal["test", "quick", "full"]
 """Seconds, to see that everything works; minutes; or as large as the paper's."""

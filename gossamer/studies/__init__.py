@@ -7,6 +7,7 @@ from gossamer.studies.language.causal_reference import CausalReference
 from gossamer.studies.language.noise_evidence import NoiseEvidence
 from gossamer.studies.language.transformer_readings import TransformerReadings
 from gossamer.studies.language.transformer_table import TransformerTable
+from gossamer.studies.methods.all_methods import AllMethods
 from gossamer.studies.synthetic.connectivity import Connectivity
 from gossamer.studies.synthetic.nodes import Nodes
 from gossamer.studies.synthetic.noise_level import NoiseLevel
@@ -31,6 +32,7 @@ EXPERIMENTS: dict[str, Experiment[Any]] = {
         SpeedUp(),
         Lemmas(),
         AutoMomentum(),
+        AllMethods(),
         NoiseEvidence(),
         TransformerTable(),
         TransformerReadings(),

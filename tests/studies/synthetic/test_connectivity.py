@@ -3,10 +3,10 @@
 import math
 
 import pytest
-from made_up import curve, verdict
+from made_up import at_test_size, curve, verdict
 
-from gossamer.studies.synthetic.connectivity import COMPARABLE, Connectivity
-from gossamer.studies.synthetic.synthetic import NETWORKS
+from gossamer.studies.synthetic.connectivity import Connectivity
+from gossamer.studies.synthetic.task import NETWORKS
 
 STUDY = Connectivity()
 
@@ -17,9 +17,8 @@ def results(**finals: float):
 
 @pytest.mark.parametrize(
     ("complete", "holds"),
-    [(0.2, "yes"), (0.2 * COMPARABLE * 0.999, "yes"), (0.2 * COMPARABLE * 1.001, "no"),
-     (0.1, "no"), (math.inf, "no")],
-)  # fmt: skip
+    [(0.2, "yes"), (0.2499, "yes"), (0.2501, "no"), (0.1, "no"), (math.inf, "no")],
+)
 def test_comparable_flips_with_the_numbers(complete: float, holds: str):
     judged = verdict(STUDY.verdicts(results(complete=complete)), "comparable final errors")
     assert judged.holds == holds
@@ -30,12 +29,9 @@ def test_all_diverged_is_not_comparable():
     assert verdict(STUDY.verdicts(ended), "comparable").holds == "no"
 
 
-def test_the_lambdas_can_be_wrong(monkeypatch: pytest.MonkeyPatch):
-    from gossamer.studies.synthetic import connectivity
-
-    assert verdict(STUDY.verdicts(results()), "λ =").holds == "yes"
-    monkeypatch.setitem(connectivity.PRINTED_LAMBDA, "ring", 0.95)
-    assert verdict(STUDY.verdicts(results()), "λ =").holds == "partly"
+def test_the_lambdas_are_a_number_of_the_setting():
+    judged = verdict(STUDY.verdicts(results()), "λ =")
+    assert (judged.holds, judged.source) == ("yes", "setting")
 
 
 @pytest.mark.parametrize("final", [0.2, math.inf])
@@ -47,6 +43,13 @@ def test_figure_and_table(final: float):
     figure.canvas.draw()
     (table,) = STUDY.tables(results(ring=final))
     assert [row[3] for row in table.rows] == ["0.904029", "0.714286", "0.600000", "0.000000"]
-    shown = "diverged on 5 of 5 seeds" if final == math.inf else "0.200 [0.200, 0.200]"
+    shown = "diverged on 5 of 5 seeds" if final == math.inf else "0.2 [0.2, 0.2]"
     assert table.rows[0][-1] == shown
     assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_small_study_end_to_end():
+    made = at_test_size(STUDY)
+    assert list(made) == list(NETWORKS)
+    assert len(STUDY.verdicts(made)) == 2
+    assert all(max(r["error"][-1]) < min(r["error"][0]) for r in made.values())

@@ -6,7 +6,8 @@ import pytest
 
 import gossamer as gs
 from gossamer.algorithms import admissible_sets
-from gossamer.studies.synthetic.grids import SYNTHETIC, search_set
+from gossamer.simulation import search_set
+from gossamer.studies.synthetic.grids import SYNTHETIC
 
 ALPHA = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]
 TAU = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100]

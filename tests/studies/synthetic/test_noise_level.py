@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from made_up import curve, verdict
+from made_up import at_test_size, curve, verdict
 
-from gossamer.studies.synthetic.noise_level import FAMILIES, NoiseLevel
+from gossamer.studies.synthetic.noise_level import FAMILIES, NoiseLevel, increasing
 
 STUDY = NoiseLevel()
 NAMES = [name for family in FAMILIES.values() for name in family]
@@ -24,6 +24,14 @@ def test_there_are_three_scales_of_each_family_and_unit_variance_is_among_them()
 
 
 @pytest.mark.parametrize(
+    ("values", "answer"),
+    [([1, 2, 3], True), ([1, 1, 2], False), ([3, 2], False), ([1, math.nan], False)],
+)
+def test_increasing(values: list[float], answer: bool):
+    assert increasing(values) == answer
+
+
+@pytest.mark.parametrize(
     ("finals", "holds"),
     [
         (GROWING, "yes"),
@@ -34,7 +42,9 @@ def test_there_are_three_scales_of_each_family_and_unit_variance_is_among_them()
     ],
 )
 def test_growth_flips_with_the_numbers(finals: list[float], holds: str):
-    assert verdict(STUDY.verdicts(results(finals)), "increases as σ grows").holds == holds
+    found = verdict(STUDY.verdicts(results(finals)), "increases as σ grows")
+    assert found.holds == holds
+    assert found.holds_for == ("Gaussian noise" if holds == "partly" else "")
 
 
 def test_the_best_curve_flips_with_the_numbers_and_so_does_the_note():
@@ -55,3 +65,9 @@ def test_figure_and_table(last: float):
     figure.canvas.draw()
     (table,) = STUDY.tables(made)
     assert [row[0] for row in table.rows] == NAMES
+
+
+def test_small_study_end_to_end():
+    made = at_test_size(STUDY)
+    assert list(made) == NAMES
+    assert len(STUDY.verdicts(made)) == 2

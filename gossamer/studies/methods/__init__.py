@@ -1,0 +1,1 @@
+"""All methods beside each other, for who has to choose one."""

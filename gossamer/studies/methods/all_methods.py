@@ -1,0 +1,312 @@
+"""Every method on two problems under three noises: which is low, which is robust, which is easy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
+from gossamer.experiments import (
+    Experiment,
+    Figures,
+    Result,
+    Results,
+    SizeName,
+    Table,
+    Unit,
+    Verdict,
+)
+from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.simulation import search_set
+from gossamer.simulation.search_sets import SearchSet
+from gossamer.simulation.words import show_hyperparameters, spread
+from gossamer.studies.methods.compared import (
+    Alike,
+    Compared,
+    Different,
+    median_error,
+    robust,
+    worst_share,
+)
+from gossamer.studies.seeds import fresh_seeds, tuning_seeds
+from gossamer.studies.synthetic.grids import SYNTHETIC
+from gossamer.studies.synthetic.task import NETWORKS, NODES, NOISES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+METHODS: dict[str, tuple[type[Algorithm[Any]], SearchSet]] = SYNTHETIC | {
+    algorithm.label: (algorithm, search_set(algorithm))
+    for algorithm in ALGORITHMS.values()
+    if algorithm not in [known for known, _ in SYNTHETIC.values()]
+}
+"""Those of the synthetic study, then the others with their default search sets."""
+
+OURS = "GT-NSGDm"
+CLIPPING = [m for m, (algorithm, _) in METHODS.items() if "clip" in admissible_sets(algorithm)]
+KINDS = ("alike", "different")
+SITUATIONS = [(kind, noise) for kind in KINDS for noise in NOISES]
+
+AS_GOOD = 1.5
+"""A method is as good as the best while its median error is at most this multiple of the lowest."""
+
+AVOID = 4.0
+"""A method is to be avoided where it is not robust, or from this multiple of the lowest on."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long and how often every method runs, and how much of its search set is tried."""
+
+    steps: int
+    tuning_seeds: int
+    fresh_seeds: int = 5
+
+    every: int = 1
+    """Of each hyper-parameter every such value."""
+
+    def of(self, grid: SearchSet) -> SearchSet:
+        """The values to try at this size."""
+        return {name: values[:: self.every] for name, values in grid.items()}
+
+
+class AllMethods(Experiment[Size]):
+    """Tuned in each of six situations, reported on fresh seeds."""
+
+    name = "all-methods"
+    study = "methods"
+    title = "All methods, on nodes that are alike and that differ"
+    about = (
+        "Every method on 20 nodes of a 2-hop ring (λ = 0.904) under the synthetic study's three "
+        "noises, on two problems of 20 parameters: its regression, whose nodes hold samples of one "
+        "law, and a quadratic whose nodes have optima some 10 apart in every coordinate. In each "
+        "of these six situations every method is tuned by the full grid of its search set with "
+        "tuning seeds, and runs as many steps on fresh seeds. What this compares are tuned methods "
+        "on one network at one length of run; it says nothing about other networks, other lengths, "
+        "or parameters that nobody tuned."
+    )
+
+    sizes: ClassVar[Mapping[SizeName, Size]] = {
+        "test": Size(steps=32, tuning_seeds=1, fresh_seeds=2, every=6),
+        "quick": Size(steps=3_000, tuning_seeds=1),
+        "full": Size(steps=10_000, tuning_seeds=3),
+    }
+
+    def units(self, size: Size, seed: int) -> list[Unit]:
+        """A unit per situation and method."""
+        nodes: dict[str, Alike | Different] = {
+            "alike": Alike(NODES, seed),
+            "different": Different(NODES, 20, 10.0, seed),
+        }
+        return [
+            Compared(
+                unit_name(kind, noise, method),
+                algorithm,
+                size.of(grid),
+                nodes[kind],
+                NETWORKS["ring"],
+                NOISES[noise],
+                size.steps,
+                tuning_seeds(seed, size.tuning_seeds),
+                fresh_seeds(seed, size.fresh_seeds),
+            )
+            for kind, noise in SITUATIONS
+            for method, (algorithm, grid) in METHODS.items()
+        ]
+
+    def figures(self, results: Results) -> Figures:
+        """Final errors of every method, a figure per problem and in it a panel per noise."""
+        return {f"{self.name}-{kind}": _figure(results, kind) for kind in KINDS}
+
+    def tables(self, results: Results) -> list[Table]:
+        """What to choose, the errors behind it, robustness, search sets, and every choice."""
+        return [
+            _decision(results),
+            *(_final_errors(results, kind) for kind in KINDS),
+            _robustness(results),
+            *(_search_sets(results, kind) for kind in KINDS),
+            _chosen(results),
+        ]
+
+    def verdicts(self, results: Results) -> list[Verdict]:
+        """Is GT-NSGDm robust, is anything as robust and lower, is one method good everywhere?"""
+        return [_robust(results), _clipping(results), _good_everywhere(results)]
+
+
+def unit_name(kind: str, noise: str, method: str) -> str:
+    """Of a method in one situation."""
+    return f"{kind}, {noise}, {method}"
+
+
+def in_situation(results: Results, kind: str, noise: str) -> dict[str, Result]:
+    """Method → how it did, the lowest median error first."""
+    found = {method: results[unit_name(kind, noise, method)] for method in METHODS}
+    return dict(sorted(found.items(), key=lambda entry: median_error(entry[1])))
+
+
+def _figure(results: Results, kind: str) -> "Figure":
+    with style():
+        figure, axes = panels(len(NOISES), width=3.4, height=3.6)
+        for ax, noise in zip(axes, NOISES, strict=True):
+            _dots(ax, {m: results[unit_name(kind, noise, m)] for m in METHODS})
+            ax.set(title=f"nodes {kind}, {noise} noise", xscale="log", xlabel="final error")
+            if ax is not axes[0]:
+                ax.set_yticklabels([])
+    return figure
+
+
+def _dots(ax: "Axes", found: Mapping[str, Result]) -> None:
+    """A dot at the median of every method that is finite, and a line over the seeds' range."""
+    for row, result in enumerate(found.values()):
+        colour = OKABE_ITO[0] if robust(result) else OKABE_ITO[1]
+        if worst_share(result) < float("inf"):
+            ax.hlines(row, min(result["errors"]), max(result["errors"]), color=colour)
+            ax.plot(median_error(result), row, "o" if robust(result) else "x", color=colour)
+    initial = next(iter(found.values()))["initial"]
+    ax.axvline(initial, color="0.5", linestyle=":", linewidth=1)
+    ax.set_yticks(range(len(found)), labels=list(found))
+    ax.invert_yaxis()
+
+
+def _decision(results: Results) -> Table:
+    rows = [
+        [f"{kind}, {noise} noise", *_groups(in_situation(results, kind, noise))]
+        for kind, noise in SITUATIONS
+    ]
+    title = (
+        f"Which method: as good is robust and within {AS_GOOD} times the lowest median error; "
+        f"avoid what is not robust, or {AVOID:g} times the lowest or more"
+    )
+    return Table(title, ["nodes and noise", "lowest", "as good", "avoid"], rows)
+
+
+def _groups(found: Mapping[str, Result]) -> list[str]:
+    """The lowest, those as good, and those to avoid."""
+    (best, lowest), *_ = ((method, median_error(result)) for method, result in found.items())
+    good = [m for m, r in found.items() if robust(r) and median_error(r) <= AS_GOOD * lowest]
+    bad = [m for m, r in found.items() if not (robust(r) and median_error(r) < AVOID * lowest)]
+    return [best, ", ".join(m for m in good if m != best), ", ".join(bad)]
+
+
+def _final_errors(results: Results, kind: str) -> Table:
+    found = {noise: in_situation(results, kind, noise) for noise in NOISES}
+    worst = {m: max(median_error(of[m]) for of in found.values()) for m in METHODS}
+    rows = [
+        [method, *(_cell(of, method) for of in found.values())]
+        for method in sorted(METHODS, key=lambda m: worst[m])
+    ]
+    title = f"Final errors, nodes {kind}: median [range]; ★ lowest, ✗ not robust"
+    return Table(title, ["method", *(f"{noise} noise" for noise in NOISES)], rows)
+
+
+def _cell(found: Mapping[str, Result], method: str) -> str:
+    mark = "★ " if method == next(iter(found)) else ""
+    return mark + ("" if robust(found[method]) else "✗ ") + spread(found[method]["errors"])
+
+
+def _robustness(results: Results) -> Table:
+    total = len(SITUATIONS)
+    rows = [
+        [method, f"{counts[0]} of {total}", "–" if method == OURS else f"{counts[1]} of {total}"]
+        for method, counts in _counts(results).items()
+    ]
+    title = "Robustness: in how many situations a method is robust, and ends lower than GT-NSGDm"
+    return Table(title, ["method", "robust", "lower than GT-NSGDm"], rows)
+
+
+def _counts(results: Results) -> dict[str, tuple[int, int]]:
+    """Method → in how many situations it is robust, and lower than GT-NSGDm; the best first."""
+    found = [in_situation(results, kind, noise) for kind, noise in SITUATIONS]
+    counts = {
+        m: (
+            sum(robust(of[m]) for of in found),
+            sum(median_error(of[m]) < median_error(of[OURS]) for of in found),
+        )
+        for m in METHODS
+    }
+    return dict(sorted(counts.items(), key=lambda entry: entry[1], reverse=True))
+
+
+def _search_sets(results: Results, kind: str) -> Table:
+    rows = [
+        [
+            method,
+            str(results[unit_name(kind, next(iter(NOISES)), method)]["settings"]),
+            *(_shares(results[unit_name(kind, noise, method)]) for noise in NOISES),
+        ]
+        for method in METHODS
+    ]
+    title = (
+        f"Search sets, nodes {kind}: how much is good, within twice the best score, and useless, "
+        "worse than not to start at all; ✗ where the best setting is not robust"
+    )
+    return Table(title, ["method", "settings", *(f"{noise} noise" for noise in NOISES)], rows)
+
+
+def _shares(result: Result) -> str:
+    good, useless = (result[key] / result["settings"] for key in ("good", "useless"))
+    return f"{good:.0%} good, {useless:.0%} useless" if robust(result) else "✗"
+
+
+def _chosen(results: Results) -> Table:
+    rows = [
+        [
+            method,
+            kind,
+            noise,
+            show_hyperparameters(result["hyperparameters"]),
+            spread(result["errors"]),
+            "yes" if robust(result) else "no",
+        ]
+        for method in METHODS
+        for kind, noise in SITUATIONS
+        for result in [results[unit_name(kind, noise, method)]]
+    ]
+    columns = ["method", "nodes", "noise", "tuned to", "final error", "robust"]
+    return Table("What every search chose, and where it ends", columns, rows)
+
+
+def _robust(results: Results) -> Verdict:
+    found = {f"{k}, {n} noise": results[unit_name(k, n, OURS)] for k, n in SITUATIONS}
+    return Verdict(
+        f"{OURS} is robust under every noise, on nodes that are alike and on nodes that differ",
+        "largest final error as a share of the initial one: "
+        + "; ".join(f"{where} {worst_share(result):.3f}" for where, result in found.items()),
+        {where: robust(result) for where, result in found.items()},
+        "Robust: no seed ends above half of its initial error.",
+        source="ours",
+    )
+
+
+def _clipping(results: Results) -> Verdict:
+    total, counts = len(SITUATIONS), _counts(results)
+    ours, _ = counts[OURS]
+    return Verdict(
+        f"Some method that clips is robust as often as {OURS} and ends lower in most situations",
+        "; ".join(
+            f"{m} robust in {counts[m][0]} of {total}, lower in {counts[m][1]}" for m in CLIPPING
+        )
+        + f"; {OURS} robust in {ours}",
+        any(counts[m][0] >= ours and 2 * counts[m][1] > total for m in CLIPPING),
+        "Lower: its median error. Clipping levels were tuned in each situation, as all parameters "
+        "were; the table of search sets says how many of them would have done.",
+        source="ours",
+    )
+
+
+def _good_everywhere(results: Results) -> Verdict:
+    found = [in_situation(results, kind, noise) for kind, noise in SITUATIONS]
+    times = {
+        m: max(median_error(of[m]) / median_error(next(iter(of.values()))) for of in found)
+        for m in METHODS
+        if all(robust(of[m]) for of in found)
+    }
+    return Verdict(
+        f"Some method is robust, and within {AS_GOOD} times the lowest error, in every situation",
+        "largest multiple of the lowest, of the methods that are robust everywhere: "
+        + (
+            ", ".join(f"{m} {times[m]:.2f}" for m in sorted(times, key=times.__getitem__)) or "none"
+        ),
+        any(multiple <= AS_GOOD for multiple in times.values()),
+        source="ours",
+    )
