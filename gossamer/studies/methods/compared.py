@@ -39,7 +39,7 @@ class Different:
 
     def problem(self) -> Problem:
         """The problem."""
-        return Quadratic.random(self.num_nodes, self.dim, spread=self.spread, seed=self.seed)
+        return Quadratic(self.num_nodes, self.dim, spread=self.spread, seed=self.seed)
 
 
 @dataclass(frozen=True)
