@@ -25,7 +25,8 @@ def tail_verdicts(which: str) -> str:
         if sizes[0]["required"] == (which == "required")
     ]
     numbers = [f"n = {size:,}" for size in SIZES]
-    return table(["law", "index", "given as", *numbers, "p too large", "index inside"], rows)
+    columns = ["law", "index", "given as", *numbers, "median p", "p too large", "index inside"]
+    return table(columns, rows)
 
 
 def _row(name: str, sizes: list[Counts]) -> list[str]:
@@ -34,7 +35,8 @@ def _row(name: str, sizes: list[Counts]) -> list[str]:
     cells = [_verdicts(counts) for counts in sizes]
     too_large = _percentages(sizes, "p too large")
     shown = "∞" if index is None else f"{index:g}"
-    return [name.removesuffix(" *"), shown, sizes[0]["kind"], *cells, too_large, inside]
+    orders = ", ".join(f"{counts['median p']:.2f}" for counts in sizes)
+    return [name.removesuffix(" *"), shown, sizes[0]["kind"], *cells, orders, too_large, inside]
 
 
 def _verdicts(counts: Counts) -> str:
