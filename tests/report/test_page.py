@@ -2,42 +2,43 @@
 
 import base64
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from browser import CHROMIUM, look_at
-from gossamer.experiments.runner import run_experiment
 
 import gossamer as gs
-from gossamer.experiments import Experiment, Options, Store, Table, Verdict
+from gossamer.experiments import Experiment, Options, Table, Unit, Verdict, Work
 from gossamer.plots import panels
 from gossamer.report import write_report
 from gossamer.studies import EXPERIMENTS
-from gossamer.studies.synthetic import dependence
-from gossamer.studies.synthetic.connectivity import Connectivity
-from gossamer.studies.theory.claim_1 import Claim1
 
-STUDY: dict[str, Experiment] = {e.name: e for e in (Claim1(), Connectivity())}
+STUDY = {name: EXPERIMENTS[name] for name in ("claim-1", "connectivity")}
+TEST = Options("test")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Claim 1 as it is, connectivity with few steps; nothing else."""
-    store = Store.open(tmp_path_factory.mktemp("study"), Options())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dependence, "STEPS", 50)
-        for experiment in STUDY.values():
-            run_experiment(experiment, Options(), store)
-    return store
+def computed(experiment: Experiment[Any], out: Path, options: Options = TEST) -> Work:
+    work = Work.below(out, experiment, options)
+    work.run()
+    return work
 
 
 @pytest.fixture(scope="module")
-def page(store: Store) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dependence, "STEPS", 50)
-        return write_report(EXPERIMENTS, store, Options())
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Claim 1 and connectivity at the size "test"; nothing else."""
+    out = tmp_path_factory.mktemp("study")
+    for experiment in STUDY.values():
+        computed(experiment, out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def page(study: Path) -> Path:
+    return write_report(EXPERIMENTS.values(), study, TEST)
 
 
 class References(HTMLParser):
@@ -84,72 +85,132 @@ def test_what_is_missing_is_named_with_the_command_that_makes_it(page: Path):
     html = page.read_text(encoding="utf-8")
     for name in EXPERIMENTS:
         assert (f'<section id="{name}">' in html) == (name in STUDY)
-        assert (f"<code>gossamer run {name}</code>" in html) or name in STUDY
+        assert f"<code>gossamer run {name} --size test</code>" in html
     assert "Not run yet" in html
 
 
-def test_the_counts_at_the_top_are_those_of_the_badges(page: Path):
+def counts(html: str) -> list[int]:
+    """How many hold, hold in part, and do not, at the top of the page."""
+    rows = (("yes", "hold"), ("partly", "hold in part"), ("no", "do not"))
+    found = [re.findall(rf'<span class="{c}"><b>(\d+)</b> {w}</span>', html) for c, w in rows]
+    return [int(number) for (number,) in found]
+
+
+def badges(html: str) -> list[int]:
+    return [html.count(f'<span class="badge {holds}">') for holds in ("yes", "partly", "no")]
+
+
+def test_every_verdict_has_its_badge_and_the_papers_are_counted(page: Path, study: Path):
     html = page.read_text(encoding="utf-8")
-    for holds, words in (("yes", "hold"), ("partly", "hold in part"), ("no", "do not")):
-        count = html.count(f'<span class="badge {holds}">')
-        assert f'<span class="{holds}"><b>{count}</b> {words}</span>' in html
-    assert html.count('class="badge') == 4
-
-
-def test_nothing_is_simulated(store: Store, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*arguments, **options):
-        raise AssertionError("the report simulates")
-
-    monkeypatch.setattr(dependence, "STEPS", 50)
-    for module in ("claim_1", "dependence", "synthetic"):
-        monkeypatch.setattr(f"gossamer.experiments.{module}.simulate", refuse)
+    verdicts = []
     for experiment in STUDY.values():
-        with pytest.raises(AssertionError, match="simulates"):
-            experiment.units(Options())[0].compute()
-    assert write_report(STUDY, store, Options()).is_file()
+        results = Work.below(study, experiment, TEST).results()
+        assert results is not None
+        verdicts += experiment.verdicts(results)
+    all_of_them, papers = (
+        [[v.holds for v in some].count(holds) for holds in ("yes", "partly", "no")]
+        for some in (verdicts, [v for v in verdicts if v.source == "paper"])
+    )
+    assert badges(html) == all_of_them
+    assert counts(html) == papers
+    assert sum(papers) == sum(all_of_them) - 1, "λ is a number of the setting"
 
 
-def test_an_empty_store_is_refused_and_left_empty(tmp_path: Path):
-    with pytest.raises(gs.InvalidInput, match=r"nothing is complete.*gossamer run all"):
-        write_report(EXPERIMENTS, Store(tmp_path / "quick"), Options())
+def test_nothing_is_simulated(study: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*arguments, **options):
+        raise AssertionError("the report computes")
+
+    units = {type(u) for e in STUDY.values() for u in Work.below(study, e, TEST).units}
+    for unit in units:
+        monkeypatch.setattr(unit, "run", refuse)
+    assert write_report(STUDY.values(), study, TEST).is_file()
+
+
+def test_an_empty_folder_is_refused_and_left_empty(tmp_path: Path):
+    words = r"nothing is complete.*gossamer run synthetic theory"
+    with pytest.raises(gs.InvalidInput, match=words):
+        write_report(EXPERIMENTS.values(), tmp_path, TEST)
     assert not list(tmp_path.iterdir())
 
 
 def test_an_incomplete_experiment_is_left_out(tmp_path: Path):
-    store = Store.open(tmp_path, Options())
-    run_experiment(STUDY["claim-1"], Options(), store)
-    store.path(STUDY["claim-1"], STUDY["claim-1"].units(Options())[1]).unlink()
+    work = computed(STUDY["claim-1"], tmp_path)
+    work.path(work.units[1]).unlink()
     with pytest.raises(gs.InvalidInput, match="nothing is complete"):
-        write_report(STUDY, store, Options())
+        write_report(STUDY.values(), tmp_path, TEST)
 
 
-class Hostile(Experiment):
+WORDS = "<img src=x onerror=alert(1)>"
+PARTS = {
+    "yes": {WORDS: True},
+    "partly": {WORDS: True, "<b>elsewhere</b>": False},
+    "no": {WORDS: True, "b": False, "c": False},
+}
+
+
+@dataclass(frozen=True)
+class One(Unit):
+    def run(self, device: str) -> dict[str, float]:
+        return {"value": 1}
+
+
+class Hostile(Experiment[None]):
     """Words that would be HTML, a table of several rows, every verdict, and no figure."""
 
-    name, title, about = "hostile", "<b>bold</b> & 'quoted'", "<script>alert(1)</script>"
+    name, title, study = "hostile", "<b>bold</b> & 'quoted'", "theory"
+    about = "<script>alert(1)</script>"
+    sizes = {"test": None, "quick": None, "full": None}  # noqa: RUF012
 
-    def units(self, options):
-        from gossamer.experiments import Unit
-
-        return [Unit("one", {}, lambda: {"value": 1})]
+    def units(self, size, seed):
+        return [One("one")]
 
     def figures(self, results):
         return {}
 
     def verdicts(self, results):
-        words = "<img src=x onerror=alert(1)>"
-        return [Verdict(words, "1\n2", holds, words) for holds in ("yes", "partly", "no")]
+        return [Verdict(WORDS, "1\n2", condition, WORDS) for condition in PARTS.values()]
 
     def tables(self, results):
         return [Table("<i>", ["<a>", "b"], [["<td>", "x" * 300]]), Table("t", ["c"], [])]
 
 
+def html_of(experiment: Experiment[Any], out: Path, options: Options = TEST) -> str:
+    computed(experiment, out, options)
+    return write_report([experiment], out, options).read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = Store.open(tmp_path_factory.mktemp("hostile"), Options(full=True))
-    experiment = Hostile()
-    run_experiment(experiment, Options(full=True), store)
-    return write_report({"hostile": experiment}, store, Options(full=True))
+    out = tmp_path_factory.mktemp("hostile")
+    html_of(Hostile(), out, Options("full"))
+    return out / "full" / "report.html"
+
+
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class WellFormed(HTMLParser):
+    """Every element is closed where it has to be, and none twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> at line {self.getpos()[0]}"
+
+
+@pytest.mark.parametrize("which", ["page", "hostile"])
+def test_the_page_is_well_formed(which: str, request: pytest.FixtureRequest):
+    parser = WellFormed()
+    parser.feed(request.getfixturevalue(which).read_text(encoding="utf-8"))
+    parser.close()
+    assert parser.open == []
 
 
 def test_words_stay_words(hostile: Path):
@@ -161,19 +222,49 @@ def test_words_stay_words(hostile: Path):
     assert "Not run yet" not in html
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_a_quick_transformer_is_not_passed_for_that_of_the_paper(tmp_path: Path, full: bool):
+def test_the_parts_that_hold_are_named_where_some_do(hostile: Path):
+    html = hostile.read_text(encoding="utf-8")
+    assert badges(html) == counts(html) == [1, 1, 1]
+    assert html.count('<span class="note">for &lt;img src=x onerror=alert(1)&gt;</span>') == 1
+    assert "elsewhere" not in html
+
+
+SOURCES = {
+    "setting": "a number of the setting, not counted",
+    "published": "another publication, not counted",
+    "ours": "ours, not counted",
+}
+
+
+@pytest.mark.parametrize("source", ["paper", *SOURCES])
+def test_only_statements_of_the_paper_are_counted_and_others_told_apart(
+    source: Any, tmp_path: Path
+):
+    class Sourced(Hostile):
+        def verdicts(self, results):
+            held = Verdict("it holds", "measured", True, source=source)
+            return [held, Verdict("it does not", "measured", False, source=source)]
+
+    html = html_of(Sourced(), tmp_path)
+    assert badges(html) == [1, 0, 1]
+    counted = source == "paper"
+    assert counts(html) == ([1, 0, 1] if counted else [0, 0, 0])
+    others = "0 hold, 0 in part, 0 do not" if counted else "1 hold, 0 in part, 1 do not"
+    assert others in " ".join(html.split())
+    for other, words in SOURCES.items():
+        assert html.count(f'<span class="note">{words}</span>') == 2 * (other == source)
+
+
+@pytest.mark.parametrize("size", ["test", "quick", "full"])
+def test_a_small_transformer_is_not_passed_for_that_of_the_paper(tmp_path: Path, size: Any):
     class Language(Hostile):
         study = "language"
 
-    options, experiment = Options(full=full), Language()
-    store = Store.open(tmp_path, options)
-    run_experiment(experiment, options, store)
-    html = write_report({"hostile": experiment}, store, options).read_text(encoding="utf-8")
-    assert ("artificial text" in html) != full
-    for holds in ("yes", "partly", "no"):
-        assert html.count(f'<span class="badge {holds}">') == 1
-        assert f'<span class="{holds}"><b>{int(full)}</b>' in html
+    html = html_of(Language(), tmp_path, Options(size))
+    assert ("artificial text" in html) == (size != "full")
+    assert (f"in the {size} one" in html) == (size != "full")
+    assert badges(html) == [1, 1, 1]
+    assert counts(html) == [int(size == "full")] * 3
 
 
 def test_two_pictures_of_an_experiment_are_told_apart_by_who_hears_the_page(tmp_path: Path):
@@ -181,23 +272,20 @@ def test_two_pictures_of_an_experiment_are_told_apart_by_who_hears_the_page(tmp_
         def figures(self, results):
             return {stem: panels(1)[0] for stem in ("left", "right")}
 
-    store = Store.open(tmp_path, Options())
-    run_experiment(Pictures(), Options(), store)
-    html = write_report({"hostile": Pictures()}, store, Options()).read_text(encoding="utf-8")
+    html = html_of(Pictures(), tmp_path)
     first, second = re.findall(r'alt="([^"]*)"', html)
     assert first != second
 
 
 def test_the_commands_are_those_of_this_study(tmp_path: Path):
-    options = Options(full=True, seed=3)
-    store, experiment = Store.open(tmp_path, options), Hostile()
-    run_experiment(experiment, options, store)
-    page = write_report({**EXPERIMENTS, "hostile": experiment}, store, options)
+    options, experiment = Options("full", seed=3), Hostile()
+    computed(experiment, tmp_path, options)
+    page = write_report([*EXPERIMENTS.values(), experiment], tmp_path, options)
     html = page.read_text(encoding="utf-8")
     for command in (
-        "gossamer run hostile --full --seed 3",
-        "gossamer run rates --full --seed 3",
-        "gossamer run noise-evidence --full --seed 3 --device cuda",
+        "gossamer run hostile --size full --seed 3",
+        "gossamer run rates --size full --seed 3",
+        "gossamer run noise-evidence --size full --seed 3 --device cuda",
     ):
         assert f"<code>{command}</code>" in html
 

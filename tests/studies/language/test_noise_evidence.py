@@ -1,33 +1,38 @@
 """The figure and verdicts of the noise evidence on samples made by hand, and a quick study."""
 
-import json
-from dataclasses import replace
-
 import pytest
 import torch
-from gossamer.studies.language.language import task_of
-from made_up import verdict
+from made_up import at_test_size, verdict
 
-from gossamer.experiments import Options
-from gossamer.experiments.experiment import Results
+from gossamer.experiments import Results
 from gossamer.noise import AlphaStable
-from gossamer.studies.language import noise_norms
 from gossamer.studies.language.noise_evidence import TASKS, NoiseEvidence, samples
-from gossamer.studies.language.noise_norms import MEASURED, measured_epochs
 from gossamer.tails import diagnose
 
 STUDY = NoiseEvidence()
+PAPER = (0, 6, 10)
+"""Epochs, of twelve, at which the paper shows its noise."""
 
 
-def test_epochs_are_the_papers():
-    assert MEASURED == (0, 6, 10)
-    assert measured_epochs(TASKS["paper"]) == [0, 6, 10]
-    assert measured_epochs(replace(TASKS["paper"], epochs=4)) == [0, 2, 3]
-    full = {unit.name: unit.config for unit in STUDY.units(Options(full=True, device="cuda"))}
-    assert full["causal"]["task"]["epochs"] == 12
-    assert full["causal"]["lr"] == 0.1
-    assert full["paper"]["task"]["batch_size"] == 64
-    json.dumps(full)
+def test_the_full_study_is_the_papers():
+    units = {unit.name: unit.config for unit in STUDY.units(STUDY.sizes["full"], 0)}
+    assert list(units) == ["causal", "paper"]
+    for protocol, config in units.items():
+        task = config["task"]
+        assert (task["protocol"], task["epochs"], task["num_nodes"]) == (protocol, 12, 1)
+        assert (task["batch_size"], task["context"], task["text"]["type"]) == (64, 64, "Multi30k")
+        assert tuple(config["epochs"]) == PAPER
+        assert f"epochs {PAPER[0]}, {PAPER[1]} and {PAPER[2]}" in STUDY.about
+        assert f"step size, which is not printed, is {config['lr']};" in STUDY.about
+        assert f"batches of {len(config['noise_seeds'])} passes" in STUDY.about
+
+
+@pytest.mark.parametrize("size", ["test", "quick"])
+def test_a_shorter_training_pauses_at_the_same_parts_of_it(size: str):
+    for unit in STUDY.units(STUDY.sizes[size], 0):
+        length, epochs = unit.config["task"]["epochs"], unit.config["epochs"]
+        assert epochs == [length * epoch // 12 for epoch in PAPER]
+        assert len(set(epochs)) == 3
 
 
 def made(*tails: str, size: int = 9000) -> Results:
@@ -40,7 +45,7 @@ def made(*tails: str, size: int = 9000) -> Results:
     }
     measured = [
         {"epoch": e, "validation_loss": 5.0, "gradient_norm": 1.0, "norms": kinds[k]().tolist()}
-        for e, k in zip(MEASURED, tails, strict=True)
+        for e, k in zip(PAPER, tails, strict=True)
     ]
     return {protocol: {"measured": measured} for protocol in TASKS}
 
@@ -52,7 +57,7 @@ def made(*tails: str, size: int = 9000) -> Results:
         (("light", "light", "wide"), "yes", "no"),  # longer, but the shape is a Gaussian's
         (("light", "wide", "light"), "no", "no"),
         (("wide", "light", "light"), "no", "no"),
-        (("stable", "stable", "stable"), "no", "partly"),  # alike, but not increasingly
+        (("stable", "stable", "stable"), "no", "no"),  # alike, but not increasingly
     ],
 )
 def test_verdicts_flip_with_the_norms(tails: tuple[str, ...], heavier: str, alike: str):
@@ -88,19 +93,18 @@ def test_figures_show_four_panels_on_the_same_axes():
     assert [len(ax.texts) for ax in axes] == [0, 0, 1, 1]  # what lies beyond is told
 
 
-def test_quick_study_end_to_end(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(noise_norms, "PASSES", 2)
-    computed = {unit.name: unit.compute() for unit in STUDY.units(Options())}
-    results = json.loads(json.dumps(computed))
-    epochs = measured_epochs(task_of(Options(), TASKS["paper"]))
-    assert len(set(epochs)) == 3
-    for result in results.values():
-        assert [m["epoch"] for m in result["measured"]] == epochs
-        assert all(len(m["norms"]) == 2 * result["steps_per_epoch"] for m in result["measured"])
-        assert result["final_validation_loss"] < result["measured"][0]["validation_loss"]
+def test_small_study_end_to_end():
+    results = at_test_size(STUDY)
+    for unit in STUDY.units(STUDY.sizes["test"], 0):
+        result, passes = results[unit.name], len(unit.config["noise_seeds"])
+        assert [m["epoch"] for m in result["measured"]] == unit.config["epochs"]
+        assert all(
+            len(m["norms"]) == passes * result["steps_per_epoch"] for m in result["measured"]
+        )
     for figure in STUDY.figures(results).values():
         figure.canvas.draw()
     shapes, *estimates = STUDY.tables(results)
     assert [len(row) for row in shapes.rows] == [len(shapes.columns)] * 8
-    assert [row[0] for row in estimates[0].rows[::9]] == list(samples(results["causal"]))
-    assert {v.holds for v in STUDY.verdicts(results)} <= {"yes", "partly", "no"}
+    for protocol, table in zip(TASKS, estimates, strict=True):
+        assert list(dict.fromkeys(row[0] for row in table.rows)) == list(samples(results[protocol]))
+    assert len(STUDY.verdicts(results)) == 4

@@ -1,29 +1,25 @@
-"""Noise norms against a loop with autograd, and the seeds they are measured on."""
+"""Noise norms against a loop with autograd, and where training pauses to measure them."""
+
+import dataclasses
 
 import pytest
 import torch
-from gossamer.studies.language.tuning import tuning_seeds
-from gossamer.studies.synthetic.synthetic import fresh_seeds
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from gossamer.algorithms import DSGD
 from gossamer.data import zipf_corpus
 from gossamer.data.order import BatchOrder, TokenWindows
-from gossamer.experiments import Options
 from gossamer.models import GPT
 from gossamer.networks import complete
 from gossamer.problems import LanguageProblem
 from gossamer.problems.language import LanguageProtocol, shuffled, token_loss
 from gossamer.simulation import Stack
-from gossamer.studies.language.noise_norms import (
-    full_gradient,
-    noise_norms,
-    noise_seeds,
-    training_seed,
-)
+from gossamer.studies.language.noise_norms import NoiseAlongTraining, full_gradient, noise_norms
+from studies.language.small import SMALL as ALL_NODES
 
 SIZES = {"context": 8, "width": 16, "heads": 2, "layers": 1}
 SEEDS = [700, 701, 702]
+SMALL = dataclasses.replace(ALL_NODES, num_nodes=1)
 
 
 def tiny(protocol: LanguageProtocol, batch_size: int) -> LanguageProblem:
@@ -87,11 +83,18 @@ def test_windows_that_fill_no_batch_matter_little():
     assert 0 < (found - exact).norm() <= 2 * left_out / (windows - left_out) * largest
 
 
-def test_noise_is_measured_on_batches_of_its_own():
-    for seed in (0, 3):
-        options = Options(seed=seed)
-        used = {training_seed(options), *fresh_seeds(options), *tuning_seeds(options)}
-        seeds = noise_seeds(options)
-        assert used.isdisjoint(seeds)
-        assert len(set(seeds)) == len(seeds)
-    assert set(noise_seeds(Options(seed=0))).isdisjoint(noise_seeds(Options(seed=1)))
+def test_a_unit_measures_where_training_pauses():
+    """At epoch 0 the model stands at its start, later it does not; every pass has its norms."""
+    unit = NoiseAlongTraining("small", SMALL, 0.1, (0, 2), training_seed=0, noise_seeds=(700, 701))
+    result = unit.run("cpu")
+    problem = SMALL.problem("cpu")
+    x = problem.start.to(SMALL.dtype)[None, None]
+    gradient = full_gradient(problem, x, seed=700)
+    expected = noise_norms(problem, x, gradient, [700, 701]).flatten()
+    first, later = result["measured"]
+    assert first["norms"] == pytest.approx(expected.tolist(), rel=1e-4)
+    assert first["gradient_norm"] == pytest.approx(float(gradient.norm()), rel=1e-4)
+    assert (first["epoch"], later["epoch"]) == (0, 2)
+    assert len(later["norms"]) == 2 * result["steps_per_epoch"]
+    assert later["validation_loss"] < first["validation_loss"]
+    assert result["final_validation_loss"] < later["validation_loss"]

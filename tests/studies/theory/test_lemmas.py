@@ -1,56 +1,65 @@
-import copy
+"""Every lemma on a small study, and what a violation of each is judged to be."""
+
+from typing import Any
 
 import pytest
+from made_up import at_test_size, verdict
 
-from gossamer.experiments import Options
-from gossamer.experiments.experiment import Results
-from gossamer.studies.theory import lemmas
-from gossamer.studies.theory.lemmas import NETWORKS, NOISES, Lemmas
+from gossamer.studies.theory.lemmas import Lemmas
 
-
-@pytest.fixture(scope="module")
-def results() -> Results:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lemmas, "horizon", lambda options: 64)
-        patch.setattr(lemmas, "seeds", lambda options: [0, 1])
-        patch.setattr(lemmas, "PATH_STEPS", 60)
-        return {unit.name: unit.compute() for unit in Lemmas().units(Options())}
+STUDY = Lemmas()
 
 
-def test_every_lemma_holds(results: Results):
-    holds = [verdict.holds for verdict in Lemmas().verdicts(results)]
-    assert holds == ["yes", "partly", "yes", "yes", "yes"]  # "=" of the second is only "≤"
+@pytest.fixture
+def results() -> dict[str, Any]:
+    return at_test_size(STUDY)
+
+
+def test_every_lemma_holds(results):
+    held = {v.statement: v.holds for v in STUDY.verdicts(results)}
+    equality = "‖x̄⁺ − x̄‖ = α"
+    assert held.pop(equality) == "partly"  # "=" is only "≤"
+    assert set(held.values()) == {"yes"}
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "verdict"),
+    ("field", "value", "words"),
     [
-        ("tracker_expansion", 1e-3, 0),
-        ("mean_step", [0.5, 1.1], 1),
-        ("descent_slack", -1e-3, 3),
-        ("bound", {"p known": [2.0, 1.0], "p unknown": [0.5, 1.0]}, 4),
+        ("tracker_expansion", 1e-3, "ȳ = v̄"),
+        ("mean_step", [0.5, 1.1], "‖x̄⁺ − x̄‖"),
+        ("descent_slack", -1e-3, "Descent lemma"),
+        ("bound", {"p known": [2.0, 1.0], "p unknown": [0.5, 1.0]}, "explicit bound"),
     ],
 )
-def test_a_violation_is_judged_so(results: Results, field: str, value: object, verdict: int):
-    violated = copy.deepcopy(dict(results))
-    violated["ring, Gaussian"][field] = value
-    assert Lemmas().verdicts(violated)[verdict].holds == "no"
+def test_a_violation_is_judged_so(results, field: str, value: object, words: str):
+    results["ring, Gaussian"][field] = value
+    assert verdict(STUDY.verdicts(results), words).holds == "no"
 
 
-def test_the_shortest_step_is_that_of_all_noises(results: Results):
-    shorter = copy.deepcopy(dict(results))
-    shorter["ring, Gaussian"]["mean_step"][0] = 0.001
-    assert "smallest ring 0.001 α" in Lemmas().verdicts(shorter)[1].ours
+def test_an_expectation_above_its_bound_is_judged_so(results):
+    for name in results["ring, Gaussian"]["expectations"]:
+        broken = at_test_size(STUDY)
+        broken["ring, Gaussian"]["expectations"][name] = 1.01
+        assert [v.holds for v in STUDY.verdicts(broken)].count("yes") == 5, name
 
 
-def test_a_consensus_error_above_its_bound_is_judged_so(results: Results):
-    violated = copy.deepcopy(dict(results))
-    violated["ring, Gaussian"]["consensus"][5] *= 10
-    assert Lemmas().verdicts(violated)[2].holds == "partly"  # still attained by two nodes
+def test_the_shortest_step_is_that_of_all_noises(results):
+    results["ring, Gaussian"]["mean_step"][0] = 0.001
+    assert "smallest ring 0.001 α" in verdict(STUDY.verdicts(results), "‖x̄⁺ − x̄‖").ours
 
 
-def test_table_and_figure(results: Results):
-    (table,) = Lemmas().tables(results)
-    assert len(table.rows) == len(NETWORKS) * len(NOISES)
+def test_a_consensus_error_above_its_bound_is_judged_so(results):
+    results["ring, Gaussian"]["consensus"][5] *= 10
+    assert verdict(STUDY.verdicts(results), "Consensus: (1/n)").holds == "no"
+
+
+def test_a_consensus_bound_that_is_not_attained_is_judged_so(results):
+    results["two opposed nodes"]["consensus"][5] *= 0.9
+    assert verdict(STUDY.verdicts(results), "Consensus: (1/n)").holds == "no"
+
+
+def test_table_and_figure(results):
+    (table, *_) = STUDY.tables(results)
+    assert [row[0] for row in table.rows] == [name for name in results if "two" not in name]
     assert all(len(row) == len(table.columns) for row in table.rows)
-    assert len(Lemmas().figures(results)["lemmas"].axes) == 2
+    assert len(STUDY.figures(results)["lemmas"].axes) == 2

@@ -1,47 +1,58 @@
+"""The network's influence at growing horizons: judged from averages made up by hand."""
+
+from typing import Any
+
 import pytest
+from made_up import at_test_size, verdict
 
-from gossamer.experiments import Options
-from gossamer.experiments.experiment import Results
-from gossamer.studies.theory import topology_independence
-from gossamer.studies.theory.topology_independence import NETWORKS, TopologyIndependence, arrived
+from gossamer.studies.theory.topology_independence import NETWORKS, STARTS, TopologyIndependence
+
+STUDY = TopologyIndependence()
+LEVEL, APART, LAST = [3.0, 2.0, 1.4], [3.0, 3.2, 3.5], [3.0, 2.0, 1.6]
 
 
-def levels(per_network: dict[str, float]) -> Results:
-    """Two horizons; the given level in every second half, all arrived but the ring."""
+def averages(rest: list[float], afar: list[float]) -> dict[str, Any]:
+    """1 on every network but the ring, which has these at three horizons."""
     return {
-        name: {
+        f"{start}, {name}": {
             "lam": network.lam,
-            "horizons": [16, 64],
-            "averages": [[1.0, 1.1], [0.9, 1.0]],
-            "second_half": [[0.5, 0.6], [per_network.get(name, 0.1)] * 2],
-            "arrived": [False, name != "ring"],
+            "horizons": [16, 64, 256],
+            "averages": [[0.9 * x, 1.1 * x] for x in (ring if name == "ring" else [1.0] * 3)],
         }
+        for start, ring in zip(STARTS, (rest, afar), strict=True)
         for name, network in NETWORKS.items()
     }
 
 
-def test_equal_levels_hold_and_name_those_on_their_way():
-    first, second = TopologyIndependence().verdicts(levels({"ring": 5.0}))
-    assert first.holds == "yes"
-    assert first.note == "T is not yet large enough for: ring."
-    assert second.holds == "yes"  # slope 0
+@pytest.mark.parametrize(
+    ("rest", "afar", "holds", "part"),
+    [
+        (LEVEL, LEVEL, "yes", ""),
+        (LEVEL, APART, "partly", "at rest"),
+        (APART, APART, "no", ""),
+        (LAST, LAST, "no", ""),  # still too far apart at the end
+        ([1.3, 1.4, 1.4], LAST, "no", ""),  # close together, but not closer and closer
+    ],
+)
+def test_drawing_level_flips_with_the_numbers(rest, afar, holds: str, part: str):
+    found = verdict(STUDY.verdicts(averages(rest, afar)), "independent of λ")
+    assert (found.holds, found.holds_for) == (holds, part)
 
 
-def test_unequal_levels_do_not():
-    first, _ = TopologyIndependence().verdicts(levels({"complete": 0.3}))
-    assert first.holds == "no"
+@pytest.mark.parametrize(("ring", "holds"), [(1.0, "yes"), (3.0, "yes"), (100.0, "no")])
+def test_the_cost_of_a_weak_network_flips_with_the_slope(ring: float, holds: str):
+    found = verdict(STUDY.verdicts(averages(LEVEL, [ring] * 3)), "slope ≤ ½")
+    assert found.holds == holds
 
 
-def test_arrival_needs_longer_on_weak_networks():
-    assert arrived(NETWORKS["complete"], 2**11)
-    assert not arrived(NETWORKS["ring"], 2**15)
+def test_the_table_is_relative_to_the_complete_network():
+    (table,) = STUDY.tables(averages(LEVEL, APART))
+    assert table.rows[0] == ["at rest", "ring", "3.00", "2.00", "1.40"]
+    assert table.rows[-1] == ["from afar", "complete", "1.00", "1.00", "1.00"]
 
 
-def test_small_study_end_to_end(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(topology_independence, "horizons", lambda options: [64, 2048])
-    monkeypatch.setattr(topology_independence, "seeds", lambda options: [0, 1])
-    study = TopologyIndependence()
-    results = {unit.name: unit.compute() for unit in study.units(Options())}
-    assert results["complete"]["arrived"] == [False, True]
-    assert [row[0] for row in study.tables(results)[0].rows] == list(NETWORKS)
-    assert len(study.figures(results)["topology-independence"].axes) == 2
+def test_small_study_end_to_end():
+    results = at_test_size(STUDY)
+    assert list(results) == list(averages(LEVEL, LEVEL))
+    assert len(STUDY.verdicts(results)) == 2
+    assert len(STUDY.figures(results)["topology-independence"].axes) == 2

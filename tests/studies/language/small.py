@@ -1,0 +1,30 @@
+"""A task and a unit small enough for tests: a tiny GPT on artificial text."""
+
+import dataclasses
+from typing import Any
+
+import gossamer as gs
+from gossamer.studies.language.task import NETWORKS, SIZES, Task
+from gossamer.studies.language.tuned import FEW, OnOneNode, OnTheNetwork, Settings, Tuned
+
+SMALL = SIZES["quick"].task(Task("causal", stride=5, epochs=12), seed=0)
+
+
+def tuned(
+    algorithm: type[gs.Algorithm[Any]],
+    settings: Settings,
+    search: type[OnOneNode] | type[OnTheNetwork] = OnOneNode,
+    networks: tuple[str, ...] = ("ring",),
+    **changes: Any,
+) -> Tuned:
+    """A method on the small task, tuned for the ring with one seed and reported on two."""
+    return Tuned(
+        "small",
+        algorithm,
+        settings,
+        dataclasses.replace(SMALL, **changes),
+        {name: NETWORKS[name] for name in networks},
+        search(NETWORKS["ring"], FEW),
+        tuning_seeds=(500,),
+        fresh_seeds=(0, 1),
+    )

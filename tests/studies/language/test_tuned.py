@@ -1,0 +1,86 @@
+"""How Transformers are tuned: search sets, both searches, and what is stored of them."""
+
+import pytest
+
+import gossamer as gs
+from gossamer.studies.language.grids import FINER, TRANSFORMER
+from gossamer.studies.language.task import NETWORKS
+from gossamer.studies.language.tuned import (
+    FEW,
+    HUNDREDS,
+    OnOneNode,
+    OnTheNetwork,
+    lowest,
+    schedule_for,
+)
+from studies.language.small import SMALL, tuned
+
+MANY = tuple({"lr": lr, "momentum": 0.8} for lr in (1e-4, 0.1, 100.0, 1e-3))
+
+
+def test_the_search_sets_have_the_papers_sizes():
+    sizes = {method: len(settings) for method, (_, settings) in TRANSFORMER.items()}
+    assert sizes == {
+        "DSGD": 9,
+        "DSGD-GClip": 42,
+        "DSGD-CClip": 42,
+        "GT-DSGD": 9,
+        "GT-Adam": 60,
+        "QG-DSGDm": 72,
+        "SClip-EF": 448,
+        "DSGD-Clip": 42,
+        "GT-NSGDm": 36,
+        "Normalized DSGD": 6,
+    }
+    assert all(s["momentum"] == s["quasi_momentum"] for s in TRANSFORMER["QG-DSGDm"][1])
+
+
+@pytest.mark.parametrize("sets", [TRANSFORMER, FINER], ids=["the paper's", "finer"])
+def test_every_setting_is_admissible(sets):
+    for algorithm, settings in sets.values():
+        assert all(algorithm(**setting) for setting in settings)
+
+
+def test_hundreds_of_settings_are_ended_sooner():
+    assert schedule_for(MANY * 25) == FEW
+    assert schedule_for(MANY * 26) == HUNDREDS
+
+
+def test_the_search_on_one_node_prefers_what_trains():
+    unit = tuned(gs.GTNSGDm, MANY)
+    found = OnOneNode(NETWORKS["ring"], FEW).central(unit, "cpu")
+    assert lowest(found, 1)[0]["lr"] == 0.1
+    assert len(lowest(found, 3)) == 3
+    assert int(found.steps[-1]) == SMALL.steps("cpu"), "as many steps as on the network"
+
+
+def test_as_many_finalists_as_asked_for_are_compared_on_the_network():
+    unit = tuned(gs.GTNSGDm, MANY)
+    found = OnOneNode(NETWORKS["ring"], FEW, finalists=1).search(unit, "cpu")
+    assert [s["lr"] for s in found["on_the_ring"]] == [0.1]
+    assert found["run_steps"] == SMALL.steps("cpu")
+
+
+def test_the_result_names_the_choice_its_cost_and_every_loss():
+    unit = tuned(gs.DSGD, ({"lr": 0.1}, {"lr": 1e-3}), networks=("ring", "complete"))
+    result = unit.run("cpu")
+    assert result["search"]["hyperparameters"]["lr"] == 0.1
+    assert result["search"]["settings"] == 2
+    assert len(result["search"]["on_the_ring"]) == 2
+    for name in unit.networks:
+        curve = result["networks"][name]
+        assert curve["steps"][0] == 0
+        assert curve["steps"][-1] == result["steps"]
+        assert [len(row) for row in curve["validation_loss"]] == [2] * len(curve["steps"])
+        first, last = curve["validation_loss"][0][0], curve["validation_loss"][-1]
+        assert max(last) < first
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_search_on_the_ring_tries_every_setting_and_ends_most_early(dropout: float):
+    unit = tuned(gs.GTNSGDm, MANY, OnTheNetwork, dropout=dropout)
+    found = unit.search.search(unit, "cpu")
+    assert found["hyperparameters"]["lr"] == 0.1
+    assert found["settings"] == 4
+    assert 1 <= len(found["on_the_ring"]) < 4
+    assert found["run_steps"] < 4 * SMALL.steps("cpu")
