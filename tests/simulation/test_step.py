@@ -13,7 +13,7 @@ import gossamer as gs
 from gossamer.algorithms import Algorithm, Mix, Positive, Stateless
 from gossamer.simulation import step as step_module
 
-PROBLEM, NETWORK = gs.Quadratic.random(4, 3), gs.ring(4)
+PROBLEM, NETWORK = gs.Quadratic(4, 3), gs.ring(4)
 
 
 @pytest.fixture
