@@ -21,12 +21,10 @@ PICTURE = DOCS / "images" / "imports.svg"
 LAYERS = (
     ("cli",),
     ("train", "report"),
-    ("studies",),
-    ("", "experiments"),
-    ("handover", "theory"),
-    ("distributed", "tails"),
-    ("simulation", ""),
-    ("problems", ""),
+    ("", "studies"),
+    ("handover", "experiments"),
+    ("simulation", "theory"),
+    ("distributed", "problems", "tails"),
     ("models", "data", "networks", "algorithms", "noise"),
     ("", "spec", ""),
 )
