@@ -64,9 +64,9 @@ def _modules(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def tools(found: Imports) -> list[str]:
-    """Parts that import no other: everyone may use them."""
+    """Parts that import none of the layers: everyone may use them."""
     layered = {part for layer in LAYERS for part in layer}
-    return sorted(part for part, used in found.items() if not used and part not in layered)
+    return sorted(p for p, used in found.items() if not used & layered and p not in layered)
 
 
 def upward(found: Imports) -> list[str]:

@@ -66,7 +66,7 @@ class Record:
         where = f"{self.config['dtype']} on {self.config['device']}"
         return {
             "problem": show_call(self.config["problem"]),
-            "network": self.config["network"],
+            "network": self.config["network"]["name"],
             "noise": "none" if noise is None else show_call(noise),
             "steps": f"{steps:,}, recorded {len(self.steps)} times, {where}",
         }
@@ -140,6 +140,7 @@ class Run(Record):
 def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts as JSON gives them back, the numbers of numpy and torch as Python's.
 
+    >>> import torch
     >>> as_json({"lr": torch.tensor([0.5, 1.0]), "nodes": (2, 3)})
     {'lr': [0.5, 1.0], 'nodes': [2, 3]}
     """
