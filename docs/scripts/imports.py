@@ -74,9 +74,10 @@ def upward(found: Imports) -> list[str]:
     level = {part: depth for depth, layer in enumerate(LAYERS) for part in layer}
     level |= dict.fromkeys(tools(found), len(LAYERS))
     homeless = [f"{part} has no place in LAYERS" for part in found if part not in level]
+    layered = {part: used for part, used in found.items() if part not in tools(found)}
     return homeless + [
         f"{part} imports {other}"
-        for part, used in found.items()
+        for part, used in layered.items()
         for other in sorted(used)
         if part in level and other in level and level[other] <= level[part]
     ]
