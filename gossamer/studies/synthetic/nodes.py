@@ -144,9 +144,9 @@ def _printed(results: Results, ours: dict[int, float]) -> Verdict:
         + f"; largest gap {max(gaps):.3f}; {fit} of {len(rows)} neighbouring (α, β, T) fit as well",
         max(gaps) <= TOLERANCE and 2 * fit >= len(rows),
         f"Judged: all five within {TOLERANCE} of the printed value with the (α, β, T) shown, "
-        f"{NAMED}, and with at least half of its neighbours. The paper prints none of the three. Ours were "
-        "chosen because they fit; no procedure leads to them, and whoever had taken another triple "
-        "nearby would mostly have found other numbers.",
+        f"{NAMED}, and with at least half of its neighbours. The paper prints none of the three. "
+        "Ours were chosen because they fit; no procedure leads to them, and whoever had taken "
+        "another triple nearby would mostly have found other numbers.",
     )
 
 
