@@ -62,7 +62,7 @@ def main() -> None:
     except OSError as error:
         _fail(f"cannot read or write {error.filename or 'the output'} ({error.strerror})", 2)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; `gossamer run` goes on where it stopped", 130)
+        _fail("interrupted; what was stored is kept, and the same command goes on from there", 130)
 
 
 def _fail(message: str, code: int) -> None:

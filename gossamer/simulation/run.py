@@ -17,7 +17,7 @@ from gossamer.simulation.words import lines, show_call, show_hyperparameters, sp
 TENSORS = ("steps", "diverged_at", "steps_taken", "x")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Record:
     """The record of stacked runs; `Run` and `Sweep` say which runs, along which axes.
 
@@ -100,7 +100,7 @@ class Record:
         return cls(metrics=metrics, config=config, **fields)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Run(Record):
     """The record of one method on one problem, network and noise: its runs differ in their seed."""
 

@@ -16,7 +16,7 @@ OF_A_SWEEP = ("settings", "strategy", "judge_by")
 """What the configuration of a sweep has beyond that of a run."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Sweep(Record):
     """The record of every setting of a grid for every seed: the runs have two axes.
 

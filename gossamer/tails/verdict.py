@@ -188,7 +188,10 @@ def suggest_p(decision: Decision) -> tuple[float, str]:
     guaranteed rate, so p is the lower bound of the index, rounded down.
     """
     if decision.tail in ("finite variance", "no power tail"):
-        return 2.0, "Every estimate puts the tail index above 2 with 95 % confidence."
+        return (
+            2.0,
+            "Hill and the Pareto fit put the tail index above 2 with 95 % confidence at every cut.",
+        )
     low = round_down(decision.interval[0])
     p = min(max(1.05, low), LARGEST_P_UNDECIDED)
     reason = (

@@ -26,6 +26,8 @@ class Size:
 
     steps: int = STEPS
     seeds: int = 5
+    neighbour_seeds: int = 2
+    """Of the runs with other parameters, see `nodes`."""
 
     def reported(self, shift: int) -> tuple[int, ...]:
         """Fresh seeds, by fives."""
@@ -36,7 +38,7 @@ class Size:
 SIZES: dict[SizeName, Size] = {
     "test": Size(steps=120, seeds=2),
     "quick": Size(),
-    "full": Size(seeds=20),
+    "full": Size(seeds=20, neighbour_seeds=20),
 }
 
 

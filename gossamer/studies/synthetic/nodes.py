@@ -86,7 +86,7 @@ class Nodes(Experiment[Size]):
 
     def units(self, size: Size, seed: int) -> Sequence[Unit]:
         """A unit per number of nodes, and what other parameters would have given."""
-        seeds = size.reported(seed)
+        seeds = size.reported(seed)[: size.neighbour_seeds]
         horizons = tuple(T * size.steps // 4_000 for T in HORIZONS)
         around = (tuple(PRINTED), STEP_SIZES, MOMENTA, horizons, STABLE, seed, seeds)
         curves = [curve_unit(f"n={n}", complete(n), STABLE, size, seed) for n in PRINTED]

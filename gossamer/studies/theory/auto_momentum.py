@@ -110,7 +110,7 @@ class AutoMomentum(Experiment[Size]):
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
         "test": Size(steps=60, tuning_seeds=1, fresh_seeds=2, samples=1_000, values=2),
-        "quick": Size(steps=3_000, tuning_seeds=1),
+        "quick": Size(steps=2_000, tuning_seeds=1),
         "full": Size(steps=10_000, tuning_seeds=3),
     }
 
