@@ -30,19 +30,14 @@ def main() -> None:
     network = my_network()
     problem = gs.RobustRegression(network.num_nodes)
     noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)  # infinite variance
-    setting = {"noise": noise, "steps": STEPS, "metrics": ["error"]}
     print(f"{network.num_nodes} nodes, λ = {network.lam:.4f}")
+    found = gs.compare(list(GRIDS), problem, network, grids=GRIDS, noise=noise, steps=STEPS)
+    print(found)
     with style():
         figure, (ax,) = panels(1, width=5.5, height=3.8)
-        for colour, (method, grid) in zip(colours(), GRIDS.items(), strict=False):
-            tuned = gs.sweep(method, grid, problem, network, seeds=[100, 101], **setting).best()
-            best = method(**tuned.hyperparameters)
-            run = gs.simulate(best, problem, network, seeds=range(5), **setting)  # fresh seeds
-            errors = run.metrics["error"]
-            curve(ax, run.steps.tolist(), errors.tolist(), method.__name__, colour)
-            final = errors[-1].sort().values.tolist()
-            print(f"{method.__name__:10} error {final[2]:6.3f} ({final[0]:.3f} – {final[4]:.3f})")
-            print(f"{'':10} {tuned.hyperparameters}")
+        for colour, entry in zip(colours(), found.entries, strict=False):
+            run = entry.run
+            curve(ax, run.steps.tolist(), run.metrics["error"].tolist(), run.label, colour)
         ax.set(xlabel="step t", ylabel="error (1/n) Σ ‖x_i − x*‖", yscale="log")
         ax.legend()
         figure.savefig("compare_methods.png")

@@ -47,7 +47,7 @@ def main() -> None:
 
         def sweep(case: Case = case, setting: Any = setting) -> Array:
             grid = {"lr": [task.lr] * STACKED}
-            return gs.sweep(case.method, grid, *setting, **options).stacked.x[:, 0]
+            return gs.sweep(case.method, grid, *setting, **options).x[:, 0, 0]
 
         answer(f"{name}: simulator", "gossamer", *timed(lambda: run, task.repetitions))
         if not case.real_processes:

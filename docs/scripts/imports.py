@@ -21,12 +21,10 @@ PICTURE = DOCS / "images" / "imports.svg"
 LAYERS = (
     ("cli",),
     ("train", "report"),
-    ("studies",),
-    ("", "experiments"),
-    ("handover", "theory"),
-    ("distributed", "tails"),
-    ("simulation", ""),
-    ("problems", ""),
+    ("", "studies"),
+    ("handover", "experiments"),
+    ("simulation", "theory"),
+    ("distributed", "problems", "tails"),
     ("models", "data", "networks", "algorithms", "noise"),
     ("", "spec", ""),
 )
@@ -66,9 +64,9 @@ def _modules(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def tools(found: Imports) -> list[str]:
-    """Parts that import no other: everyone may use them."""
+    """Parts that import none of the layers: everyone may use them."""
     layered = {part for layer in LAYERS for part in layer}
-    return sorted(part for part, used in found.items() if not used and part not in layered)
+    return sorted(p for p, used in found.items() if not used & layered and p not in layered)
 
 
 def upward(found: Imports) -> list[str]:
@@ -76,9 +74,10 @@ def upward(found: Imports) -> list[str]:
     level = {part: depth for depth, layer in enumerate(LAYERS) for part in layer}
     level |= dict.fromkeys(tools(found), len(LAYERS))
     homeless = [f"{part} has no place in LAYERS" for part in found if part not in level]
+    layered = {part: used for part, used in found.items() if part not in tools(found)}
     return homeless + [
         f"{part} imports {other}"
-        for part, used in found.items()
+        for part, used in layered.items()
         for other in sorted(used)
         if part in level and other in level and level[other] <= level[part]
     ]

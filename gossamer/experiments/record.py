@@ -2,19 +2,15 @@
 
 import json
 import math
-import os
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from gossamer.errors import InvalidInput
 from gossamer.experiments.unit import Result, Unit
 from gossamer.files import whole_file
-from gossamer.simulation.run import versions
+from gossamer.provenance import commit, device_name, versions
 
 
 @dataclass(frozen=True)
@@ -61,26 +57,6 @@ class Record:
         """The fields in which this was made otherwise than the unit asks for."""
         made, asked = self.config, json.loads(json.dumps(_plain(unit.config)))
         return [key for key in {**asked, **made} if made.get(key, ...) != asked.get(key, ...)]
-
-
-def device_name(device: str) -> str:
-    """The device in words."""
-    return torch.cuda.get_device_name() if device == "cuda" else device.upper()
-
-
-def commit() -> str | None:
-    """The commit of the source tree the package runs from, where it is known.
-
-    A tree without its history can be told by the environment variable `GOSSAMER_COMMIT`.
-    """
-    if told := os.environ.get("GOSSAMER_COMMIT"):
-        return told
-    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
-    try:
-        answer = subprocess.run(git, capture_output=True, text=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.strip() or None
 
 
 def _plain(value: Any) -> Any:

@@ -2,20 +2,17 @@
 
 import json
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import torch
 from torch import Tensor
 
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
 from gossamer.simulation.status import Status, count, statuses
 from gossamer.simulation.words import lines, show_call, show_hyperparameters, spread
-from gossamer.version import __version__
 
 TENSORS = ("steps", "diverged_at", "steps_taken", "x")
 
@@ -69,7 +66,7 @@ class Record:
         where = f"{self.config['dtype']} on {self.config['device']}"
         return {
             "problem": show_call(self.config["problem"]),
-            "network": self.config["network"],
+            "network": self.config["network"]["name"],
             "noise": "none" if noise is None else show_call(noise),
             "steps": f"{steps:,}, recorded {len(self.steps)} times, {where}",
         }
@@ -143,6 +140,7 @@ class Run(Record):
 def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts as JSON gives them back, the numbers of numpy and torch as Python's.
 
+    >>> import torch
     >>> as_json({"lr": torch.tensor([0.5, 1.0]), "nodes": (2, 3)})
     {'lr': [0.5, 1.0], 'nodes': [2, 3]}
     """
@@ -154,12 +152,3 @@ def _numbers(value: Any) -> Any:
     need = "numbers, words, lists and dictionaries of them"
     require(hasattr(value, "tolist"), "describe", f"{value!r}", need, "give it a name")
     return value.tolist()
-
-
-def versions() -> dict[str, str]:
-    """What made a result."""
-    return {
-        "gossamer": __version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }

@@ -14,8 +14,8 @@ from gossamer.errors import InvalidInput, require, whole
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.provenance import versions
 from gossamer.simulation.metrics import Measure
-from gossamer.simulation.run import versions
 from gossamer.simulation.stack import Stack
 
 STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}

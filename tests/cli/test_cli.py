@@ -42,7 +42,7 @@ def test_every_help_shows_an_example_that_is_one(gossamer, name: str):
     [
         ("rnu", "No such command 'rnu'"),
         ("--frobnicate", "No such option"),
-        ("run", "Missing argument 'NAME'"),
+        ("run", "Missing argument 'NAMES...'"),
         ("network", "Missing argument 'NETWORK"),
         ("compare", "Missing option '--algorithm'"),
         ("plan --noise 'StudentT('", "cannot read"),

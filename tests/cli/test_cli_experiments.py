@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.experiments import Options, Store
-from gossamer.experiments.experiment import Unit
+from gossamer.cli.experiments import STUDIES, chosen
+from gossamer.experiments import Options, Work
 from gossamer.studies import EXPERIMENTS
-from gossamer.studies.synthetic import dependence
+from gossamer.studies.language.tuned import Tuned
+from gossamer.studies.synthetic.curve import Curve
 
 
 def test_list_run_list_report(gossamer, tmp_path: Path):
@@ -51,86 +52,83 @@ def test_a_second_run_computes_nothing_and_force_everything(gossamer, monkeypatc
 def test_a_forced_study_that_is_interrupted_goes_on_without_force(gossamer, monkeypatch):
     """Nothing old is left among the new, neither taken for new nor refused as of another seed."""
 
-    def one(compute):
-        return lambda options: [Unit("one", {"seed": options.seed}, compute)]
+    def interrupted(unit: Curve, device: str) -> dict[str, list[float]]:
+        if unit.name == "Gaussian, scale 2":
+            raise KeyboardInterrupt
+        return {}
 
-    def interrupt():
-        raise KeyboardInterrupt
-
-    for experiment in EXPERIMENTS.values():
-        monkeypatch.setattr(experiment, "units", one(dict))
-    assert gossamer("run language").code == 0
-    monkeypatch.setattr(EXPERIMENTS["transformer-table"], "units", one(interrupt))
-    assert gossamer("run language --seed 1 --force").code == 130
-    monkeypatch.setattr(EXPERIMENTS["transformer-table"], "units", one(dict))
-    code, out, _ = gossamer("run language --seed 1")
-    assert (code, out.count("stored already"), out.count("  [1/1] one")) == (0, 1, 3)
+    line = "run connectivity noise-level --size test"
+    assert gossamer(line).code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Curve, "run", interrupted)
+        assert gossamer(f"{line} --seed 1 --force").code == 130
+    code, out, _ = gossamer(f"{line} --seed 1")
+    assert (code, out.count("stored already")) == (0, 1)
+    assert out.partition("  [")[2].startswith("2/6] Gaussian, scale 2")
 
 
 def test_the_last_line_names_the_same_study(gossamer):
-    out = gossamer("run claim-1 --full --seed 3 --out 'my runs'").out
-    assert "`gossamer report --full --out 'my runs' --seed 3`" in out
+    out = gossamer("run claim-1 --size full --seed 3 --out 'my runs'").out
+    assert "`gossamer report --size full --out 'my runs' --seed 3`" in out
 
 
-@pytest.mark.parametrize(("name", "flag"), [("connectivity", " --device cuda"), ("language", "")])
-def test_the_last_line_names_the_device_where_results_depend_on_it(
-    gossamer, monkeypatch, name: str, flag: str
-):
-    """The synthetic study of a CPU and Transformers of a GPU make one page."""
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    for experiment in EXPERIMENTS.values():
-        monkeypatch.setattr(experiment, "units", lambda options: [Unit("one", {}, dict)])
-    assert (
-        f"`gossamer report --full{flag}` draws" in gossamer(f"run {name} --full --device cuda").out
-    )
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_is_all_its_experiments(study: str):
+    assert chosen([study]) == [k for k, e in EXPERIMENTS.items() if e.study == study] != []
 
 
-@pytest.mark.parametrize(("name", "study"), [("all", "synthetic"), ("language", "language")])
-def test_a_study_runs_all_its_experiments(gossamer, monkeypatch, name: str, study: str):
-    computed = []
-    for experiment in EXPERIMENTS.values():
-        unit = Unit("one", {}, lambda name=experiment.name: computed.append(name) or {})
-        monkeypatch.setattr(experiment, "units", lambda options, unit=unit: [unit])
-    assert gossamer(f"run {name}").code == 0
-    assert computed == [k for k, experiment in EXPERIMENTS.items() if experiment.study == study]
+def test_names_add_up_and_nothing_is_run_twice():
+    theory = chosen(["theory"])
+    assert chosen(["speed-up", "theory"]) == ["speed-up", *(n for n in theory if n != "speed-up")]
+    assert chosen(["all"]) == list(EXPERIMENTS)
+    assert sorted(chosen(STUDIES)) == sorted(EXPERIMENTS)
 
 
-@pytest.mark.parametrize(("line", "told"), [("", False), (" --full", True)])
-def test_large_models_on_a_cpu_are_announced_as_slow(gossamer, monkeypatch, line: str, told: bool):
-    experiment = EXPERIMENTS["causal-reference"]
-    monkeypatch.setattr(experiment, "units", lambda options: [Unit("one", {}, dict)])
-    assert ("take days on a CPU" in gossamer(f"run causal-reference{line}").out) == told
+def test_several_names_are_run_in_their_order(gossamer):
+    out = gossamer("run connectivity claim-1 connectivity --size test").out
+    titles = [f"{name}: {EXPERIMENTS[name].title}" for name in ("connectivity", "claim-1")]
+    assert [line for line in out.splitlines() if line in titles] == titles
 
 
-def test_a_damaged_file_is_found_before_any_work(refused, gossamer, tmp_path, monkeypatch):
-    """Also that of the last experiment, when all are to be run."""
-    last = [name for name, e in EXPERIMENTS.items() if e.study == "synthetic"][-1]
-    store = Store.open(tmp_path / "runs", Options())
-    unit = EXPERIMENTS[last].units(Options())[0]
-    path = store.folder(EXPERIMENTS[last]) / f"{unit.name}.json"
+@pytest.mark.parametrize(("size", "told"), [("test", False), ("full", True)])
+def test_large_models_on_a_cpu_are_announced_as_slow(gossamer, monkeypatch, size: str, told: bool):
+    monkeypatch.setattr(Tuned, "run", lambda unit, device: {})
+    out = gossamer(f"run causal-reference --size {size}").out
+    assert ("take days on a CPU" in out) == told
+
+
+def test_a_damaged_file_is_found_before_any_work(refused, tmp_path: Path):
+    """Also that of the last experiment, when several are to be run."""
+    last = chosen(["theory"])[-1]
+    work = Work.below(tmp_path / "runs", EXPERIMENTS[last], Options("test"))
+    path = work.path(work.units[0])
+    path.parent.mkdir(parents=True)
     path.write_text('{"config": {')
-    for line in (f"run {last}", "run all", "report"):
-        err = refused(line)
+    for line in (f"run {last}", "run synthetic theory", "report"):
+        err = refused(f"{line} --size test")
         assert str(path.relative_to(tmp_path)) in err
         assert "gossamer run --force" in err
 
 
-def test_results_of_another_seed_stay(refused, gossamer, monkeypatch):
-    monkeypatch.setattr(dependence, "STEPS", 20)
-    assert gossamer("run connectivity").code == 0
-    for line in ("run connectivity --seed 1", "report --seed 1"):
+def test_results_of_another_seed_stay(refused, gossamer):
+    assert gossamer("run connectivity --size test").code == 0
+    for line in ("run connectivity --size test --seed 1", "report --size test --seed 1"):
         assert "made with another configuration (data_seed, seeds)" in refused(line)
-    assert "made with another configuration (device)" in refused("report --device cuda")
-    assert gossamer("run connectivity --seed 1 --force").code == 0
+    assert gossamer("run connectivity --size test --seed 1 --force").code == 0
 
 
-def test_what_a_run_would_refuse_is_not_listed_as_stored(gossamer, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(dependence, "STEPS", 20)
-    assert gossamer("run connectivity").code == 0
-    (tmp_path / "runs" / "quick" / "connectivity" / "ring.json").write_text("{")
-    assert "3 of 4, 1 refused" in gossamer("list").out
-    for line in ("list --seed 1", "list --device cuda"):
-        assert "0 of 4, 4 refused" in gossamer(line).out
+def test_sizes_have_folders_of_their_own(gossamer, tmp_path: Path):
+    assert gossamer("run connectivity --size test").code == 0
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["test"]
+    assert "4 of 4" not in gossamer("list").out
+    assert "4 of 4" in gossamer("list --size test").out
+
+
+def test_what_a_run_would_refuse_is_not_listed_as_stored(gossamer, tmp_path: Path):
+    assert gossamer("run connectivity --size test").code == 0
+    (tmp_path / "runs" / "test" / "connectivity" / "ring.json").write_text("{")
+    assert "3 of 4, 1 refused" in gossamer("list --size test").out
+    assert "0 of 4, 4 refused" in gossamer("list --size test --seed 1").out
 
 
 @pytest.mark.parametrize(
@@ -145,11 +143,14 @@ def test_what_a_run_would_refuse_is_not_listed_as_stored(gossamer, monkeypatch, 
         ("run claim-1 --device gpu", "device: got 'gpu', need one of cpu"),
         ("run claim-1 --out file", "out: cannot write to file/quick (Not a directory)"),
         ("run claim-1 --out file/deeper", "choose another --out"),
-        ("run claim-1 claim-1", "unexpected extra argument"),
+        ("run", "Missing argument 'NAMES...'"),
+        ("run claim-1 --full", "No such option '--full'"),
+        ("run claim-1 --size huge", "'huge' is not one of 'test', 'quick', 'full'"),
+        ("report --device cuda", "No such option '--device'"),
         ("list --seed x", "not a valid integer"),
         ("report", "where nothing is complete"),
         ("report --out file", "where nothing is complete"),
-        ("report --out nowhere", "`gossamer run all` with the same options makes them"),
+        ("report --out nowhere", "`gossamer run synthetic theory` and the same options"),
     ],
 )
 def test_refusals(refused, tmp_path: Path, line: str, words: str):
@@ -168,7 +169,7 @@ def test_without_a_gpu_cuda_is_refused(refused, monkeypatch):
 def test_a_file_where_a_folder_should_be_is_found_before_the_work(refused, tmp_path: Path):
     (tmp_path / "runs" / "quick").mkdir(parents=True)
     (tmp_path / "runs" / "quick" / "claim-1").write_text("in the way")
-    assert "cannot read or write runs/quick/claim-1 (File exists)" in refused("run claim-1")
+    assert "cannot write to runs/quick/claim-1 (File exists)" in refused("run claim-1")
 
 
 def test_a_folder_where_the_page_should_be(gossamer, tmp_path: Path):

@@ -13,9 +13,9 @@ def run(name: str, folder: Path) -> str:
 
 def test_compare_methods(tmp_path):
     out = run("compare_methods.py", tmp_path)
-    errors = dict(re.findall(r"^(\w+) +error +([\d.]+)", out, re.MULTILINE))
+    errors = dict(re.findall(r"^([\w-]+) .*\(tuned\) +([\d.]+) \[", out, re.MULTILINE))
     assert len(errors) == 5
-    assert float(errors["GTNSGDm"]) < float(errors["DSGD"])  # the noise has no variance
+    assert float(errors["GT-NSGDm"]) < float(errors["DSGD"])  # the noise has no variance
     assert (tmp_path / "compare_methods.png").stat().st_size > 10_000
 
 

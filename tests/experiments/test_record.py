@@ -11,7 +11,7 @@ from toy import Toy
 
 import gossamer as gs
 from gossamer.experiments import Options, Record, Work
-from gossamer.experiments.record import commit
+from gossamer.provenance import commit
 
 TOY = Toy()
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gossamer as gs
-from gossamer.spec import PROBLEMS, build
+from gossamer.problems import PROBLEMS
+from gossamer.spec import build
 
 
 @given(nodes=st.integers(1, 6), dim=st.integers(1, 5), seed=st.integers(-(2**70), 2**70))

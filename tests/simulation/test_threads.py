@@ -1,9 +1,11 @@
-"""Small stacks use one core, large ones all; the setting is given back whatever happens."""
+"""Small stacks use one thread, large ones the free cores; the same bits; all is given back."""
 
 import pytest
 import torch
+from algorithms.table import TABLE, Row
 
 import gossamer as gs
+from gossamer.simulation import threads as threads_module
 from gossamer.simulation.threads import SMALL, threads_for
 
 
@@ -14,8 +16,27 @@ def _two_threads():
     torch.set_num_threads(1)
 
 
-@pytest.mark.parametrize(("size", "threads"), [(1, 1), (SMALL, 1), (SMALL + 1, 2)])
-def test_cores_by_size(size: int, threads: int):
+class Free:
+    def __init__(self, cores: int) -> None:
+        self._cores = cores
+
+    def free_cores(self) -> int:
+        return self._cores
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch):
+    """Say how many cores others leave free."""
+    return lambda cores: monkeypatch.setattr(threads_module, "LOAD", Free(cores))
+
+
+@pytest.mark.parametrize(
+    ("size", "cores", "threads"),
+    [(1, 2, 1), (SMALL, 2, 1), (SMALL + 1, 2, 2), (SMALL + 1, 1, 1), (SMALL + 1, 16, 2)],
+)
+def test_threads_by_size_and_free_cores(free, size: int, cores: int, threads: int):
+    """Beside busy processes a large stack used to take all cores, and waited."""
+    free(cores)
     with threads_for(size):
         assert torch.get_num_threads() == threads
     assert torch.get_num_threads() == 2
@@ -27,8 +48,11 @@ def test_an_exception_gives_the_cores_back():
     assert torch.get_num_threads() == 2
 
 
-@pytest.mark.parametrize(("runs", "threads"), [(2, {1}), (600, {2})])
-def test_the_simulator_asks_for_them(monkeypatch: pytest.MonkeyPatch, runs: int, threads: set[int]):
+@pytest.mark.parametrize(("runs", "threads"), [(2, {1}), (1200, {2})])
+def test_the_simulator_asks_for_them(
+    free, monkeypatch: pytest.MonkeyPatch, runs: int, threads: set[int]
+):
+    free(2)
     seen = set()
     problem = gs.Quadratic(8, 4)
     exact = gs.Quadratic.local_grad
@@ -41,3 +65,16 @@ def test_the_simulator_asks_for_them(monkeypatch: pytest.MonkeyPatch, runs: int,
     gs.simulate(gs.DSGD(0.1), problem, gs.ring(8), steps=3, seeds=[0] * runs, metrics=["error"])
     assert seen == threads
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_the_same_bits_with_one_thread_and_with_two(free, row: Row):
+    problem, network = gs.RobustRegression(20), gs.ring(20, hops=2)
+    runs = []
+    for cores in (1, 2):
+        free(cores)
+        stack = gs.Stack(row.algorithm, problem, network, gs.StudentT(1.5, 0.1), range(120))
+        stack.advance(5)
+        runs.append(stack.x)
+    assert stack.x.numel() > SMALL
+    assert torch.equal(*runs)

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from gossamer.algorithms import DSGD
 from gossamer.experiments import Result, Unit
-from gossamer.experiments.record import device_name
 from gossamer.networks import complete
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.provenance import device_name
 from gossamer.simulation import Stack
 from gossamer.studies.language.task import Task
 

@@ -12,9 +12,9 @@ from gossamer.algorithms import DSGD, Algorithm, DSGDGClip, GTNSGDm, QGDSGDm
 from gossamer.data import TokenWindows
 from gossamer.data.tokens import UNKNOWN
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
-from gossamer.experiments.record import device_name
 from gossamer.networks import Network
 from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.provenance import device_name
 from gossamer.studies.language.task import (
     NETWORKS,
     SIZES,

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from gossamer.algorithms import Algorithm
 from gossamer.experiments import Result, Unit
-from gossamer.experiments.record import device_name
 from gossamer.networks import Network, complete
+from gossamer.provenance import device_name
 from gossamer.simulation import Halving, Sweep, sweep
 from gossamer.studies.language.task import Task, curves, simulation, train
 

@@ -61,7 +61,7 @@ def test_every_method_in_six_situations():
     units = STUDY.units(STUDY.sizes["full"], 0)
     assert {algorithm for algorithm, _ in METHODS.values()} == set(gs.ALGORITHMS.values())
     assert [unit.name for unit in units] == list(made())
-    assert {unit.config["network"] for unit in units} == {"ring(20, hops=2)"}
+    assert {unit.network.name for unit in units} == {"ring(20, hops=2)"}
     assert {unit.config["steps"] for unit in units} == {10_000}
     assert CLIPPING == [
         "DSGD-Clip", "DSGD-Clip (shrinking)", "DSGD-GClip", "SClip-EF", "DSGD-CClip"
@@ -114,6 +114,22 @@ def test_the_rival_that_clips_flips_with_the_numbers(changed, holds: str):
     assert judged("Some method that clips", changed).holds == holds
 
 
+@pytest.mark.parametrize(
+    ("good", "holds"),
+    [([1] * 6, "yes"), ([1, 1, 2, 1, 1, 1], "no"), ([3] * 6, "no")],
+)
+def test_whose_search_set_forgives_flips_with_the_numbers(good: list[int], holds: str):
+    """GT-NSGDm has two good settings of thirteen in every situation."""
+    results = made({"SClip-EF": LOW, "DSGD": THROWN})
+    for (kind, noise), count in zip(SITUATIONS, good, strict=True):
+        results[unit_name(kind, noise, "SClip-EF")]["good"] = count
+        results[unit_name(kind, noise, "DSGD")]["good"] = 13  # not robust: no rival
+    found = verdict(STUDY.verdicts(results), "search set is good")
+    assert found.holds == holds
+    assert f"SClip-EF {min(good) / 13:.1%} to {max(good) / 13:.1%}" in found.ours
+    assert "DSGD" not in found.ours
+
+
 def test_good_everywhere_flips_with_the_numbers():
     words = "in every situation"
     assert judged(words).holds == "yes"
@@ -146,9 +162,9 @@ def test_cells_are_marked():
 
 def test_robustness_is_counted_for_every_method():
     counts = rows("Robustness", {"DSGD-Clip": LOW, "alike, Gaussian, DSGD": THROWN})
-    assert counts["DSGD-Clip"] == ["6 of 6", "6 of 6"]
-    assert counts["DSGD"] == ["5 of 6", "0 of 6"]
-    assert counts[OURS] == ["6 of 6", "–"]
+    assert counts["DSGD-Clip"] == ["6 of 6", "6 of 6", "15% to 15%"]
+    assert counts["DSGD"] == ["5 of 6", "0 of 6", "15% to 15%"]
+    assert counts[OURS] == ["6 of 6", "–", "15% to 15%"]
     assert next(iter(counts)) == "DSGD-Clip"
     assert list(counts)[-1] == "DSGD"
 

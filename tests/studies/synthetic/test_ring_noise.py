@@ -24,7 +24,7 @@ def under(noises, methods, result):
 def test_seven_methods_under_three_noises():
     units = STUDY.units(STUDY.sizes["full"], 0)
     assert len(units) == 3 * 7
-    assert {unit.config["network"] for unit in units} == {"ring(20, hops=2)"}
+    assert {unit.network.name for unit in units} == {"ring(20, hops=2)"}
     assert set(ring_noise()) == {unit.name for unit in units}
 
 
