@@ -22,7 +22,7 @@ from gossamer.algorithms.dsgd_gclip import DSGDGClip
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
-from gossamer.algorithms.mixing import Both, Mix, total_like
+from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
     clip_components,
@@ -86,5 +86,6 @@ __all__ = [
     "is_clipped",
     "minus",
     "smooth_clip",
+    "state_dtype",
     "total_like",
 ]

@@ -51,6 +51,17 @@ def takes_functions(step: Callable[..., Any]) -> Callable[..., Any]:
     return taken
 
 
+def state_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The precision in which parameters of this dtype are kept between steps: at least float32.
+
+    A step is mostly smaller than the last digit of a parameter in bfloat16 or float16.
+
+    >>> state_dtype(torch.bfloat16), state_dtype(torch.float64)
+    (torch.float32, torch.float64)
+    """
+    return dtype if dtype.itemsize >= 4 else torch.float32
+
+
 def total_like(x: Tensor) -> Tensor:
     """A total of 0 for the parameters `x`: zeros in float64, whatever the precision of x.
 

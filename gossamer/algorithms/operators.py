@@ -82,6 +82,7 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
 def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order) -> Tensor:
     """W(x − s·d), or W x − s·d when the order is combine-then-adapt.
 
+    >>> from gossamer.algorithms import Both
     >>> x, halve = torch.tensor(3.0), Both(lambda z: z / 2)
     >>> descend(x, 1.0, torch.tensor(1.0), halve, "adapt-then-combine")
     tensor(1.)

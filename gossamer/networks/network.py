@@ -181,7 +181,7 @@ class StaticNetwork(Network):
     def mixer(
         self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
     ) -> Mixer:
-        """z ↦ W z over the leading axis of (n, ...), as `pull` and `push`; kept per dtype and device.
+        """z ↦ W z over the leading axis of (n, ...), with both verbs; kept per dtype and device.
 
         One dense product; one sparse product from 256 nodes on when at most 1/16 of W is non-zero.
         (Measured on 2 CPU cores: from there they tie on the widest tensors, and the sparse product

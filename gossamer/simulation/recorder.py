@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Metric, choose_metrics
@@ -27,10 +27,12 @@ class Recorder:
         kept = dim if simulation.keep_x else 0
         self.steps = torch.tensor(self._times)
         self.metrics = {
-            name: torch.full((len(self._times), num_runs), torch.inf, dtype=simulation.dtype)
+            name: torch.full(
+                (len(self._times), num_runs), torch.inf, dtype=state_dtype(simulation.dtype)
+            )
             for name in metrics
         }
-        self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=simulation.dtype)
+        self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=state_dtype(simulation.dtype))
         self.diverged_at = torch.full((num_runs,), -1)
         self.steps_taken = torch.zeros(num_runs, dtype=torch.int64)
 
