@@ -31,7 +31,7 @@ def study_options(command: Any) -> Any:
             type=click.Choice(SIZES),
             default="quick",
             show_default=True,
-            help="How large: seconds, minutes, or as the paper's (half an hour).",
+            help="How large: seconds, minutes, or as the paper's.",
         ),
     ):
         command = option(command)

@@ -129,7 +129,7 @@ class ModuleProblem(Problem):
     def to(
         self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
     ) -> Self:
-        """The same problem on another device, in another precision, or both; as torch's `to`."""
+        """The same problem on another device, in another precision, or both."""
         moved = super().to(device, dtype)
         if moved is self:
             return self

@@ -30,6 +30,8 @@ class PaddingRows(TorchFunctionMode):
         """Every call of torch passes here."""
         if func is functional.embedding:
             return self._embedding(*args, **(kwargs or {}))
+        if func is torch.embedding:
+            return self._plain_embedding(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
     def _embedding(
@@ -43,6 +45,14 @@ class PaddingRows(TorchFunctionMode):
         if padding_idx is not None:
             self.met, weight = True, without_grad(weight, padding_idx % len(weight))
         return functional.embedding(input, weight, None, *rest, **named)
+
+    def _plain_embedding(
+        self, weight: Tensor, indices: Tensor, padding_idx: int = -1, *rest: Any, **named: Any
+    ) -> Tensor:
+        """`torch.embedding`, whose −1 means that there is no padding row."""
+        if padding_idx >= 0:
+            self.met, weight = True, without_grad(weight, padding_idx)
+        return torch.embedding(weight, indices, -1, *rest, **named)
 
 
 def without_grad(weight: Tensor, row: int) -> Tensor:

@@ -13,6 +13,7 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Metric, choose_metrics
 from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.threads import threads_for
 
 
 class Recorder:
@@ -42,7 +43,8 @@ class Recorder:
             advance(len(ids) * (target - stack.t))
             stack.advance(target - stack.t)
             if target in self._rows and len(stack.runs) > 0:
-                self._measure(stack, self._rows[target], ids[stack.runs.cpu()])
+                with threads_for(stack.x.numel()):
+                    self._measure(stack, self._rows[target], ids[stack.runs.cpu()])
         going_on, diverged_at = ids[stack.runs.cpu()], stack.diverged_at.cpu()
         self.diverged_at[ids] = diverged_at
         self.steps_taken[ids] = torch.maximum(self.steps_taken[ids], diverged_at)

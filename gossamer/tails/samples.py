@@ -26,7 +26,9 @@ def as_array(samples: Samples) -> Array:
     try:
         array = np.asarray(samples, dtype=np.float64)
     except (TypeError, ValueError) as reason:
-        raise InvalidInput(f"samples: got {reason}, need numbers, as many in every row") from reason
+        raise InvalidInput(
+            f"samples: got {reason}, need a rectangular array of numbers"
+        ) from reason
     broken = int(array.size - np.isfinite(array).sum())
     require(
         broken == 0,

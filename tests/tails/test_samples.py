@@ -15,7 +15,7 @@ def test_refuses_non_finite_samples(bad: float):
 
 @pytest.mark.parametrize("samples", [["a", "b"], [[1.0, 2.0], [3.0]], [{}]])
 def test_refuses_what_is_no_table_of_numbers(samples: list[object]):
-    with pytest.raises(InvalidInput, match="need numbers, as many in every row"):
+    with pytest.raises(InvalidInput, match="need numbers, a rectangular array"):
         as_array(samples)
 
 

@@ -23,8 +23,8 @@ HUNDREDS: Schedule = ((1 / 16, 0.5), (1 / 8, 0.3), (1 / 4, 0.15))
 
 
 def schedule_for(settings: Settings) -> Schedule:
-    """How a search of that many settings ends hopeless ones."""
-    return FEW if len(settings) <= 100 else HUNDREDS
+    """How a search of that many settings ends hopeless ones; a handful runs to the end."""
+    return () if len(settings) <= 4 else FEW if len(settings) <= 100 else HUNDREDS
 
 
 @dataclass(frozen=True)

@@ -142,13 +142,11 @@ def _printed(results: Results, ours: dict[int, float]) -> Verdict:
         "As n increases from 2 to 40 the final errors are 0.40, 0.35, 0.29, 0.20, 0.21",
         ", ".join(f"{error:.3f}" for error in ours.values())
         + f"; largest gap {max(gaps):.3f}; {fit} of {len(rows)} neighbouring (α, β, T) fit as well",
-        {
-            f"the (α, β, T) shown, {NAMED}": max(gaps) <= TOLERANCE,
-            "at least half of its neighbours": 2 * fit >= len(rows),
-        },
-        f"Judged: all five within {TOLERANCE} of the printed value. The paper prints none of α, β "
-        "and T. Ours were chosen because they fit; no procedure leads to them, and whoever had "
-        "taken another triple nearby would mostly have found other numbers.",
+        max(gaps) <= TOLERANCE and 2 * fit >= len(rows),
+        f"Judged: all five within {TOLERANCE} of the printed value with the (α, β, T) shown, "
+        f"{NAMED}, and with at least half of its neighbours. The paper prints none of the three. "
+        "Ours were chosen because they fit; no procedure leads to them, and whoever had taken "
+        "another triple nearby would mostly have found other numbers.",
     )
 
 
@@ -164,8 +162,8 @@ def _faster(results: Results) -> Verdict:
         f"steps to {HALFWAY:.0%} of the initial error: "
         + ", ".join(f"n = {n}: {t:,}" for n, t in halfway.items()),
         {f"from n = {a} to {b}": halfway[b] < halfway[a] for a, b in pairwise(PRINTED)},
-        "The step is normalized, so the first phase is equally fast for all n; what "
-        "shrinks with n is the noise that bends the path and the level it ends at.",
+        "Judged: fewer steps with every n. The steps have the same length for all n; what shrinks "
+        "with n is the noise that bends the path, and the level it ends at.",
     )
 
 
