@@ -1,13 +1,19 @@
 """A tracked total loses nothing to rounding, however wild a gradient was."""
 
+from functools import cache
+
 import pytest
 import torch
 from torch import Tensor
 
 import gossamer as gs
 
-METHODS = [gs.GTNSGDm(lr=0.01, momentum=0.8), gs.GTDSGD(lr=0.1), gs.GTAdam(lr=0.01, eps=1e-2)]
-STEPS = 4_000
+METHODS = {
+    gs.GTNSGDm(lr=0.01, momentum=0.8): 2_000,
+    gs.GTDSGD(lr=0.1): 2_000,
+    gs.GTAdam(lr=0.05): 6_000,  # thrown 1e8 away by 1e10, it takes its time to come back
+}
+"""Method → steps."""
 
 
 class Spiked(gs.Quadratic):
@@ -22,11 +28,18 @@ class Spiked(gs.Quadratic):
         return grad
 
 
+@cache
 def final_error(method, spike: float, dtype: torch.dtype = torch.float32) -> float:
     problem = Spiked(4, 5, seed=1)
     problem.spike = spike
     run = gs.simulate(
-        method, problem, gs.ring(4), steps=STEPS, metrics=["error"], dtype=dtype, record_every=10
+        method,
+        problem,
+        gs.ring(4),
+        steps=METHODS[method],
+        metrics=["error"],
+        dtype=dtype,
+        record_every=10,
     )
     return float(run.metrics["error"][-20:].mean())
 
@@ -35,8 +48,6 @@ def final_error(method, spike: float, dtype: torch.dtype = torch.float32) -> flo
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.label)
 def test_a_wild_gradient_leaves_no_bias_in_float32(method, spike: float):
     """In float32 totals the three end 0.05 to 700 away."""
-    if spike == 1e10 and isinstance(method, gs.GTAdam):
-        pytest.skip("thrown 1e8 away, it is still on its way back, in float64 too")
     assert final_error(method, spike) <= 10 * final_error(method, 0.0)
 
 
@@ -48,7 +59,9 @@ def test_a_model_in_bfloat16_is_not_biased(method):
 
 def test_the_trackers_sum_is_that_of_the_estimators():
     noise, problem = gs.AlphaStable(1.2, scale=10.0), gs.Quadratic(6, 4)
-    stack = gs.Stack(METHODS[0], problem, gs.ring(6), noise, range(3), torch.float32)
+    stack = gs.Stack(
+        gs.GTNSGDm(lr=0.01, momentum=0.8), problem, gs.ring(6), noise, range(3), torch.float32
+    )
     largest = torch.zeros(3, dtype=torch.float64)
     for _ in range(300):
         stack.advance(1)
@@ -60,7 +73,7 @@ def test_the_trackers_sum_is_that_of_the_estimators():
 
 
 def test_float32_ends_where_float64_does():
-    """After 20,000 steps of infinitely heavy noise, whose largest gradient is some 1e5."""
+    """After 5,000 steps of infinitely heavy noise, whose largest gradient is some 1e5."""
     noise, problem = gs.AlphaStable(1.2), gs.Quadratic(4, 5)
     errors = [
         gs.simulate(
@@ -68,7 +81,7 @@ def test_float32_ends_where_float64_does():
             problem,
             gs.ring(4),
             noise=noise,
-            steps=20_000,
+            steps=5_000,
             seeds=range(4),
             metrics=["error"],
             dtype=dtype,
