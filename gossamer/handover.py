@@ -17,9 +17,10 @@ def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = 
     saved = f"{records[0].algorithm} of shape {shape}"
     same = records[0].algorithm == method and stack.x.shape == shape
     require(same, "checkpoint", saved, f"{method} of shape {tuple(stack.x.shape)}")
+    held = {"x": stack.x, **{f"state.{k}": z for k, z in stack.state._asdict().items()}}
     stacked = {
-        name: torch.stack([record.tensors[name] for record in records])[:, None].to(stack.x)
-        for name in ("x", *(f"state.{field}" for field in stack.state._fields))
+        name: torch.stack([record.tensors[name] for record in records])[:, None].to(like)
+        for name, like in held.items()
     }
     stack.t, stack.x = records[0].step, stacked.pop("x")
     stack.state = type(stack.state)(*stacked.values())

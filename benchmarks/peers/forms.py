@@ -20,7 +20,7 @@ class CombineThenAdapt(gs.DSGD):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
-        return mix(x) - self.lr * grad, state
+        return mix.pull(x) - self.lr * grad, state
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class AugDGM(gs.GTDSGD):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
     ) -> tuple[Tensor, GTDSGDState]:
-        y = grad.clone() if t == 0 else mix(state.y + grad - state.grad)
-        return mix(x - self.lr * y), GTDSGDState(y, grad)
+        y = grad.clone() if t == 0 else mix.push(state.y + grad - state.grad)
+        return mix.pull(x - self.lr * y), GTDSGDState(y, grad)
 
 
 @dataclass(frozen=True)
@@ -41,5 +41,5 @@ class DIGing(gs.GTDSGD):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
     ) -> tuple[Tensor, GTDSGDState]:
-        y = mix(state.y) + grad - state.grad
-        return mix(x) - self.lr * y, GTDSGDState(y, grad)
+        y = mix.push(state.y) + grad - state.grad
+        return mix.pull(x) - self.lr * y, GTDSGDState(y, grad)

@@ -6,7 +6,6 @@ from gossamer.algorithms.algorithm import (
     Algorithm,
     Fraction,
     Interval,
-    Mix,
     OneOf,
     Order,
     Positive,
@@ -23,6 +22,7 @@ from gossamer.algorithms.dsgd_gclip import DSGDGClip
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
+from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
     clip_components,
@@ -58,6 +58,7 @@ __all__ = [
     "DSGD",
     "GTDSGD",
     "Algorithm",
+    "Both",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
@@ -85,4 +86,6 @@ __all__ = [
     "is_clipped",
     "minus",
     "smooth_clip",
+    "state_dtype",
+    "total_like",
 ]

@@ -4,7 +4,6 @@ import dataclasses
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import (
@@ -24,13 +23,11 @@ from typing import (
 import torch
 from torch import Tensor
 
+from gossamer.algorithms.mixing import Mix, takes_functions
 from gossamer.errors import require
 
 Scalar = float | Tensor
 """A hyper-parameter: a number, or a tensor that broadcasts over the runs axis as `(runs, 1)`."""
-
-Mix = Callable[[Tensor], Tensor]
-"""One round of communication, z ↦ W z over the nodes."""
 
 StateT = TypeVar("StateT", bound=tuple[Tensor, ...])
 
@@ -92,6 +89,7 @@ class Algorithm(ABC, Generic[StateT]):
     Tensors end in the parameter axis and every norm is over that axis; `mix` is the only
     communication. In the simulator tensors are `(nodes, runs, dim)` and `mix` is one product
     with W; on real processes they are `(dim,)` and `mix` exchanges buffers with the neighbours.
+    A method pulls opinions, `mix.pull(x)`, and pushes totals, `mix.push(y)`: see `Mix`.
 
     A subclass is a frozen dataclass of hyper-parameters annotated with their admissible sets
     (`Positive`, `Fraction`, …), which are checked on construction.
@@ -107,16 +105,23 @@ class Algorithm(ABC, Generic[StateT]):
         super().__init_subclass__()
         if "label" not in vars(cls):
             cls.label = cls.__name__
+        if "step" in vars(cls):
+            cls.step = takes_functions(cls.step)  # type: ignore[method-assign]
 
     @abstractmethod
     def init(self, x: Tensor) -> StateT:
-        """State before step 0: a NamedTuple of tensors like the parameters `x`."""
+        """State before step 0: a NamedTuple of tensors like the parameters `x`.
+
+        A total that is pushed begins as `total_like(x)`, which no rounding will bias.
+        """
 
     @abstractmethod
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: StateT, mix: Mix
     ) -> tuple[Tensor, StateT]:
         """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure.
+
+        Whoever calls it may give a plain function z ↦ W z as `mix`; it arrives with both verbs.
 
         On CUDA the step is compiled, and `t` and the hyper-parameters that are numbers arrive as
         tensors of no axes. Arithmetic does not notice. What needs a Python number does, e.g.

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Stateless, StepSize
+from gossamer.algorithms.algorithm import Algorithm, Stateless, StepSize
+from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import minus
 
 
@@ -38,4 +39,4 @@ class DSGD(Algorithm[Stateless]):
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
         """Gradient step, then mix."""
-        return mix(minus(x, self.lr, grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)
+        return mix.pull(minus(x, self.lr, grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)

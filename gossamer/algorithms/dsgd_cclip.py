@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Order, Positive, Stateless, StepSize
+from gossamer.algorithms.algorithm import Algorithm, Order, Positive, Stateless, StepSize
+from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import clip_components, descend
 
 

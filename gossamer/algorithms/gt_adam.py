@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive, StepSize
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Positive, StepSize
+from gossamer.algorithms.mixing import Mix, total_like
 from gossamer.algorithms.operators import ema
 
 
@@ -45,16 +46,17 @@ class GTAdam(Algorithm[GTAdamState]):
 
     def init(self, x: Tensor) -> GTAdamState:
         """Zero tracker, gradient and moments: sᵗ at t = 0 is then g⁰."""
-        return GTAdamState(*(torch.zeros_like(x) for _ in range(4)))
+        return GTAdamState(total_like(x), *(torch.zeros_like(x) for _ in range(3)))
 
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTAdamState, mix: Mix
     ) -> tuple[Tensor, GTAdamState]:
         """Track, update the moments, then mix and descend."""
-        s = mix(state.s) + grad - state.grad  # sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹
-        m = ema(state.m, s, self.beta1)  # mᵗ⁺¹ = β₁ mᵗ + (1−β₁) sᵗ
-        v = ema(state.v, s * s, self.beta2).clamp(max=self.cap)  # vᵗ⁺¹ = min(…, G)
-        x = mix(x) - self.lr * m / torch.sqrt(v + self.eps)  # xᵗ⁺¹ = W xᵗ − α m/√(v + ε)
+        s = mix.push(state.s) + grad - state.grad  # sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹
+        g = s.to(x)
+        m = ema(state.m, g, self.beta1)  # mᵗ⁺¹ = β₁ mᵗ + (1−β₁) sᵗ
+        v = ema(state.v, g * g, self.beta2).clamp(max=self.cap)  # vᵗ⁺¹ = min(…, G)
+        x = mix.pull(x) - self.lr * m / torch.sqrt(v + self.eps)  # xᵗ⁺¹ = W xᵗ − α m/√(v + ε)
         return x, GTAdamState(s, grad, m, v)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTAdamState) -> dict[str, Tensor]:

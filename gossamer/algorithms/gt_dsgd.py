@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, StepSize
+from gossamer.algorithms.algorithm import Algorithm, StepSize
+from gossamer.algorithms.mixing import Mix, total_like
 from gossamer.algorithms.operators import minus
 
 
@@ -36,11 +37,12 @@ class GTDSGD(Algorithm[GTDSGDState]):
 
     def init(self, x: Tensor) -> GTDSGDState:
         """y⁻¹ = g⁻¹ = 0."""
-        return GTDSGDState(y=torch.zeros_like(x), grad=torch.zeros_like(x))
+        return GTDSGDState(y=total_like(x), grad=torch.zeros_like(x))
 
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
     ) -> tuple[Tensor, GTDSGDState]:
         """Track, then descend along the tracker."""
-        y = mix(state.y + grad - state.grad)  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
-        return mix(minus(x, self.lr, y)), GTDSGDState(y, grad)  # xᵗ⁺¹ = W (xᵗ − α yᵗ)
+        y = mix.push(state.y + grad - state.grad)  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
+        x = mix.pull(minus(x, self.lr, y.to(x)))  # xᵗ⁺¹ = W (xᵗ − α yᵗ)
+        return x, GTDSGDState(y, grad)

@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, StepSize
+from gossamer.algorithms.algorithm import Algorithm, Fraction, StepSize
+from gossamer.algorithms.mixing import Mix, total_like
 from gossamer.algorithms.operators import ema, inverse_norm, minus
 
 
@@ -47,15 +48,16 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
 
     def init(self, x: Tensor) -> GTNSGDmState:
         """v⁻¹ = y⁻¹ = 0."""
-        return GTNSGDmState(v=torch.zeros_like(x), y=torch.zeros_like(x))
+        return GTNSGDmState(v=torch.zeros_like(x), y=total_like(x))
 
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState, mix: Mix
     ) -> tuple[Tensor, GTNSGDmState]:
         """Estimate, track, then move by exactly α along the tracker."""
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
-        y = mix(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
-        x = mix(minus(x, self.lr * inverse_norm(y), y))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
+        y = mix.push(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        d = y.to(x)  # a total has more digits than a direction needs
+        x = mix.pull(minus(x, self.lr * inverse_norm(d), d))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Mix, Stateless, StepSize
+from gossamer.algorithms.algorithm import Algorithm, Stateless, StepSize
+from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import inverse_norm, minus
 
 
@@ -31,4 +32,5 @@ class NormalizedDSGD(Algorithm[Stateless]):
         self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix
     ) -> tuple[Tensor, Stateless]:
         """Normalized gradient step, then mix."""
-        return mix(minus(x, self.lr * inverse_norm(grad), grad)), state  # W (xᵗ − α gᵗ/‖gᵗ‖)
+        x = mix.pull(minus(x, self.lr * inverse_norm(grad), grad))  # xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)
+        return x, state

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Mix, Order, Scalar
+from gossamer.algorithms.algorithm import Order, Scalar
+from gossamer.algorithms.mixing import Mix
 
 
 def ema(old: Tensor, new: Tensor, momentum: Scalar) -> Tensor:
@@ -81,12 +82,13 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
 def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order) -> Tensor:
     """W(x − s·d), or W x − s·d when the order is combine-then-adapt.
 
-    >>> x, halve = torch.tensor(3.0), lambda z: z / 2
+    >>> from gossamer.algorithms import Both
+    >>> x, halve = torch.tensor(3.0), Both(lambda z: z / 2)
     >>> descend(x, 1.0, torch.tensor(1.0), halve, "adapt-then-combine")
     tensor(1.)
     >>> descend(x, 1.0, torch.tensor(1.0), halve, "combine-then-adapt")
     tensor(0.5000)
     """
     if order == "adapt-then-combine":
-        return mix(minus(x, scale, direction))
-    return minus(mix(x), scale, direction)
+        return mix.pull(minus(x, scale, direction))
+    return minus(mix.pull(x), scale, direction)

@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Positive
+from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import ema, minus
 
 
@@ -45,6 +46,6 @@ class QGDSGDm(Algorithm[QGDSGDmState]):
     ) -> tuple[Tensor, QGDSGDmState]:
         """Momentum step and mix, then learn the momentum from how far x really moved."""
         m = self.momentum * state.m_hat + grad  # mᵗ⁺¹ = β m̂ᵗ + gᵗ
-        x_next = mix(minus(x, self.lr, m))  # xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)
+        x_next = mix.pull(minus(x, self.lr, m))  # xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)
         d = (x - x_next) / self.lr  # dᵗ = (xᵗ − xᵗ⁺¹)/η
         return x_next, QGDSGDmState(ema(state.m_hat, d, self.quasi_momentum))

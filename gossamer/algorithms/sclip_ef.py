@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Mix, Positive, StepSize
+from gossamer.algorithms.algorithm import Algorithm, Fraction, Positive, StepSize
+from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import ema, minus, smooth_clip
 
 
@@ -50,4 +51,4 @@ class SClipEF(Algorithm[SClipEFState]):
         scale, clip = self.scale * (t + 1) ** -0.5, self.clip * (t + 1) ** 0.6
         innovation = smooth_clip(grad - state.m, scale, clip)  # Ψₜ(gᵗ − mᵗ)
         m = ema(state.m, innovation, momentum)  # mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ
-        return mix(minus(x, lr, m)), SClipEFState(m)  # xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)
+        return mix.pull(minus(x, lr, m)), SClipEFState(m)  # xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)

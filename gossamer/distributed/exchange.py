@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gossamer.algorithms import Mix
+from gossamer.algorithms import Both, Mix
 from gossamer.distributed.failures import PeerFailure
 from gossamer.errors import require
 from gossamer.networks import Network, StaticNetwork
@@ -56,10 +56,10 @@ class NeighborExchange:
     (W z)_i = Σ_r w_ir z_r, summed over r in increasing order, where every z_r but z_i arrives as a
     message of r. The receive buffers are kept from call to call, one per neighbour.
 
-    Lossy messages: with `message_dtype` narrower than z (e.g. bfloat16), neighbours see the rounded
-    q_r = round(z_r), at most the largest number of that dtype, and the sum is
-    Σ_r w_ir q_r + (z_i − q_i). What a message lost stays with its sender, so the network's average
-    is still preserved.
+    Lossy messages: where z has more digits than a message, as totals have, or with a narrow
+    `message_dtype` (e.g. bfloat16), neighbours see the rounded q_r = round(z_r), at most the
+    largest number of that dtype, and the sum, in the precision of z, is Σ_r w_ir q_r + (z_i − q_i).
+    What a message lost stays with its sender, so the network's average is still preserved.
 
     Args:
         network: who hears whom in each round, with which weights.
@@ -114,7 +114,7 @@ class NeighborExchange:
             total = weighted_sum(list(weights.values()), [held[r].to(z) for r in weights])
             return total if message.dtype == z.dtype else total + (z - message.to(z))
 
-        return mix
+        return Both(mix)
 
     def _rounded(self, z: Tensor) -> Tensor:
         if self._dtype != z.dtype:

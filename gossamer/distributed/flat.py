@@ -5,14 +5,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from gossamer.algorithms import state_dtype
 from gossamer.errors import require
 
 
 class FlatParameters:
-    """The parameters of several groups as one vector x, `(dim,)`, without a second copy.
+    """The parameters of several groups as one vector x, `(dim,)`.
 
-    Every parameter becomes a view of `buffer`, so that writing x moves the model and a method's
-    one norm covers all parameters of the node.
+    Every parameter becomes a view of one vector, `buffer`, so that writing x moves the model and a
+    method's one norm covers all parameters of the node. A model in bfloat16 or float16 has a vector
+    of its own, and `buffer` holds x in float32: `show` rounds it into the model.
 
     >>> weight, bias = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2))
     >>> flat = FlatParameters([[weight], [bias]])
@@ -29,8 +31,10 @@ class FlatParameters:
         self.sizes = [sum(p.numel() for p in group) for group in groups]
         _require_alike(self.params)
         first = self.params[0]
-        self.buffer = torch.empty(sum(self.sizes), dtype=first.dtype, device=first.device)
+        self._model = torch.empty(sum(self.sizes), dtype=first.dtype, device=first.device)
         self._link()
+        kept = state_dtype(first.dtype)
+        self.buffer = self._model if kept == first.dtype else self._model.to(kept)
 
     def views(self, buffer: Tensor) -> list[Tensor]:
         """Parts of a `(dim,)` tensor, shaped like the parameters."""
@@ -47,20 +51,32 @@ class FlatParameters:
                 part.copy_(p.grad.to_dense())
         return grad
 
+    def show(self) -> None:
+        """Let the model have x, which was written."""
+        if self.buffer is not self._model:
+            self._model.copy_(self.buffer)
+
+    @torch.no_grad()
     def relink(self) -> None:
-        """Take over parameters that were given new storage since, e.g. by `module.to`."""
+        """Take over parameters that were given new values or new storage, e.g. by `module.to`."""
+        self._take_storage()
+        if self.buffer is not self._model:
+            changed = self.buffer.to(self._model.dtype) != self._model
+            self.buffer.copy_(torch.where(changed, self._model.to(self.buffer), self.buffer))
+
+    def _take_storage(self) -> None:
         if any(p.data_ptr() != v.data_ptr() for p, v in zip(self.params, self._views, strict=True)):
             _require_alike(self.params)
-            same = self.params[0].dtype == self.buffer.dtype
-            same = same and self.params[0].device == self.buffer.device
+            same = self.params[0].dtype == self._model.dtype
+            same = same and self.params[0].device == self._model.device
             found = f"{self.params[0].dtype} on {self.params[0].device}"
-            made = f"{self.buffer.dtype} on {self.buffer.device}, as when the optimizer was made"
+            made = f"{self._model.dtype} on {self._model.device}, as when the optimizer was made"
             require(same, "params", found, made, "move the model first, then make the optimizer")
             self._link()
 
     @torch.no_grad()
     def _link(self) -> None:
-        self._views = self.views(self.buffer)
+        self._views = self.views(self._model)
         for p, view in zip(self.params, self._views, strict=True):
             view.copy_(p)
             p.data = view

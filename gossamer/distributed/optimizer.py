@@ -111,6 +111,7 @@ class DecentralizedOptimizer(Optimizer):
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         self._agree()
         take_from_rank_0([self.x, *frozen(self.param_groups, self.state)], self.group)
+        self._flat.show()
 
     # ------------------------------------------------------------------ what a user reads
 
@@ -131,7 +132,11 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def x(self) -> Tensor:
-        """This node's parameters as one vector, `(dim,)`; writing it moves the model."""
+        """This node's parameters as one vector, `(dim,)`; writing it moves the model.
+
+        Of a model in bfloat16 or float16 it is the copy in float32 that steps are taken with, to be
+        read only.
+        """
         self._flat.relink()
         return self._flat.buffer
 
@@ -164,11 +169,15 @@ class DecentralizedOptimizer(Optimizer):
     def averaged_parameters(self) -> Iterator[None]:
         """Within, the model holds the network's average x̄; a collective on entry."""
         own, average = self.x.clone(), self.mean()
-        self.x.copy_(average)
+        self._move(average)
         try:
             yield
         finally:
-            self.x.copy_(own)
+            self._move(own)
+
+    def _move(self, x: Tensor) -> None:
+        self._flat.buffer.copy_(x)
+        self._flat.show()
 
     # ------------------------------------------------------------------ the step
 
@@ -240,12 +249,24 @@ class DecentralizedOptimizer(Optimizer):
         """
         _require_own(state_dict, self.algorithm, self.algorithm_state._fields)
         super().load_state_dict(state_dict)
+        self._take_exactly(state_dict)
         self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
+
+    @torch.no_grad()
+    def _take_exactly(self, state_dict: StateDict) -> None:
+        """The state as it was saved: torch rounds it to the precision of the parameters."""
+        params = [p for group in self.param_groups for p in group["params"]]
+        saved_as = [k for group in state_dict["param_groups"] for k in group["params"]]
+        for p, k in zip(params, saved_as, strict=True):
+            for name in self.algorithm_state._fields:
+                if name in state_dict["state"].get(k, {}):
+                    self.state[p][name].copy_(state_dict["state"][k][name])
 
     @torch.no_grad()
     def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
         """Continue from step, x and state fields; the ranks agree on the step before the next."""
-        own = {name: z.to(self.x, copy=True) for name, z in state.items()}
+        kept = self.algorithm_state._asdict()  # totals have a precision of their own
+        own = {name: z.to(kept[name], copy=True) for name, z in state.items()}
         self._node.place(step, x, self.algorithm_state._replace(**own))
         self._show_moved()
         self._agreed = False
@@ -301,6 +322,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _show_moved(self) -> None:
         """Let torch know that x is another, so that autograd refuses a graph of the old one."""
+        self._flat.show()
         torch.autograd.graph.increment_version(self._flat.params)
         self._show_state()
 

@@ -1,4 +1,4 @@
-"""z ↦ W z, the simulator's communication."""
+"""z ↦ W z, the simulator's communication, for opinions and for totals."""
 
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
@@ -19,22 +19,40 @@ COLUMNS = 512
 
 @dataclass(frozen=True, eq=False)
 class Mixer:
-    """z ↦ W z over the leading axis of `(n, …)`.
+    """z ↦ W z over the leading axis of `(n, …)`, for opinions and for totals.
 
     On CUDA a product of a small W with a wide z is bound by memory; a kernel that reads z once
     takes half the time of the general product.
 
     Args:
-        weights: W, `(n, n)`, dense or CSR.
+        weights: W, `(n, n)`, dense or CSR, in the precision of messages.
+        exact: W in float64, for totals.
     """
 
     weights: Tensor
+    exact: Tensor
 
-    def __call__(self, z: Tensor) -> Tensor:
+    def pull(self, z: Tensor) -> Tensor:
         """W z, of the shape of z."""
-        if installed() and z.is_cuda and len(self.weights) <= MOST_NODES:
-            return _mix_narrow(self.weights, z)
-        return torch.mm(self.weights, z.reshape(len(z), -1)).view_as(z)
+        return product(self.weights, z)
+
+    def push(self, z: Tensor) -> Tensor:
+        """W z with its sum over the nodes kept, to the rounding of float64.
+
+        A total has more digits than a message. Node r sends q_r = round(z_r), and what that lost
+        stays with it: Σ_r w_ir q_r + (z_i − q_i).
+        """
+        if z.dtype == self.weights.dtype:
+            return product(self.weights, z)
+        sent = z.to(self.weights.dtype).to(z.dtype)
+        return product(self.exact, sent).add_(z).sub_(sent)
+
+
+def product(weights: Tensor, z: Tensor) -> Tensor:
+    """W z over the leading axis, of the shape of z."""
+    if installed() and z.is_cuda and len(weights) <= MOST_NODES:
+        return _mix_narrow(weights, z)
+    return torch.mm(weights, z.reshape(len(z), -1)).view_as(z)
 
 
 def _mix_narrow(weights: Tensor, z: Tensor) -> Tensor:

@@ -181,7 +181,7 @@ class StaticNetwork(Network):
     def mixer(
         self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
     ) -> Mixer:
-        """z ↦ W z over the leading axis of (n, ...), kept per dtype and device.
+        """z ↦ W z over the leading axis of (n, ...), with both verbs; kept per dtype and device.
 
         One dense product; one sparse product from 256 nodes on when at most 1/16 of W is non-zero.
         (Measured on 2 CPU cores: from there they tie on the widest tensors, and the sparse product
@@ -193,10 +193,15 @@ class StaticNetwork(Network):
         return self._mixers[key]
 
     def _build_mixer(self, dtype: torch.dtype, device: torch.device | str) -> Mixer:
+        weights = self._weights_in(dtype, device)
+        exact = weights if dtype == torch.float64 else self._weights_in(torch.float64, device)
+        return Mixer(weights, exact)
+
+    def _weights_in(self, dtype: torch.dtype, device: torch.device | str) -> Tensor:
         n = self.num_nodes
         few = n >= SPARSE_FROM and self.matrix.values.numel() <= SPARSE_DENSITY * n * n
         sparse = few and dtype in (torch.float32, torch.float64)  # all that torch multiplies sparse
-        return Mixer(self.matrix.csr(dtype, device) if sparse else self.weights.to(device, dtype))
+        return self.matrix.csr(dtype, device) if sparse else self.weights.to(device, dtype)
 
     @cached_property
     def _mixers(self) -> dict[tuple[torch.dtype, torch.device | str], Mixer]:

@@ -43,7 +43,8 @@ def simulate(
         metrics: names among `METRICS` and of the method's `info`, or functions of a `Stack` that
             give one number per run, recorded under their names; by default all that exist for the
             problem and the method.
-        dtype: precision of the simulation; noise is always drawn in float64.
+        dtype: precision of the simulation. Noise is always drawn in float64, and totals such as
+            trackers are kept in it; in bfloat16 and float16 only gradients are computed.
         device: where to run.
         progress: force the progress bar on or off; by default on terminals only.
         keep_x: keep the final parameters; off, `Run.x` has no coordinates, which saves memory where

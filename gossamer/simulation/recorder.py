@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Metric, choose_metrics
@@ -27,11 +27,9 @@ class Recorder:
         nodes, dim = simulation.problem.num_nodes, simulation.problem.dim
         kept = dim if simulation.keep_x else 0
         self.steps = torch.tensor(self._times)
-        self.metrics = {
-            name: torch.full((len(self._times), num_runs), torch.inf, dtype=simulation.dtype)
-            for name in metrics
-        }
-        self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=simulation.dtype)
+        dtype, shape = state_dtype(simulation.dtype), (len(self._times), num_runs)
+        self.metrics = {name: torch.full(shape, torch.inf, dtype=dtype) for name in metrics}
+        self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=dtype)
         self.diverged_at = torch.full((num_runs,), -1)
         self.steps_taken = torch.zeros(num_runs, dtype=torch.int64)
 

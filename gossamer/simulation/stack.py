@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.errors import require
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import Network
@@ -38,7 +38,9 @@ class Stack:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
         keep_freed_memory()
-        self.problem, self.network = problem.to(device, dtype), network
+        self._model, self.network = problem.to(device, dtype), network
+        dtype = state_dtype(dtype)
+        self.problem = self._model.to(device, dtype)
         self.t = 0
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
         self._told_at: Tensor | None = None
@@ -104,10 +106,17 @@ class Stack:
 
     def _grad(self) -> Tensor:
         """The stochastic gradient of the step to come, with its noise."""
-        grad = self.problem.sample_grad(self.x, self.t, self.seeds)
+        grad = self._model_grad()
         if grad.shape != self.x.shape:  # broadcasting would hide it
             self._refuse(grad)
         return grad if self._noise is None else self._noise.add(grad, self.t)
+
+    def _model_grad(self) -> Tensor:
+        """∇f_i(x_i; ξ_i), evaluated in the precision of the model."""
+        if self._model is self.problem:
+            return self.problem.sample_grad(self.x, self.t, self.seeds)
+        x = self.x.to(self._model.start.dtype)
+        return self._model.sample_grad(x, self.t, self.seeds).to(self.x)
 
     def _refuse(self, grad: Tensor) -> None:
         found = f"shape {tuple(grad.shape)} at points of shape {tuple(self.x.shape)}"

@@ -6,6 +6,7 @@ from algorithms.contract import close, heavy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.algorithms import Both
 from gossamer.algorithms.operators import (
     clip_components,
     clip_factor,
@@ -115,8 +116,8 @@ def test_ema_without_momentum_is_the_new_value():
 def test_both_orders_move_the_mean_alike_and_agree_without_mixing():
     W = torch.tensor([[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0.5, 0.5], [0.5, 0, 0, 0.5]])
     x, update = heavy(4, 3, seed=1), heavy(4, 3, seed=2)
-    adapted = descend(x, 1.0, update, lambda z: W.double() @ z, "adapt-then-combine")
-    combined = descend(x, 1.0, update, lambda z: W.double() @ z, "combine-then-adapt")
+    adapted = descend(x, 1.0, update, Both(lambda z: W.double() @ z), "adapt-then-combine")
+    combined = descend(x, 1.0, update, Both(lambda z: W.double() @ z), "combine-then-adapt")
     close(adapted.mean(0), combined.mean(0))
     assert not torch.allclose(adapted, combined)
-    assert torch.equal(descend(x, 1.0, update, lambda z: z, "combine-then-adapt"), x - update)
+    assert torch.equal(descend(x, 1.0, update, Both(lambda z: z), "combine-then-adapt"), x - update)

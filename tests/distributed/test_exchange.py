@@ -66,7 +66,7 @@ def mixed(rank: int, message_dtype, scale: float = 1.0) -> torch.Tensor:
     z = torch.randn(1000, generator=torch.Generator().manual_seed(rank), dtype=torch.float64)
     z = scale * z
     exchange = NeighborExchange(ring(4), rank, z, dist.group.WORLD, message_dtype)
-    return exchange.mixer(0)(z)
+    return exchange.mixer(0).pull(z)
 
 
 def nonfinite_on_rank_1(rank: int) -> tuple[torch.Tensor, int]:
@@ -200,4 +200,4 @@ def test_a_node_may_give_itself_no_weight():
 
 def mix_own_rank(rank: int, network) -> torch.Tensor:
     z = torch.tensor([float(rank)])
-    return NeighborExchange(network, rank, z, dist.group.WORLD).mixer(0)(z)
+    return NeighborExchange(network, rank, z, dist.group.WORLD).mixer(0).pull(z)

@@ -43,7 +43,7 @@ def test_a_static_network_is_the_same_in_every_round():
 def test_mixer_is_the_product_over_the_leading_axis(shape: tuple[int, ...], dtype: torch.dtype):
     network = gs.exponential(20)
     z = torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
-    mixed = network.mixer(dtype)(z)
+    mixed = network.mixer(dtype).pull(z)
     expected = torch.tensordot(network.weights, z.double(), dims=1)
     tolerance = 1e-12 if dtype is torch.float64 else 1e-5
     assert mixed.dtype is dtype
@@ -54,12 +54,12 @@ def test_mixer_is_the_product_over_the_leading_axis(shape: tuple[int, ...], dtyp
 def test_mixer_takes_tensors_that_are_not_contiguous():
     z = torch.randn(6, 4, 20, dtype=torch.float64).permute(2, 0, 1)
     mix = gs.ring(20).mixer()
-    assert torch.equal(mix(z), mix(z.contiguous()))
+    assert torch.equal(mix.pull(z), mix.pull(z.contiguous()))
 
 
 def test_mixer_refuses_another_number_of_nodes():
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
-        gs.ring(20).mixer()(torch.zeros(40, 3, dtype=torch.float64))
+        gs.ring(20).mixer().pull(torch.zeros(40, 3, dtype=torch.float64))
 
 
 def test_mixer_is_kept_per_dtype_and_device():
@@ -72,11 +72,11 @@ def test_mixer_is_kept_per_dtype_and_device():
 @pytest.mark.parametrize("build", [lambda: gs.exponential(60), lambda: gs.line(60)])
 def test_sparse_mixer_equals_dense_mixer(build, dtype, monkeypatch: pytest.MonkeyPatch):
     z = torch.randn(60, 3, 4, dtype=dtype, generator=torch.Generator().manual_seed(0))
-    dense = build().mixer(dtype)(z)
+    dense = build().mixer(dtype).pull(z)
     monkeypatch.setattr(network_module, "SPARSE_FROM", 1)
     monkeypatch.setattr(network_module, "SPARSE_DENSITY", 1)
     monkeypatch.setattr(gs.Network, "weights", property(_refuse))
-    sparse = build().mixer(dtype)(z)
+    sparse = build().mixer(dtype).pull(z)
     torch.testing.assert_close(
         sparse, dense, rtol=0, atol=1e-12 if dtype is torch.float64 else 1e-6
     )
@@ -85,7 +85,7 @@ def test_sparse_mixer_equals_dense_mixer(build, dtype, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_mixes_on_large_networks(dtype: torch.dtype):
     z = torch.ones(300, 2, dtype=dtype)
-    torch.testing.assert_close(gs.ring(300).mixer(dtype)(z), z, rtol=0.01, atol=0)
+    torch.testing.assert_close(gs.ring(300).mixer(dtype).pull(z), z, rtol=0.01, atol=0)
 
 
 def _refuse(_: object) -> torch.Tensor:
@@ -97,7 +97,7 @@ def test_large_rings_never_build_a_dense_matrix(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(network_module.SparseMatrix, "dense", _refuse)
     network = gs.ring(10_000)
     z = torch.randn(10_000, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    mixed = network.mixer()(z)
+    mixed = network.mixer().pull(z)
     expected = (z + z.roll(1, 0) + z.roll(-1, 0)) / 3
     torch.testing.assert_close(mixed, expected, rtol=0, atol=1e-12)
     assert network.lam < 1
@@ -167,8 +167,8 @@ def test_networks_are_frozen():
 @pytest.mark.parametrize("network", [gs.ring(8), gs.one_peer_exponential(8)])
 def test_networks_can_be_pickled(network: gs.Network):
     z = torch.randn(8, 3, dtype=torch.float64)
-    expected, lam = network.at(1).mixer()(z), network.lam
+    expected, lam = network.at(1).mixer().pull(z), network.lam
     copy = pickle.loads(pickle.dumps(network))
     assert copy == network
     assert (copy.name, copy.lam) == (network.name, lam)
-    assert torch.equal(copy.at(1).mixer()(z), expected)
+    assert torch.equal(copy.at(1).mixer().pull(z), expected)

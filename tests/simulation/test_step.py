@@ -54,7 +54,7 @@ class Scheduled(Own):
 
     def step(self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix):
         lr = [self.lr, self.lr / 2, self.lr / 4][min(t, 2)]
-        return mix(x - lr * grad), state
+        return mix.pull(x - lr * grad), state
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Masked(Own):
     def step(self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix):
         generator = torch.Generator().manual_seed(t)
         mask = torch.rand(x.shape[-1:], generator=generator, dtype=x.dtype) < 0.5
-        return mix(x - self.lr * mask * grad), state
+        return mix.pull(x - self.lr * mask * grad), state
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Local(Own):
     def step(self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix):
         for _ in range(self.steps):
             x = x - self.lr * grad
-        return mix(x), state
+        return mix.pull(x), state
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Drawn(Own):
     lr: Positive = 0.1
 
     def step(self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix):
-        return mix(x - self.lr * random.Random(t).random() * grad), state
+        return mix.pull(x - self.lr * random.Random(t).random() * grad), state
 
 
 @pytest.mark.parametrize("method", [Scheduled(), Masked(), Local(), Drawn()], ids=str)
