@@ -58,7 +58,11 @@ def test_bad_input_is_one_line_and_exit_code_2(refused, line: str, words: str):
 @pytest.mark.parametrize(
     ("reason", "code", "words"),
     [
-        (KeyboardInterrupt(), 130, "interrupted; what was stored is kept, and the same command goes on from there"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "interrupted; what was stored is kept, and the same command goes on from there",
+        ),
         (OSError(28, "No space left on device", "runs/x"), 2, "runs/x (No space left on device)"),
         (gs.InvalidInput("one\n  two"), 2, "gossamer: one two\n"),
         (click.UsageError("what\nnow"), 2, "gossamer: what now\n"),

@@ -71,7 +71,7 @@ def changed(value: Any) -> Any:
         case gs.Noise():
             return gs.Gaussian(12.5)
         case tuple() | list():
-            return [*value, value[0]]
+            return [*value, *(value[:1] or [0])]
         case Mapping():
             return {**value, "one more": next(iter(value.values()))}
     return ...
@@ -153,7 +153,11 @@ def test_our_results_are_read_by_this_code(experiment):
     assert results is not None
     verdicts = experiment.verdicts(results)
     assert verdicts
-    assert all(verdict.holds in ("yes", "partly", "no") for verdict in verdicts)
+    for verdict in verdicts:
+        assert verdict.statement
+        assert verdict.ours
+        named = isinstance(verdict.condition, Mapping) and verdict.holds == "partly"
+        assert bool(verdict.holds_for) or not named
     for table in experiment.tables(results):
         assert all(len(row) == len(table.columns) for row in table.rows)
 
@@ -166,5 +170,9 @@ def test_every_stored_file_belongs_to_a_unit(experiment):
 
 @each_experiment
 def test_a_unit_of_every_kind_runs_at_the_test_size(experiment):
+    stored = Work.below(RESULTS, experiment, Options("full"))
+    full = {type(unit): stored.load(unit) for unit in stored.units}
     for unit in kinds(experiment):
-        json.dumps(unit.run("cpu"))
+        result, record = json.loads(json.dumps(unit.run("cpu"))), full[type(unit)]
+        assert record is not None
+        assert set(result) == set(record.result), "what is stored has other parts"

@@ -60,9 +60,8 @@ def test_a_unit_for_the_corpus_and_for_every_protocol_and_method():
 def test_the_printed_table_agrees_with_itself():
     """But for 5.362, printed where its neighbours have 5.632."""
     held = {v.statement: v for v in STUDY.verdicts(made({"paper GT-DSGD": [5.632] * 3}))}
-    assert {v.holds for v in held.values()} == {"yes", "partly"}
-    partly = [v for v in held.values() if v.holds == "partly"]
-    assert [v.statement for v in partly] == ["The table's 27 cells"]
+    differ = [v.statement for v in held.values() if v.holds != "yes"]
+    assert differ == ["The table's 27 cells"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_the_27_cells_are_told_apart_by_plateau_and_what_is_learnt():
     found = judged("27 cells", {f"paper {m}": [1.0] * 3 for m in learnt})
     assert "the plateau at 5.63 11 of 11" in found.ours
     assert "where something is learnt 1 of 16" in found.ours  # the 5.362
-    assert (found.holds, found.holds_for) == ("partly", "the plateau at 5.63")
+    assert found.holds == "no"
     assert "GT-NSGDm (complete)" in found.note
     both = judged("27 cells", {f"paper {m}": [1.0] * 3 for m in PRINTED})
     assert both.holds == "no"
