@@ -176,7 +176,7 @@ class DecentralizedOptimizer(Optimizer):
             self._move(own)
 
     def _move(self, x: Tensor) -> None:
-        self._flat.buffer.copy_(x)
+        self.x.copy_(x)
         self._flat.show()
 
     # ------------------------------------------------------------------ the step
@@ -265,6 +265,7 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
         """Continue from step, x and state fields; the ranks agree on the step before the next."""
+        self._flat.relink()
         kept = self.algorithm_state._asdict()  # totals have a precision of their own
         own = {name: z.to(kept[name], copy=True) for name, z in state.items()}
         self._node.place(step, x, self.algorithm_state._replace(**own))
