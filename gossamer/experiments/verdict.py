@@ -38,8 +38,8 @@ class Verdict:
         """
         if isinstance(self.condition, bool):
             return "yes" if self.condition else "no"
-        true = sum(self.condition.values())
-        return "yes" if true == len(self.condition) else "partly" if self._half else "no"
+        true, parts = sum(self.condition.values()), len(self.condition)
+        return "yes" if true == parts else "partly" if 2 * true >= parts else "no"
 
     @property
     def holds_for(self) -> str:
@@ -47,11 +47,6 @@ class Verdict:
         if isinstance(self.condition, bool) or self.holds == "yes":
             return ""
         return "; ".join(part for part, true in self.condition.items() if true)
-
-    @property
-    def _half(self) -> bool:
-        parts = self.condition
-        return isinstance(parts, Mapping) and 2 * sum(parts.values()) >= len(parts) > 0
 
 
 @dataclass(frozen=True)
