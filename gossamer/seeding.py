@@ -1,8 +1,11 @@
 """Independent random streams: one seed and a purpose name one stream, whoever asks for it."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 
 def stream_seed(purpose: str, *ids: int) -> int:
@@ -26,3 +29,58 @@ def stream(purpose: str, *ids: int, device: torch.device | str = "cpu") -> torch
     generator = torch.Generator(device=device)
     generator.manual_seed(stream_seed(purpose, *ids))
     return generator
+
+
+@dataclass(frozen=True)
+class SeedGroups:
+    """Runs by their seed: what is drawn once per distinct seed is dealt out to all its runs.
+
+    Attributes:
+        distinct: the seeds, each once, in order of appearance.
+        place: which of them each run has, `(runs,)`.
+        in_turn: whether the runs take the seeds in turn, so that no run has to be looked up.
+
+    >>> groups = SeedGroups.of([7, 9, 7, 9])
+    >>> groups.distinct, groups.place.tolist(), groups.in_turn
+    ([7, 9], [0, 1, 0, 1], True)
+    """
+
+    distinct: list[int]
+    place: Tensor
+    in_turn: bool
+
+    @classmethod
+    def of(cls, seeds: Sequence[int], device: torch.device | str = "cpu") -> "SeedGroups":
+        """Of runs with these seeds."""
+        places = {seed: k for k, seed in enumerate(dict.fromkeys(seeds))}
+        place = torch.tensor([places[seed] for seed in seeds], dtype=torch.int64)
+        in_turn = torch.equal(place, torch.arange(len(seeds)) % max(1, len(places)))
+        whole_turns = len(seeds) % max(1, len(places)) == 0
+        return cls(list(places), place.to(device), in_turn and whole_turns)
+
+    def scale(self, z: Tensor, factors: Tensor) -> Tensor:
+        """Z, `(rows, runs, dim)`, times the factor of its row and seed, `(rows, seeds)`."""
+        if len(self.distinct) == 1:
+            return z * factors[:, :, None]
+        if self.in_turn:
+            by_turn = z.view(len(z), -1, len(self.distinct), z.shape[-1])
+            return (by_turn * factors[:, None, :, None]).view(z.shape)
+        return z * factors[:, self.place, None]
+
+    def product(self, matrices: Tensor, z: Tensor) -> Tensor:
+        """M z over the leading axis of `(nodes, runs, dim)`, M that of the run's seed.
+
+        Args:
+            matrices: `(seeds, nodes, nodes)`.
+            z: `(nodes, runs, dim)`.
+        """
+        nodes, runs, dim = z.shape
+        seeds = len(self.distinct)
+        if seeds == 1:
+            return torch.mm(matrices[0], z.reshape(nodes, -1)).view_as(z)
+        if not self.in_turn:
+            mixed = torch.bmm(matrices[self.place], z.transpose(0, 1))
+            return mixed.transpose(0, 1).contiguous()
+        by_seed = z.reshape(nodes, -1, seeds, dim).permute(2, 0, 1, 3).reshape(seeds, nodes, -1)
+        mixed = torch.bmm(matrices, by_seed).view(seeds, nodes, -1, dim)
+        return mixed.permute(1, 2, 0, 3).reshape(nodes, runs, dim)

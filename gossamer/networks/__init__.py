@@ -1,7 +1,9 @@
 """Graphs and mixing matrices: who hears whom, with which weight, and how fast that averages (λ)."""
 
 from gossamer.networks._time_varying import TimeVarying, one_peer_exponential, time_varying
+from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
 from gossamer.networks.description import NETWORKS, from_description
+from gossamer.networks.digraphs import from_digraph
 from gossamer.networks.graphs import (
     complete,
     erdos_renyi,
@@ -16,19 +18,27 @@ from gossamer.networks.graphs import (
 )
 from gossamer.networks.matrices import from_matrix
 from gossamer.networks.mixer import Mixer
-from gossamer.networks.network import Network, StaticNetwork
+from gossamer.networks.network import Network
+from gossamer.networks.random_rounds import erdos_renyi_each_round, random_matching
+from gossamer.networks.static import StaticNetwork
 from gossamer.networks.weights import laplacian, lazy_metropolis, max_degree, metropolis
 
 __all__ = [
     "NETWORKS",
+    "Call",
+    "Channel",
+    "LinkMemory",
     "Mixer",
     "Network",
     "StaticNetwork",
+    "Talk",
     "TimeVarying",
     "complete",
     "erdos_renyi",
+    "erdos_renyi_each_round",
     "exponential",
     "from_description",
+    "from_digraph",
     "from_graph",
     "from_matrix",
     "hypercube",
@@ -38,6 +48,7 @@ __all__ = [
     "max_degree",
     "metropolis",
     "one_peer_exponential",
+    "random_matching",
     "random_regular",
     "ring",
     "star",

@@ -7,12 +7,14 @@ from typing import Any, SupportsIndex
 from gossamer.errors import require, whole
 from gossamer.networks.graphs import circulant, require_size
 from gossamer.networks.matrices import Matrix, doubly_stochastic
-from gossamer.networks.network import Network, StaticNetwork, require_contraction
+from gossamer.networks.network import Network
+from gossamer.networks.periodic import Periodic, require_contraction
 from gossamer.networks.recipe import Recipe
+from gossamer.networks.static import StaticNetwork
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TimeVarying(Network):
+class TimeVarying(Periodic):
     """A network that repeats a cycle of τ rounds, W_{t mod τ} in round t; built by `time_varying`.
 
     A single round may have λ = 1, and nodes without a link; the product of a cycle may not. So
@@ -35,7 +37,7 @@ class TimeVarying(Network):
         return {"cycle": self.cycle, "recipe": self.recipe}
 
 
-def time_varying(rounds: Iterable[Network | Matrix], *, name: str | None = None) -> TimeVarying:
+def time_varying(rounds: Iterable[Periodic | Matrix], *, name: str | None = None) -> TimeVarying:
     """A network that takes the given ones in turn, for ever.
 
     Args:
@@ -81,9 +83,11 @@ def one_peer_exponential(n: SupportsIndex) -> TimeVarying:
     return _repeated(cycle, Recipe(f"one_peer_exponential({n})"))
 
 
-def _part(one: Network | Matrix) -> tuple[tuple[StaticNetwork, ...], Recipe]:
+def _part(one: Periodic | Matrix) -> tuple[tuple[StaticNetwork, ...], Recipe]:
     """The rounds that one item of a list stands for, and how it is written in the list."""
     if isinstance(one, Network):
+        need = "networks that lose nothing and are not random, with doubly stochastic rounds"
+        require(isinstance(one, Periodic) and one.balanced, "rounds", one.name, need)
         return one.rounds, one.recipe
     matrix = doubly_stochastic(one)
     recipe = Recipe.of_matrix(matrix)

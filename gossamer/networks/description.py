@@ -6,6 +6,7 @@ from typing import Any
 
 from gossamer.errors import require
 from gossamer.networks._time_varying import one_peer_exponential, time_varying
+from gossamer.networks.digraphs import from_digraph
 from gossamer.networks.graphs import (
     complete,
     erdos_renyi,
@@ -20,6 +21,7 @@ from gossamer.networks.graphs import (
 )
 from gossamer.networks.matrices import from_matrix
 from gossamer.networks.network import Network
+from gossamer.networks.random_rounds import erdos_renyi_each_round, random_matching
 from gossamer.networks.recipe import read_datum
 from gossamer.spec import build
 
@@ -36,11 +38,13 @@ NETWORKS: dict[str, Callable[..., Network]] = {
         erdos_renyi,
         random_regular,
         one_peer_exponential,
+        random_matching,
+        erdos_renyi_each_round,
     )
 }
 
 FROM_DATA: dict[str, Callable[..., Network]] = {
-    maker.__name__: maker for maker in (from_graph, from_matrix, time_varying)
+    maker.__name__: maker for maker in (from_graph, from_digraph, from_matrix, time_varying)
 }
 
 

@@ -10,9 +10,9 @@ from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks.contraction import connected_components
 from gossamer.networks.links import Graph, Links
 from gossamer.networks.matrices import contracting, doubly_stochastic, from_matrix
-from gossamer.networks.network import StaticNetwork
 from gossamer.networks.recipe import Recipe
 from gossamer.networks.sparse import coo
+from gossamer.networks.static import StaticNetwork
 from gossamer.networks.weights import (
     Weighting,
     is_own,

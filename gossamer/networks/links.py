@@ -50,18 +50,28 @@ class Links:
     def of_graph(cls, graph: Graph) -> "Links":
         """Of a graph, or of a weight-balanced digraph."""
         _require_simple(graph)
-        index = {label: i for i, label in enumerate(ordered_nodes(graph))}
-        edges = [(index[u], index[v]) for u, v in graph.edges]
-        sender, receiver = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
         if not graph.is_directed():
-            return cls.undirected(len(graph), sender, receiver)
+            return cls.undirected(len(graph), *_ends(graph))
         weights = [a for _, _, a in graph.edges(data="weight", default=1)]
-        order = torch.argsort(receiver * len(graph) + sender)
-        order = order[receiver[order] != sender[order]]
-        weight = torch.tensor(weights, dtype=torch.float64)[order]
-        links = cls(len(graph), receiver[order], sender[order], weight)
+        links = cls.directed(len(graph), *_ends(graph), torch.tensor(weights, dtype=torch.float64))
         _require_balanced(graph, links)
         return links
+
+    @classmethod
+    def of_digraph(cls, graph: Graph) -> "Links":
+        """Of any digraph; weights on its edges are not read."""
+        _require_simple(graph)
+        need, way_out = "a digraph", "make it one: graph.to_directed(), or use gs.from_graph"
+        require(graph.is_directed(), "graph", graph, need, way_out)
+        sender, receiver = _ends(graph)
+        return cls.directed(len(graph), sender, receiver, torch.ones(len(sender)).double())
+
+    @classmethod
+    def directed(cls, num_nodes: int, sender: Tensor, receiver: Tensor, weight: Tensor) -> "Links":
+        """Of the links sender → receiver in any order, self-loops left out."""
+        order = torch.argsort(receiver * num_nodes + sender)
+        order = order[receiver[order] != sender[order]]
+        return cls(num_nodes, receiver[order], sender[order], weight[order])
 
     def graph(self) -> Graph:
         """The undirected networkx graph on the nodes 0, …, n − 1."""
@@ -80,6 +90,14 @@ class Links:
     def larger_degree(self) -> Tensor:
         """max(d_i, d_j) of each link, (links,)."""
         return torch.maximum(self.degree[self.receiver], self.degree[self.sender])
+
+
+def _ends(graph: Graph) -> tuple[Tensor, Tensor]:
+    """u and v of every edge, as numbers of nodes."""
+    index = {label: i for i, label in enumerate(ordered_nodes(graph))}
+    edges = [(index[u], index[v]) for u, v in graph.edges]
+    u, v = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
+    return u, v
 
 
 def ordered_nodes(graph: Graph) -> list[object]:

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.networks.network import StaticNetwork, require_contraction
+from gossamer.networks.periodic import require_contraction
 from gossamer.networks.recipe import Recipe
 from gossamer.networks.sparse import SparseMatrix
+from gossamer.networks.static import StaticNetwork
 
 Matrix = Any
 """What `torch.as_tensor` takes: a tensor (dense or sparse), an array, nested lists."""

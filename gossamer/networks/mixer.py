@@ -1,9 +1,10 @@
-"""z ↦ W z, the simulator's communication, for opinions and for totals."""
+"""z ↦ R z and z ↦ C z, the simulator's communication where nothing is lost."""
 
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,32 +20,36 @@ COLUMNS = 512
 
 @dataclass(frozen=True, eq=False)
 class Mixer:
-    """z ↦ W z over the leading axis of `(n, …)`, for opinions and for totals.
+    """z ↦ R z for opinions and z ↦ C z for totals, over the leading axis of `(n, …)`.
 
-    On CUDA a product of a small W with a wide z is bound by memory; a kernel that reads z once
+    On CUDA a product of a small matrix with a wide z is bound by memory; a kernel that reads z once
     takes half the time of the general product.
 
     Args:
-        weights: W, `(n, n)`, dense or CSR, in the precision of messages.
-        exact: W in float64, for totals.
+        pulls: R, `(n, n)`, dense or CSR, in the precision of messages.
+        pushes: C, likewise; the same tensor where both are W.
+        exact: C in float64, for totals.
     """
 
-    weights: Tensor
+    pulls: Tensor
+    pushes: Tensor
     exact: Tensor
+    memory: ClassVar[tuple[()]] = ()
+    """Of its links: none."""
 
     def pull(self, z: Tensor) -> Tensor:
-        """W z, of the shape of z."""
-        return product(self.weights, z)
+        """R z, of the shape of z."""
+        return product(self.pulls, z)
 
     def push(self, z: Tensor) -> Tensor:
-        """W z with its sum over the nodes kept, to the rounding of float64.
+        """C z with its sum over the nodes kept, to the rounding of float64.
 
         A total has more digits than a message. Node r sends q_r = round(z_r), and what that lost
-        stays with it: Σ_r w_ir q_r + (z_i − q_i).
+        stays with it: Σ_r c_ir q_r + (z_i − q_i).
         """
-        if z.dtype == self.weights.dtype:
-            return product(self.weights, z)
-        sent = z.to(self.weights.dtype).to(z.dtype)
+        if z.dtype == self.pushes.dtype:
+            return product(self.pushes, z)
+        sent = z.to(self.pushes.dtype).to(z.dtype)
         return product(self.exact, sent).add_(z).sub_(sent)
 
 

@@ -2,42 +2,35 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from torch import Tensor
 
 from gossamer.errors import InvalidInput, require
-from gossamer.networks.contraction import graph_components, merged_classes
-from gossamer.networks.mixer import Mixer
+from gossamer.networks.channel import Channel
+from gossamer.networks.compressors import Compressor
 from gossamer.networks.recipe import Recipe
-from gossamer.networks.sparse import SparseMatrix
-from gossamer.networks.spectrum import consensus_norm, period_product
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SPARSE_FROM = 256
-"""Fewest nodes for which a mixer multiplies sparse."""
-SPARSE_DENSITY = 1 / 16
-"""Largest share of non-zeros for which it does."""
+    from gossamer.networks.static import StaticNetwork
 
 
 class Network(ABC):
-    """n nodes that mix, z ← W_t z, with doubly stochastic matrices W_t repeated periodically.
+    """n nodes that mix opinions, z ← R_t z, and totals, z ← C_t z.
 
-    Row i of W_t lists whom node i receives from: w_ir > 0 exactly when r sends to i in round t.
-    A static network is the case of period 1. `==` compares the matrices of all rounds, up to
-    rounding.
+    The rows of R_t sum to 1 and so do the columns of C_t. On a balanced network both are one doubly
+    stochastic matrix W_t. Row i lists whom node i receives from.
 
     Attributes:
         recipe: how it is built.
     """
 
     recipe: Recipe
-    modifiers: ClassVar[tuple[str, ...]] = ()
+    modifiers: ClassVar[tuple[str, ...]] = ("every", "drops", "compressed", "accelerated")
     """Methods that make another network and may stand in its name."""
 
     @property
@@ -56,10 +49,12 @@ class Network(ABC):
         """
         return self.recipe.describe()
 
+    # ------------------------------------------------------------------ who is linked to whom
+
     @property
     @abstractmethod
     def rounds(self) -> "tuple[StaticNetwork, ...]":
-        """The networks of rounds 0, …, period − 1."""
+        """The links of rounds 0, …, period − 1, as they are when no message is lost."""
 
     @property
     def num_nodes(self) -> int:
@@ -68,26 +63,50 @@ class Network(ABC):
 
     @property
     def period(self) -> int:
-        """Number of rounds, τ, after which the matrices repeat; 1 for a static network."""
+        """Number of rounds, τ, after which the links repeat; 1 for a static network."""
         return len(self.rounds)
 
     def at(self, t: int) -> "StaticNetwork":
-        """The network of round t."""
+        """The links of round t."""
         return self.rounds[t % self.period]
 
     @property
-    def weights(self) -> Tensor:
-        """W_{τ−1} … W_0 of one period (W itself when static), a new dense (n, n) float64 tensor."""
-        return period_product([network.matrix for network in self.rounds])
+    def balanced(self) -> bool:
+        """Whether a node is heard with as much weight as it hears: R_t = C_t in every round."""
+        return all(one.balanced for one in self.rounds)
+
+    # ------------------------------------------------------------------ how fast it averages
+
+    @property
+    def why_no_lam(self) -> str:
+        """The reason why no λ says how fast this network averages; "" if one does."""
+        return ""
+
+    @abstractmethod
+    def _lam(self) -> float: ...
 
     @cached_property
     def lam(self) -> float:
-        """λ = ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂^{1/τ}, which is ‖W − 11ᵀ/n‖₂ when static.
+        """λ, the share of the disagreement that a round leaves, on average over a period.
 
-        The share of the disagreement that a round leaves, on average over a period.
+        ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂^{1/τ}, which is ‖W − 11ᵀ/n‖₂ when static. Of random rounds it is
+        the share that is left in mean square, ‖E[WᵀW] − 11ᵀ/n‖₂^{1/2}.
         """
-        norm = consensus_norm([network.matrix for network in self.rounds])
-        return norm ** (1 / self.period)
+        if self.why_no_lam:
+            raise InvalidInput(f"λ: {self.name} has none, since {self.why_no_lam}")
+        return self._lam()
+
+    @property
+    def lam_note(self) -> str:
+        """In what sense λ is meant where rounds are random, e.g. "in mean square"; else ""."""
+        return ""
+
+    @property
+    def speed(self) -> str:
+        """λ in words, or why there is none."""
+        if self.why_no_lam:
+            return f"no λ, since {self.why_no_lam}"
+        return f"λ = {self.lam:.6g}" + (f" {self.lam_note}" if self.lam_note else "")
 
     @property
     def spectral_gap(self) -> float:
@@ -106,157 +125,88 @@ class Network(ABC):
         periods = math.log(eps) / (self.period * math.log(self.lam))
         return self.period * math.ceil(periods - 1e-9)
 
+    # ------------------------------------------------------------------ what it can be made into
+
+    def every(self, k: int) -> "Network":
+        """The network that talks in every k-th step only, with local steps between.
+
+        >>> from gossamer.networks import ring
+        >>> ring(20).every(5)
+        ring(20).every(5): 20 nodes, degree 2, λ = 0.993427
+        """
+        from gossamer.networks.every import Every
+        from gossamer.networks.modified import modify
+
+        return modify(self, Every, k)
+
+    def drops(
+        self, probability: float, both_ways: bool = False, burst: float | None = None
+    ) -> "Network":
+        """The network that loses messages.
+
+        Args:
+            probability: of every message to be lost.
+            both_ways: whether a link fails for both directions at once and both ends notice. Else
+                each message is lost on its own way.
+            burst: mean number of rounds that a link stays dead once it is; by default each message
+                is lost independently of those before.
+
+        >>> from gossamer.networks import ring
+        >>> ring(20).drops(0.1, both_ways=True)
+        ring(20).drops(0.1, both_ways=True): 20 nodes, degree 2, λ = 0.970821
+        """
+        from gossamer.networks.drops import Drops
+        from gossamer.networks.modified import modify
+
+        return modify(self, Drops, probability, both_ways, burst)
+
+    def compressed(self, compressor: Compressor, gamma: float | None = None) -> "Network":
+        """The network whose messages are compressed, with error feedback.
+
+        Args:
+            compressor: e.g. `TopK(0.05)`.
+            gamma: γ in (0, 1], how far a node moves towards what its neighbours told; by default
+                one that suits the compressor.
+        """
+        from gossamer.networks.compressed import Compressed
+        from gossamer.networks.modified import modify
+
+        return modify(self, Compressed, compressor, gamma)
+
+    def accelerated(self, k: int) -> "Network":
+        """The network that exchanges k times per step, weighted by Chebyshev's polynomials.
+
+        >>> from gossamer.networks import ring
+        >>> ring(20).lam, ring(20).accelerated(3).lam
+        (0.967..., 0.74...)
+        """
+        from gossamer.networks.accelerated import Accelerated
+        from gossamer.networks.modified import modify
+
+        return modify(self, Accelerated, k)
+
+    @abstractmethod
+    def channel(
+        self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
+    ) -> Channel:
+        """How stacked runs with these seeds talk over it, in the simulator."""
+
+    # ------------------------------------------------------------------ for people
+
     def draw(self, ax: "Axes | None" = None) -> "Axes":
         """Draw every link of a period on `ax` (a new figure if None), with arrows if directed."""
         from gossamer.networks.drawing import draw
 
         return draw(self, ax)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Network):
-            return NotImplemented
-        return self.period == other.period and all(
-            mine.matrix.equals(theirs.matrix)
-            for mine, theirs in zip(self.rounds, other.rounds, strict=True)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.num_nodes, tuple(r.matrix.values.numel() for r in self.rounds)))
+    @property
+    def degrees(self) -> str:
+        """How many others a node hears in a round, in words."""
+        degrees = torch.cat([one.in_degrees for one in self.rounds])
+        least, most = int(degrees.min()), int(degrees.max())
+        return f"degree {least}" if least == most else f"degrees {least} to {most}"
 
     def __repr__(self) -> str:
-        degrees = torch.cat([network.in_degrees for network in self.rounds])
-        least, most = int(degrees.min()), int(degrees.max())
-        degree = f"degree {least}" if least == most else f"degrees {least} to {most}"
         period = f"period {self.period}, " if self.period > 1 else ""
         nodes = f"{self.num_nodes} node" + ("s" if self.num_nodes > 1 else "")
-        return f"{self.name}: {nodes}, {period}{degree}, λ = {self.lam:.6g}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StaticNetwork(Network):
-    """A network with the same mixing matrix W in every round; built by `ring`, `from_graph`, …
-
-    Args:
-        matrix: W, non-negative and doubly stochastic.
-        recipe: how it is built.
-    """
-
-    matrix: SparseMatrix
-    recipe: Recipe
-    modifiers: ClassVar[tuple[str, ...]] = ("without",)
-
-    @property
-    def rounds(self) -> "tuple[StaticNetwork, ...]":
-        """The network itself."""
-        return (self,)
-
-    @cached_property
-    def in_degrees(self) -> Tensor:
-        """How many others each node receives from, (n,)."""
-        loops = torch.bincount(
-            self.matrix.row[self.matrix.row == self.matrix.col], minlength=self.num_nodes
-        )
-        return self.matrix.crow.diff() - loops
-
-    @cached_property
-    def symmetric(self) -> bool:
-        """Whether W = Wᵀ."""
-        return self.matrix.equals(self.matrix.transposed)
-
-    def in_neighbors(self, node: int) -> list[int]:
-        """Whom `node` receives from, sorted, without itself."""
-        self._require_node(node)
-        return [r for r in self.matrix.entries_of(node) if r != node]
-
-    def out_neighbors(self, node: int) -> list[int]:
-        """Whom `node` sends to, sorted, without itself."""
-        self._require_node(node)
-        return [i for i in self.matrix.transposed.entries_of(node) if i != node]
-
-    def neighbor_weights(self, node: int) -> dict[int, float]:
-        """The non-zero w_ir of row i = `node`, itself included, sorted by r."""
-        self._require_node(node)
-        return self.matrix.entries_of(node)
-
-    def mixer(
-        self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
-    ) -> Mixer:
-        """z ↦ W z over the leading axis of (n, ...), with both verbs; kept per dtype and device.
-
-        One dense product; one sparse product from 256 nodes on when at most 1/16 of W is non-zero.
-        (Measured on 2 CPU cores: from there they tie on the widest tensors, and the sparse product
-        is up to 40 times faster at 1,024 nodes.)
-        """
-        key = (dtype, device)
-        if key not in self._mixers:
-            self._mixers[key] = self._build_mixer(dtype, device)
-        return self._mixers[key]
-
-    def _build_mixer(self, dtype: torch.dtype, device: torch.device | str) -> Mixer:
-        weights = self._weights_in(dtype, device)
-        exact = weights if dtype == torch.float64 else self._weights_in(torch.float64, device)
-        return Mixer(weights, exact)
-
-    def _weights_in(self, dtype: torch.dtype, device: torch.device | str) -> Tensor:
-        n = self.num_nodes
-        few = n >= SPARSE_FROM and self.matrix.values.numel() <= SPARSE_DENSITY * n * n
-        sparse = few and dtype in (torch.float32, torch.float64)  # all that torch multiplies sparse
-        return self.matrix.csr(dtype, device) if sparse else self.weights.to(device, dtype)
-
-    @cached_property
-    def _mixers(self) -> dict[tuple[torch.dtype, torch.device | str], Mixer]:
-        return {}
-
-    def without(self, node: int) -> "StaticNetwork":
-        """The survivors' network after `node` = k died, renumbered: w_ii ← w_ii + w_ik.
-
-        No survivor needs a message for it, and W stays doubly stochastic because it is symmetric.
-        """
-        self._require_node(node)
-        require(self.num_nodes > 1, "node", node, "a network of at least 2 nodes")
-        require(
-            self.symmetric,
-            "node",
-            node,
-            f"W = Wᵀ, else the survivors' columns do not sum to 1 ({self.name} is not symmetric)",
-            "build the survivors' network anew, e.g. with gs.ring(n - 1)",
-        )
-        recipe = self.recipe.then(f"without({node})")
-        survivors = StaticNetwork(_absorb(self.matrix, node), recipe)
-        require_contraction(survivors)
-        return survivors
-
-    def _require_node(self, node: int) -> None:
-        require(0 <= node < self.num_nodes, "node", node, f"0, …, {self.num_nodes - 1}")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"matrix": self.matrix, "recipe": self.recipe}
-
-
-def _absorb(matrix: SparseMatrix, node: int) -> SparseMatrix:
-    """Delete row and column k = `node`, each w_ik moving to w_ii."""
-    row, col, values = (
-        entries[matrix.row != node] for entries in (matrix.row, matrix.col, matrix.values)
-    )
-    col = torch.where(col == node, row, col)
-    row, col = (index - (index > node).long() for index in (row, col))
-    return SparseMatrix.from_entries(matrix.size - 1, row, col, values)
-
-
-def require_contraction(network: Network) -> None:
-    """Refuse a network with λ = 1: on it, disagreement would never vanish."""
-    matrices = [r.matrix for r in network.rounds]
-    classes = merged_classes(matrices).unique()
-    if len(classes) == 1:
-        return
-    parts = graph_components(matrices).unique()
-    if len(parts) > 1:
-        raise InvalidInput(
-            f"{network.name}: the graph falls into {len(parts)} parts (nodes {parts[0]} and "
-            f"{parts[1]} are not connected), need a connected graph; add edges between the parts"
-        )
-    raise InvalidInput(
-        f"{network.name}: the graph is connected but λ = 1 (a period of {network.period} averages "
-        f"nothing across nodes {classes[0]} and {classes[1]}, so disagreement can keep its norm), "
-        "need λ < 1; give every node a weight on itself, e.g. by (W + I) / 2 with the identity I"
-    )
+        return f"{self.name}: {nodes}, {period}{self.degrees}, {self.speed}"

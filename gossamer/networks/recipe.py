@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -15,39 +15,46 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+Kind = Literal["graph", "digraph", "matrix"]
+
+
 @dataclass(frozen=True, eq=False)
 class Datum:
-    """A matrix, or the undirected graph of its links, under a name that is its fingerprint.
+    """A matrix, or the graph of its links, under a name that is its fingerprint.
 
     Args:
         matrix: W.
-        graph: whether only the graph matters, because a rule gives its weights.
+        kind: "matrix", or "graph" (undirected) or "digraph" where a rule gives the weights.
     """
 
     matrix: SparseMatrix
-    graph: bool
+    kind: Kind
 
     @property
     def name(self) -> str:
         """Equal for equal data, e.g. "graph_3f2a91c0" or "matrix_91c0aa5e"."""
         row, col, values = self._entries()
         facts = [torch.tensor([self.matrix.size]), row, col]
-        facts += [] if self.graph else [(values / ROUNDING).round().long()]
+        facts += [(values / ROUNDING).round().long()] if self.kind == "matrix" else []
         digest = hashlib.sha256(torch.cat(facts).numpy().tobytes()).hexdigest()[:8]
-        return f"graph_{digest}" if self.graph else f"matrix_{digest}"
+        return f"{self.kind}_{digest}"
 
     def describe(self) -> dict[str, Any]:
-        """As plain JSON: edges [i, r], or entries [i, r, w_ir]."""
+        """As plain JSON: edges [i, r], arcs [sender, receiver] or entries [i, r, w_ir]."""
         row, col, values = (entries.tolist() for entries in self._entries())
-        if self.graph:
-            return {"nodes": self.matrix.size, "edges": list(map(list, zip(row, col, strict=True)))}
-        entries = list(map(list, zip(row, col, values, strict=True)))
-        return {"nodes": self.matrix.size, "entries": entries}
+        listed = {
+            "graph": ("edges", zip(row, col, strict=True)),
+            "digraph": ("arcs", zip(col, row, strict=True)),
+            "matrix": ("entries", zip(row, col, values, strict=True)),
+        }
+        name, entries = listed[self.kind]
+        return {"nodes": self.matrix.size, name: list(map(list, entries))}
 
     def _entries(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Row, column and value: all of a matrix, of a graph the part above the diagonal."""
+        """Row, column and value: all of a matrix, of a graph what names each link once."""
         row, col, values = self.matrix.row, self.matrix.col, self.matrix.values
-        kept = row < col if self.graph else torch.ones_like(row, dtype=torch.bool)
+        places = {"graph": row < col, "digraph": row != col, "matrix": row >= 0}
+        kept = places[self.kind]
         return row[kept], col[kept], values[kept]
 
 
@@ -56,6 +63,12 @@ def read_datum(facts: Mapping[str, Any]) -> "nx.Graph[int] | Tensor":
     if "edges" in facts:
         u, v = torch.tensor(facts["edges"], dtype=torch.int64).reshape(-1, 2).T
         return Links.undirected(facts["nodes"], u, v).graph()
+    if "arcs" in facts:
+        import networkx as nx
+
+        digraph: nx.DiGraph[int] = nx.DiGraph(map(tuple, facts["arcs"]))
+        digraph.add_nodes_from(range(facts["nodes"]))
+        return digraph
     row, col, values = zip(*facts["entries"], strict=True)
     return coo(
         facts["nodes"],
@@ -82,15 +95,21 @@ class Recipe:
     @classmethod
     def of_matrix(cls, matrix: SparseMatrix, label: str | None = None) -> "Recipe":
         """Of a network that is known by its weights alone."""
-        datum = Datum(matrix, graph=False)
+        datum = Datum(matrix, "matrix")
         return cls(f"from_matrix({datum.name})", {datum.name: datum}, label)
 
     @classmethod
     def of_graph(cls, matrix: SparseMatrix, rule: str, label: str | None = None) -> "Recipe":
         """Of a network whose weights a rule gives to an undirected graph."""
-        datum = Datum(matrix, graph=True)
+        datum = Datum(matrix, "graph")
         weights = "" if rule == "metropolis" else f", weights={rule!r}"
         return cls(f"from_graph({datum.name}{weights})", {datum.name: datum}, label)
+
+    @classmethod
+    def of_digraph(cls, matrix: SparseMatrix, label: str | None = None) -> "Recipe":
+        """Of a network whose weights follow from the links of a digraph."""
+        datum = Datum(matrix, "digraph")
+        return cls(f"from_digraph({datum.name})", {datum.name: datum}, label)
 
     @property
     def name(self) -> str:

@@ -69,6 +69,12 @@ class SparseMatrix:
         where = slice(int(self.crow[row]), int(self.crow[row + 1]))
         return dict(zip(self.col[where].tolist(), self.values[where].tolist(), strict=True))
 
+    def at(self, row: Tensor, col: Tensor) -> Tensor:
+        """The entries a_ij at the given rows and columns, 0 included."""
+        held, asked = self.row * self.size + self.col, row * self.size + col
+        place = torch.searchsorted(held, asked).clamp(max=len(held) - 1)
+        return torch.where(held[place] == asked, self.values[place], 0.0)
+
     def row_sums(self) -> Tensor:
         """A 1, (n,)."""
         return torch.zeros(self.size, dtype=torch.float64).index_add(0, self.row, self.values)

@@ -1,6 +1,7 @@
 """The one loop: n nodes × many runs, advanced together."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.errors import require
 from gossamer.memory import keep_freed_memory
-from gossamer.networks import Network
+from gossamer.networks import LinkMemory, Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
@@ -47,8 +48,9 @@ class Stack:
         self._all_seeds = list(seeds)
         algorithm.require_runs(len(seeds))
         self._all_algorithms = algorithm.to(dtype=dtype, device=device)
-        self._step = step_on(type(algorithm), dtype, device)
-        self._mixers = [network.at(t).mixer(dtype, device) for t in range(network.period)]
+        self._channel = partial(network.channel, dtype=dtype, device=device)
+        plain = self._channel(seeds).compiles
+        self._step = step_on(type(algorithm), dtype, device) if plain else type(algorithm).step
         sizes = problem.num_nodes, problem.dim
         self._noise = None
         if noise is not None:
@@ -60,13 +62,13 @@ class Stack:
         x = self.problem.start.expand(shape).contiguous()
         state = algorithm.init(x)
         _require_state(state, x)
-        self._hold(torch.arange(len(seeds), device=device), x, state)
+        self._hold(torch.arange(len(seeds), device=device), x, state, ())
 
     def advance(self, steps: int) -> None:
         """Take `steps` steps; runs that became non-finite are marked and leave."""
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
-            before = (self.t, self.x, self.state)
+            before = (self.t, self.x, self.state, self.links)
             with threads_for(self.x.numel()):
                 self._step_to(min(end, self.t + self._block - self.t % self._block))
             finite = self._finite()
@@ -76,13 +78,14 @@ class Stack:
 
     def keep(self, mask: Tensor) -> None:
         """Go on with the runs that the boolean `mask`, `(runs,)`, selects."""
-        self._hold(self.runs[mask], self.x[:, mask], _select_runs(self.state, mask))
+        self._hold(self.runs[mask], *_select_runs(mask, self.x, self.state, self.links))
 
-    def _hold(self, runs: Tensor, x: Tensor, state: Any) -> None:
-        """Make `runs`, at `x` and `state`, the content of the stack."""
-        self.runs, self.x, self.state = runs, x, state
+    def _hold(self, runs: Tensor, x: Tensor, state: Any, links: LinkMemory) -> None:
+        """Make `runs`, at `x` and `state` and with the memory of their links, the content."""
+        self.runs, self.x, self.state, self.links = runs, x, state, links
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
+        self.channel = self._channel(self.seeds)
         if self._noise is not None:
             self._noise.serve(self.seeds)
 
@@ -99,9 +102,10 @@ class Stack:
 
     def _step_to(self, end: int) -> None:
         while self.t < end:
-            mix = self._mixers[self.t % len(self._mixers)]
+            mix = self.channel.talk(self.t, self.links)
             given = (self.algorithm, self.t, self.x, self._grad(), self.state, mix)
             self.x, self.state = self._step(*given)
+            self.links = mix.memory
             self.t += 1
 
     def _grad(self) -> Tensor:
@@ -125,16 +129,16 @@ class Stack:
     def _finite(self) -> Tensor:
         return self.x.isfinite().all(dim=2).all(dim=0)
 
-    def _remove_diverged(self, before: tuple[int, Tensor, Any], finite: Tensor) -> None:
+    def _remove_diverged(self, before: tuple[int, Tensor, Any, LinkMemory], finite: Tensor) -> None:
         """Replay the last block for the runs that broke in it, to learn the step of each."""
-        runs, (t, x, state) = self.runs, (self.t, self.x, self.state)
+        runs, t, now = self.runs, self.t, (self.x, self.state, self.links)
         self.t = before[0]
-        self._hold(runs[~finite], before[1][:, ~finite], _select_runs(before[2], ~finite))
+        self._hold(runs[~finite], *_select_runs(~finite, *before[1:]))
         while self.t < t:
             self._step_to(self.t + 1)
             self._mark_diverged(~self._finite())
         self._mark_diverged(torch.ones_like(self.runs, dtype=torch.bool))  # rounding may differ
-        self._hold(runs[finite], x[:, finite], _select_runs(state, finite))
+        self._hold(runs[finite], *_select_runs(finite, *now))
 
     def _mark_diverged(self, broken: Tensor) -> None:
         first_time = self.runs[broken & (self.diverged_at[self.runs] < 0)]
@@ -149,5 +153,9 @@ def _require_state(state: Any, x: Tensor) -> None:
     require(like_x, "init", found, need, "a method without memory returns Stateless()")
 
 
-def _select_runs(state: Any, mask: Tensor) -> Any:
-    return type(state)(*(field[:, mask] for field in state))
+def _select_runs(
+    mask: Tensor, x: Tensor, state: Any, links: LinkMemory
+) -> tuple[Tensor, Any, LinkMemory]:
+    fields = type(state)(*(field[:, mask] for field in state))
+    memory = tuple({name: z[:, mask] for name, z in site.items()} for site in links)
+    return x[:, mask], fields, memory

@@ -1,0 +1,125 @@
+"""Networks whose messages are compressed, with error feedback."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.networks.chance import Coins
+from gossamer.networks.channel import Call, Channel, PlainChannel, RememberingChannel
+from gossamer.networks.compressors import Compressor
+from gossamer.networks.drops import Drops, LossyChannel
+from gossamer.networks.modified import Modified
+from gossamer.networks.static import StaticNetwork
+
+
+@dataclass(frozen=True, repr=False)
+class Compressed(Modified):
+    """A network whose nodes send the difference to what their neighbours know, compressed.
+
+    Of every quantity z that is mixed, all neighbours of a node hold a public copy ĥ, which it moves
+    by compressed messages. With M = R for opinions and M = C for totals,
+
+        ĥ ← Q(ĥ, z),   z ← z + γ (M ĥ − ĥ).
+
+    What a message does not say stays in z − ĥ and is said later; sums over the nodes are kept for
+    any Q. The first message is whole, ĥ = z. Where messages are lost, those that did not arrive are
+    sent again with the next one, so that all copies of a node are one.
+
+    Reference: Koloskova, Stich and Jaggi, "Decentralized stochastic optimization and gossip
+    algorithms with compressed communication", 2019 (CHOCO).
+    """
+
+    compressor: Compressor
+    gamma: float | None = None
+    place: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        one = isinstance(self.compressor, Compressor)
+        require(one, "compressor", repr(self.compressor), "an instance", "e.g. gs.TopK(0.05)")
+        inside = self.gamma is None or 0 < self.gamma <= 1
+        require(inside, "gamma", self.gamma, "a number in (0, 1], or None")
+        below = self.inner.inner if isinstance(self.inner, Drops) else self.inner
+        need = "the same links in every round: a difference means nothing to who missed the last"
+        way_out = "compress a network that does not change, e.g. gs.ring(20)"
+        require(isinstance(below, StaticNetwork), "compressed", self.inner.name, need, way_out)
+
+    @property
+    def call(self) -> str:
+        """How it is written."""
+        gamma = "" if self.gamma is None else f", gamma={self.gamma}"
+        return f"compressed({self.compressor!r}{gamma})"
+
+    @property
+    def why_no_lam(self) -> str:
+        """How far copies lag behind depends on what is mixed."""
+        return "compressed messages average the slower, the less they say of what changed"
+
+    def _lam(self) -> float:
+        raise AssertionError  # there is none
+
+    def gamma_for(self, dim: int) -> float:
+        """γ for a quantity of `dim` numbers."""
+        return self.compressor.gamma(dim) if self.gamma is None else self.gamma
+
+    def channel(
+        self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
+    ) -> Channel:
+        """Public copies in the precision of messages."""
+        inner = self.inner.channel(seeds, dtype, device)
+        assert isinstance(inner, PlainChannel | LossyChannel)
+        coins = Coins.of(seeds, torch.arange(self.num_nodes, device=device))
+        return CompressedChannel(self, inner, coins, dtype)
+
+
+class CompressedChannel(RememberingChannel):
+    """Runs that mix by the public copies of their nodes.
+
+    Args:
+        network: with compressor and γ.
+        inner: what mixes the copies.
+        coins: of every node and run.
+        dtype: of the messages, and so of the copies.
+    """
+
+    def __init__(
+        self,
+        network: Compressed,
+        inner: PlainChannel | LossyChannel,
+        coins: Coins,
+        dtype: torch.dtype,
+    ) -> None:
+        self._network, self._inner, self._coins, self._dtype = network, inner, coins, dtype
+
+    def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """Z + γ (R ĥ − ĥ)."""
+        copy = self._public(call, z, memory)
+        return self._towards(self._inner.pull(call, copy.to(z.dtype), memory), copy, z)
+
+    def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """Z + γ (C ĥ − ĥ)."""
+        copy = self._public(call, z, memory)
+        return self._towards(self._inner.push(call, copy.to(z.dtype), memory), copy, z)
+
+    def _public(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """Ĥ after this message."""
+        if "copy" not in memory:
+            memory["copy"] = z.to(self._dtype)
+        else:
+            coins = self._coins.at(*call)
+            memory["copy"] = self._network.compressor.compress(memory["copy"], z, coins)
+        return memory["copy"]
+
+    def _towards(self, mixed: Tensor, copy: Tensor, z: Tensor) -> Tensor:
+        """(z − γĥ) + γ·mixed: what identity would make of it, bit for bit."""
+        gamma = self._network.gamma_for(z.shape[-1])
+        return torch.sub(z, copy, alpha=gamma).add_(mixed, alpha=gamma)
+
+    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
+        """Messages about `dim` numbers, whole the first time."""
+        whole = dim * itemsize
+        short = self._network.compressor.message_bytes(dim, self._dtype)
+        return self._inner.bytes_sent(call, 1, whole if call.t == 0 else short)

@@ -1,0 +1,162 @@
+"""Networks that lose messages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.networks.channel import Call, Channel, RememberingChannel
+from gossamer.networks.edges import Edges
+from gossamer.networks.losses import Losses
+from gossamer.networks.modified import Modified
+from gossamer.networks.periodic import Periodic
+from gossamer.networks.seeded import SeededTalk
+from gossamer.seeding import SeedGroups
+
+
+@dataclass(frozen=True, repr=False)
+class Drops(Modified):
+    """A network that loses messages, and nothing with them.
+
+    *Both ways*: the link is dead for a round and both ends know. The missing weight goes back to
+    both, so that W_t stays doubly stochastic.
+
+    *One way*: each message is lost on its own. An opinion that did not arrive is replaced by one's
+    own: R_t keeps its row sums. A total is not lost but late: a sender keeps on its link what did
+    not arrive, f ← f + c z, and the next message that does brings all of f. (A sender that is
+    not told what arrived sends the running sum of all c z instead, and the receiver subtracts what
+    it had: the same numbers, with more digits.)
+
+    Reference: Vaidya, Hadjicostis and Domínguez-García, "Distributed algorithms for consensus and
+    coordination in the presence of packet-dropping communication links", 2011; Tian, Sun and
+    Scutari, "ASY-SONATA", 2018.
+    """
+
+    probability: float
+    both_ways: bool = False
+    burst: float | None = None
+    place: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        p, need = self.probability, "a number in [0, 1)"
+        require(0 <= p < 1, "probability", p, need)
+        shortest = 1 / (1 - p)
+        need = f"at least 1/(1 − probability) = {shortest:g} rounds, that of independent losses"
+        require(self.burst is None or self.burst >= shortest, "burst", self.burst, need)
+        rounds = isinstance(self.inner, Periodic)
+        need = "a network whose links are not random already"
+        require(rounds, "drops", self.inner.name, need, "draw fewer links instead")
+        two_way = not self.both_ways or all(one.symmetric for one in self.inner.rounds)
+        need = "W = Wᵀ: a link fails both ways only where there are two"
+        require(two_way, "both_ways", self.inner.name, need, "leave both_ways out")
+
+    @property
+    def call(self) -> str:
+        """How it is written."""
+        both = ", both_ways=True" if self.both_ways else ""
+        burst = "" if self.burst is None else f", burst={self.burst}"
+        return f"drops({self.probability}{both}{burst})"
+
+    @property
+    def why_no_lam(self) -> str:
+        """Only where links fail both ways is every W_t doubly stochastic."""
+        if self.both_ways or self.probability == 0:
+            return self.inner.why_no_lam
+        return "messages are lost one way, so that no round is doubly stochastic"
+
+    @property
+    def lam_note(self) -> str:
+        """Rounds are random."""
+        return "in mean square" + ("" if self.burst is None else ", bursts left out of account")
+
+    def _lam(self) -> float:
+        """‖E[W_t²] − 11ᵀ/n‖^{1/2}; E[W²] = W̄² + 2p(1 − p) Σ w² L over the links, L = Laplacian."""
+        if self.probability == 0:
+            return self.inner.lam
+        p, n = self.probability, self.num_nodes
+        product = torch.eye(n, dtype=torch.float64)
+        for one in self.inner.rounds:
+            W = one.weights
+            mean = torch.eye(n, dtype=W.dtype) * p + W * (1 - p)
+            squares = W.square().fill_diagonal_(0)
+            laplacian = torch.diag(squares.sum(1)) - squares
+            product = (mean @ mean + 2 * p * (1 - p) * laplacian) @ product
+        norm = float(torch.linalg.matrix_norm(product - 1 / n, ord=2))
+        return float(norm ** (0.5 / self.period))
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The links of all rounds, with their weights."""
+        return Edges.of(self.inner.rounds)
+
+    def losses(self, seeds: Sequence[int]) -> Losses:
+        """The coins of `edges`."""
+        refresh = 1.0 if self.burst is None else 1 / (self.burst * (1 - self.probability))
+        links = self.edges.pair if self.both_ways else self.edges.number
+        return Losses(self.probability, refresh, seeds, links)
+
+    def channel(
+        self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
+    ) -> Channel:
+        """The inner one if nothing is lost."""
+        if self.probability == 0:
+            return self.inner.channel(seeds, dtype, device)
+        return LossyChannel(self, seeds, dtype, device)
+
+
+class LossyChannel(RememberingChannel):
+    """Runs whose messages are lost, each seed's its own."""
+
+    def __init__(
+        self, network: Drops, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
+    ) -> None:
+        self._edges, self._both_ways = network.edges.to(device), network.both_ways
+        self._dtype, self._device = dtype, device
+        self._groups = SeedGroups.of(seeds, device)
+        self._losses = network.losses(self._groups.distinct)
+        self._held: tuple[int, SeededTalk] | None = None
+
+    def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """Σ_j r_ij z_j over what arrived; the weight of the rest is one's own."""
+        return self._round(call.t).pull(z)
+
+    def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """C z, and what does not arrive stays on its link."""
+        if self._both_ways:
+            return self._round(call.t).push(z)
+        edges, shares = self._edges, self._edges.shares[call.t % self._edges.period]
+        shares, kept = shares.to(z), edges.kept[call.t % edges.period].to(z)
+        load = z[edges.sender] * shares[:, None, None]
+        if "in_flight" in memory:
+            load = load.add_(memory["in_flight"])
+        arrived = self._arrived(call.t).to(z)
+        brought = self._groups.scale(load.to(self._dtype).to(z.dtype), arrived)
+        memory["in_flight"] = load.sub_(brought)
+        return (z * kept[:, None, None]).index_add_(0, edges.receiver, brought)
+
+    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
+        """A lost message was sent all the same, unless both ends know that the link is dead."""
+        edges = self._edges
+        used = self._arrived(call.t) if self._both_ways else edges.active(call.t)[:, None]
+        count = torch.zeros(edges.num_nodes, used.shape[1], dtype=torch.int64)
+        count.index_add_(0, edges.sender, used.long())
+        return (count if count.shape[1] == 1 else count[:, self._groups.place]) * (dim * itemsize)
+
+    def _arrived(self, t: int) -> Tensor:
+        """Which links bring something in round t, boolean `(E, S)`."""
+        return self._losses.arrive(t).T.to(self._device) & self._edges.active(t)[:, None]
+
+    def _round(self, t: int) -> SeededTalk:
+        """R_t of every seed; the last one is kept, for all mixes of a step."""
+        if self._held is None or self._held[0] != t:
+            edges, arrived = self._edges, self._arrived(t)
+            n, weights = edges.num_nodes, edges.weights[t % edges.period]
+            matrices = torch.zeros(arrived.shape[1], n, n, dtype=torch.float64).to(self._device)
+            matrices[:, edges.receiver, edges.sender] = arrived.T * weights
+            matrices.diagonal(dim1=1, dim2=2).copy_(1 - matrices.sum(2))
+            self._held = (t, SeededTalk(self._groups, matrices, self._dtype))
+        return self._held[1]

@@ -1,0 +1,67 @@
+"""What makes one network of another: losses, compression, more exchanges or fewer."""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+from gossamer.errors import require
+from gossamer.networks.network import Network
+from gossamer.networks.recipe import Recipe
+from gossamer.networks.static import StaticNetwork
+
+
+@dataclass(frozen=True, repr=False)
+class Modified(Network):
+    """A network made of another one.
+
+    Modifications are applied in one order, in whatever order they are written: first messages are
+    lost, then compressed, then exchanged several times, then left out between talks.
+
+    Args:
+        inner: the network that is modified.
+        recipe: how the result is built.
+    """
+
+    inner: Network
+    recipe: Recipe = field(compare=False)
+    place: ClassVar[int]
+    """Where in the order."""
+
+    @classmethod
+    def on(cls, inner: Network, *arguments: Any) -> Self:
+        """The modification of `inner`, whatever was done to it before."""
+        change = cls(inner, inner.recipe, *arguments)
+        return replace(change, recipe=inner.recipe.then(change.call))
+
+    @property
+    def call(self) -> str:
+        """Python that makes the modification, e.g. "every(5)"."""
+        raise NotImplementedError
+
+    @property
+    def rounds(self) -> tuple[StaticNetwork, ...]:
+        """The links of the network that was modified."""
+        return self.inner.rounds
+
+    @property
+    def why_no_lam(self) -> str:
+        """Whatever holds for the network that was modified."""
+        return self.inner.why_no_lam
+
+    @property
+    def lam_note(self) -> str:
+        """Likewise."""
+        return self.inner.lam_note
+
+    def around(self, inner: Network) -> Self:
+        """The same modification of another network."""
+        return self.on(inner, *(getattr(self, one.name) for one in fields(self)[2:]))
+
+
+def modify(network: Network, kind: type[Modified], *arguments: Any) -> Network:
+    """`network` with one more modification, at its place among those that are there."""
+    if not isinstance(network, Modified) or network.place < kind.place:
+        return kind.on(network, *arguments)
+    once = network.place != kind.place
+    way_out = "write it once, with the numbers you want"
+    require(once, "network", network.name, f"at most one .{kind.__name__.lower()}(…)", way_out)
+    return network.around(modify(network.inner, kind, *arguments))

@@ -1,0 +1,169 @@
+"""Networks that are drawn anew in every round, a pure function of the run's seed and the round."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, SupportsIndex
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require, whole
+from gossamer.networks.chance import uniform
+from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
+from gossamer.networks.graphs import complete, require_size
+from gossamer.networks.network import Network
+from gossamer.networks.recipe import Recipe
+from gossamer.networks.seeded import SeededTalk
+from gossamer.networks.static import StaticNetwork
+from gossamer.seeding import SeedGroups, stream_seed
+
+
+@dataclass(frozen=True, repr=False)
+class RandomRounds(Network):
+    """n nodes whose links, and doubly stochastic W_t, are drawn in every round."""
+
+    n: int
+
+    @abstractmethod
+    def matrices(self, t: int, seeds: Sequence[int]) -> Tensor:
+        """W_t for each seed, `(S, n, n)` in float64."""
+
+    @property
+    def rounds(self) -> tuple[StaticNetwork, ...]:
+        """All links that may be drawn: the complete network."""
+        return (complete(self.n),)
+
+    @property
+    def lam_note(self) -> str:
+        """Rounds are random."""
+        return "in mean square"
+
+    def channel(
+        self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
+    ) -> Channel:
+        """A matrix per seed and round."""
+        return RandomChannel(self, seeds, dtype, device)
+
+
+@dataclass(frozen=True, repr=False)
+class RandomMatching(RandomRounds):
+    """In every round, pairs of nodes drawn at random average; with odd n one sits out."""
+
+    @property
+    def recipe(self) -> Recipe:  # type: ignore[override]
+        """How it is built."""
+        return Recipe(f"random_matching({self.n})")
+
+    @property
+    def degrees(self) -> str:
+        """One partner."""
+        return "one random partner per round"
+
+    def _lam(self) -> float:
+        """W_t is a projection of rank ⌈n/2⌉ and all nodes are alike: λ² = (⌈n/2⌉ − 1)/(n − 1)."""
+        return float(((-(-self.n // 2) - 1) / (self.n - 1)) ** 0.5)
+
+    def matrices(self, t: int, seeds: Sequence[int]) -> Tensor:
+        """(I + P_t)/2, P_t exchanging the nodes of every pair."""
+        order = _coins("matching", t, seeds, torch.arange(self.n)).argsort(dim=1)
+        first, second = order[:, 0 : self.n - 1 : 2], order[:, 1::2]
+        partner = torch.arange(self.n).repeat(len(order), 1)
+        partner.scatter_(1, first, second).scatter_(1, second, first)
+        own = torch.eye(self.n, dtype=torch.float64)
+        return (own + own[partner]) / 2
+
+
+@dataclass(frozen=True, repr=False)
+class ErdosRenyiRounds(RandomRounds):
+    """In every round, each pair of nodes is linked with some probability; Metropolis weights."""
+
+    probability: float
+    DRAWS: ClassVar[int] = 2000
+
+    @property
+    def recipe(self) -> Recipe:  # type: ignore[override]
+        """How it is built."""
+        return Recipe(f"erdos_renyi_each_round({self.n}, {self.probability})")
+
+    @property
+    def degrees(self) -> str:
+        """As many as the coins give."""
+        return f"{self.probability * (self.n - 1):.3g} random neighbours per round on average"
+
+    @property
+    def lam_note(self) -> str:
+        """No formula is known."""
+        return f"in mean square, estimated by {self.DRAWS} draws"
+
+    def _lam(self) -> float:
+        """All nodes are alike, so λ² = (E tr W_t² − 1)/(n − 1); the mean is over draws."""
+        traces = self.matrices(0, range(self.DRAWS)).square().sum((1, 2))
+        return float(((traces.mean() - 1) / (self.n - 1)) ** 0.5)
+
+    def matrices(self, t: int, seeds: Sequence[int]) -> Tensor:
+        """w_ij = 1/(1 + max(d_i, d_j)) on the links of the round."""
+        i, j = torch.triu_indices(self.n, self.n, offset=1)
+        coins = _coins("erdos_renyi", t, seeds, i * self.n + j)
+        links = torch.zeros(len(coins), self.n, self.n, dtype=torch.float64)
+        links[:, i, j] = links[:, j, i] = (coins < self.probability).double()
+        degree = links.sum(2)
+        weights = links / (1 + torch.maximum(degree[:, :, None], degree[:, None, :]))
+        weights.diagonal(dim1=1, dim2=2).copy_(1 - weights.sum(2))
+        return weights
+
+
+def random_matching(n: SupportsIndex) -> RandomMatching:
+    """Pairs of nodes, drawn anew in every round, average.
+
+    >>> random_matching(20)
+    random_matching(20): 20 nodes, one random partner per round, λ = 0.688247 in mean square
+
+    Reference: Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", 2006.
+    """
+    n = whole("n", n, 2)
+    require_size(n, n - 1)
+    return RandomMatching(n)
+
+
+def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRounds:
+    """Each pair is linked with `probability`, drawn anew in every round; Metropolis weights.
+
+    >>> erdos_renyi_each_round(20, 0.1)
+    erdos_renyi_each_round(20, 0.1): 20 nodes, 1.9 random neighbours per round on average, λ = ...
+    """
+    n = whole("n", n, 2)
+    require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
+    require_size(n, n - 1)
+    return ErdosRenyiRounds(n, probability)
+
+
+def _coins(purpose: str, t: int, seeds: Sequence[int], places: Tensor) -> Tensor:
+    """A uniform number per seed and place, `(S, places)`."""
+    return uniform(stream_seed(purpose), torch.tensor(list(seeds))[:, None], t, places)
+
+
+class RandomChannel(Channel):
+    """Runs that draw their matrices, each seed its own."""
+
+    def __init__(
+        self,
+        network: RandomRounds,
+        seeds: Sequence[int],
+        dtype: torch.dtype,
+        device: torch.device | str,
+    ) -> None:
+        self._network, self._dtype, self._device = network, dtype, device
+        self._groups = SeedGroups.of(seeds, device)
+
+    def talk(self, t: int, memory: LinkMemory) -> Talk:
+        """The products of a round."""
+        return SeededTalk(self._groups, self._matrices(t).to(self._device), self._dtype)
+
+    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
+        """All numbers to every neighbour of the round."""
+        neighbours = (self._matrices(call.t) > 0).sum(2) - 1
+        return neighbours.T[:, self._groups.place.cpu()] * (dim * itemsize)
+
+    def _matrices(self, t: int) -> Tensor:
+        return self._network.matrices(t, self._groups.distinct)
