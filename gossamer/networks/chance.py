@@ -1,0 +1,128 @@
+"""Coins that are a pure function: the number of given integers, whoever asks for it, and when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from gossamer.seeding import stream_seed
+
+DIGITS = {torch.float64: 53, torch.float32: 24}
+"""Random bits that a number in [0, 1) of each precision has room for."""
+
+STRIDE = 0x9E3779B97F4A7C15 - 2**64
+"""SplitMix64's stride, the golden ratio of 2⁶⁴, as the int64 with the same bits."""
+
+
+def uniform(*keys: Tensor | int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Numbers in [0, 1), one for each element of the integer `keys` broadcast together.
+
+    They are the top bits of `hashed(*keys)`: the same on every device, alone and in a stack, in
+    any order. A string becomes a key by `gossamer.seeding.stream_seed`.
+
+    >>> uniform(7, torch.arange(3))
+    tensor([0.9154, 0.3945, 0.3079], dtype=torch.float64)
+    >>> uniform(7, 2)
+    tensor(0.3079, dtype=torch.float64)
+    """
+    return _fraction(hashed(*keys), dtype)
+
+
+def hashed(*keys: Tensor | int) -> Tensor:
+    """64 random bits, as int64, for each element of the integer `keys` broadcast together.
+
+    h ← finalizer(h + (key + 1)·stride), from h = 0, key by key: the numbers of the last key
+    0, 1, … are SplitMix64 seeded with the hash of the keys before it.
+
+    >>> hashed(0) == 0xE220A8397B1DCDAF - 2**64  # the first number of SplitMix64 from seed 0
+    tensor(True)
+    """
+    state = torch.zeros((), dtype=torch.int64)
+    for key in keys:
+        state = _absorbed(state, key)
+    return state
+
+
+@dataclass(frozen=True, eq=False)
+class Coins:
+    """The coins of every node in every run of a stack, or of one node in one run.
+
+    Runs with the same seed have the same coins, and those are computed once: what is drawn has
+    one row per distinct seed, `(nodes, distinct seeds, width)`, and `deal` hands the rows to the
+    runs. Of a node alone, e.g. on a process, all is `(width,)`, with the same bits.
+
+    >>> stack, alone = Coins.of([5, 6, 5], torch.arange(4)), Coins.of(6, 3)
+    >>> stack.at(9, 0).uniform(2).shape, stack.deal(stack.at(9, 0).uniform(2)).shape
+    (torch.Size([4, 2, 2]), torch.Size([4, 3, 2]))
+    >>> torch.equal(stack.at(9, 0).uniform(2)[3, 1], alone.at(9, 0).uniform(2))
+    True
+
+    Args:
+        key: 64 random bits of each node and distinct seed, `(nodes, distinct seeds)`, or `()`.
+        rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`.
+        runs: how many.
+    """
+
+    key: Tensor
+    rows: Tensor | None = None
+    runs: int = 1
+
+    @classmethod
+    def of(
+        cls, seeds: int | Sequence[int], nodes: int | Tensor, purpose: str = "compression"
+    ) -> "Coins":
+        """Of the runs with these seeds, one for each, and these nodes; or of one seed and node.
+
+        All lives on the device of `nodes`; the coins of different purposes share nothing.
+        """
+        if isinstance(seeds, int) or isinstance(nodes, int):
+            return cls(hashed(stream_seed(purpose), seeds, nodes))  # type: ignore[arg-type]
+        place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
+        distinct = torch.tensor(list(place), device=nodes.device)
+        own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)
+        rows = torch.arange(len(nodes), device=nodes.device)[:, None] * len(place) + own
+        key = hashed(stream_seed(purpose), distinct, nodes[:, None])
+        return cls(key, None if len(place) == len(seeds) else rows.flatten(), len(seeds))
+
+    def at(self, t: int, site: int) -> "Coins":
+        """Those of step `t` for the mixed quantity number `site`: fresh ones."""
+        return replace(self, key=_absorbed(_absorbed(self.key, t), site))
+
+    def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
+        """`width` numbers in [0, 1) for each node and distinct seed."""
+        place = torch.arange(width, device=self.key.device)
+        return _fraction(_absorbed(self.key[..., None], place), dtype)
+
+    def deal(self, drawn: Tensor) -> Tensor:
+        """What was drawn for each distinct seed, given to each run: `(nodes, runs, width)`."""
+        if self.rows is None:
+            return drawn
+        width = drawn.shape[-1]
+        return drawn.reshape(-1, width).index_select(0, self.rows).view(-1, self.runs, width)
+
+
+def _absorbed(state: Tensor, key: Tensor | int) -> Tensor:
+    """The hash of all keys so far and of this one."""
+    if isinstance(key, Tensor):
+        return _finalized(state + (key.to(torch.int64) + 1) * STRIDE)
+    wrapped = ((key + 1) * STRIDE + 2**63) % 2**64 - 2**63
+    return _finalized(state + wrapped)
+
+
+def _finalized(bits: Tensor) -> Tensor:
+    """SplitMix64's finalizer, a bijection of 64 bits; int64 products wrap as they should."""
+    bits = (bits ^ _shifted(bits, 30)) * (0xBF58476D1CE4E5B9 - 2**64)
+    bits = (bits ^ _shifted(bits, 27)) * (0x94D049BB133111EB - 2**64)
+    return bits ^ _shifted(bits, 31)
+
+
+def _shifted(bits: Tensor, places: int) -> Tensor:
+    """Bits moved to the right; int64 repeats the sign, so what comes in is cleared."""
+    return (bits >> places) & (2 ** (64 - places) - 1)
+
+
+def _fraction(bits: Tensor, dtype: torch.dtype) -> Tensor:
+    """The top bits as a number in [0, 1)."""
+    digits = DIGITS[dtype]
+    return _shifted(bits, 64 - digits).to(dtype) * 2.0**-digits

@@ -1,0 +1,45 @@
+"""Differences in blocks of coordinates, each with its own scale.
+
+One scale for all coordinates is set by the largest of them; under heavy tails, or where layers
+differ, that one drowns the others. A block suffers from its own largest only.
+"""
+
+import torch
+from torch import Tensor
+
+
+def shape(dim: int, size: int) -> tuple[int, int]:
+    """Number and width of the blocks: of `size` coordinates, or one of all where that is less.
+
+    >>> shape(300, 128), shape(20, 128)
+    ((3, 128), (1, 20))
+    """
+    width = min(dim, size)
+    return -(-dim // width), width
+
+
+def differences(copy: Tensor, z: Tensor, size: int) -> Tensor:
+    """z − ĥ in the dtype of ĥ, `(…, blocks, width)`, the last block filled up with zeros."""
+    dim = copy.shape[-1]
+    blocks, width = shape(dim, size)
+    padded = copy.new_empty(*copy.shape[:-1], blocks * width)
+    torch.sub(z, copy, out=padded[..., :dim])
+    padded[..., dim:] = 0
+    return padded.view(*copy.shape[:-1], blocks, width)
+
+
+def split(values: Tensor, size: int) -> Tensor:
+    """`(dim,)` as `(blocks, width)`, the last block filled up with zeros."""
+    count, width = shape(len(values), size)
+    return torch.nn.functional.pad(values, (0, count * width - len(values))).view(count, width)
+
+
+def moved(copy: Tensor, moves: Tensor) -> Tensor:
+    """ĥ + moves, which are `(…, blocks, width)`."""
+    return copy + moves.flatten(-2)[..., : copy.shape[-1]]
+
+
+def steps(differences: Tensor, most: float) -> Tensor:
+    """For each block the unit in which its largest entry is `most`, `(…, blocks, 1)`."""
+    least = torch.finfo(differences.dtype).tiny
+    return differences.abs().amax(-1, keepdim=True).div_(most).clamp_min_(least)

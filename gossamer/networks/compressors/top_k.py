@@ -1,0 +1,128 @@
+"""TopK: the coordinates that differ most from their copy."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+from gossamer.networks.chance import Coins
+from gossamer.networks.compressors.compressor import Compressor
+from gossamer.networks.compressors.message import join, pack, packed_bytes, take, unpack
+
+FEW = 4
+"""Up to so many coordinates, one maximum after the other is faster than a partition."""
+
+
+@dataclass(frozen=True, repr=False)
+class TopK(Compressor):
+    """The k = ⌈share·dim⌉ coordinates with the largest |z − ĥ|: ĥ⁺ = z there and ĥ elsewhere.
+
+    The values of z itself are sent, so that no rounding gathers in the copy, and where they are:
+    one bit per coordinate, or an int32 per value where that is shorter. Equal differences: the
+    first. With z in float64 "equal" is to the 52 − ⌈log₂ dim⌉ leading bits, 30 for 3 million
+    coordinates. A contraction with δ = k/dim, and usually much better.
+
+    >>> copy, z = torch.zeros(4), torch.tensor([1.0, -3.0, 0.5, 2.0])
+    >>> TopK(0.5).compress(copy, z, Coins.of(0, 0))
+    tensor([ 0., -3.,  0.,  2.])
+    >>> TopK(0.05).message_bytes(3_000_000, torch.float32) / (4 * 3_000_000)
+    0.08125
+
+    Args:
+        share: of the coordinates, in (0, 1].
+    """
+
+    share: float
+
+    def __post_init__(self) -> None:
+        require_share(self.share)
+
+    def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
+        """ĥ with k coordinates replaced."""
+        return replaced(copy, z, largest(copy, z, kept(self.share, copy.shape[-1])))
+
+    def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
+        """k values and their places."""
+        dim = len(copy)
+        chosen = largest(copy, z, kept(self.share, dim))
+        if self._indices_are_shorter(dim):
+            return join(z[chosen].to(copy.dtype), chosen.to(torch.int32))
+        bits = torch.zeros(dim, dtype=torch.bool, device=copy.device)
+        bits[chosen] = True
+        return join(z[bits].to(copy.dtype), pack(bits))
+
+    def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
+        """ĥ with the values sent."""
+        count, dim = kept(self.share, len(copy)), len(copy)
+        values, places = take(message, count, copy.dtype)
+        if self._indices_are_shorter(dim):
+            return copy.index_copy(0, take(places, count, torch.int32)[0].long(), values)
+        return copy.masked_scatter(unpack(places, dim), values)
+
+    def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
+        """k values, and the shorter of k indices and dim bits."""
+        count = kept(self.share, dim)
+        return count * dtype.itemsize + min(4 * count, packed_bytes(dim))
+
+    def gamma(self, dim: int) -> float:
+        """k/dim."""
+        return kept(self.share, dim) / dim
+
+    def _indices_are_shorter(self, dim: int) -> bool:
+        return 4 * kept(self.share, dim) < packed_bytes(dim)
+
+
+def kept(share: float, dim: int) -> int:
+    """k = ⌈share·dim⌉, at least one.
+
+    >>> kept(0.07, 100), kept(0.001, 20)
+    (7, 1)
+    """
+    return max(1, math.ceil(round(share * dim, 6)))
+
+
+def require_share(share: float) -> None:
+    """Refuse a share outside (0, 1]."""
+    require(0 < share <= 1, "share", share, "a share of the coordinates in (0, 1]", "try 0.1")
+
+
+def replaced(copy: Tensor, z: Tensor, places: Tensor) -> Tensor:
+    """ĥ with the values of z at `places`, `(…, k)`."""
+    return copy.scatter(-1, places, z.gather(-1, places).to(copy.dtype))
+
+
+def largest(copy: Tensor, z: Tensor, count: int) -> Tensor:
+    """Places of the largest |z − ĥ|, `(…, count)`, in any order, the same on every device.
+
+    |z − ĥ| in float64, read as an integer, is in the same order. Its last bits are replaced by
+    the place, counted from the end: no two keys are equal, and a key says where it stands. Not
+    a number counts as the largest.
+    """
+    dim = copy.shape[-1]
+    from_end = torch.arange(dim - 1, -1, -1, device=copy.device)
+    last_bits = 2 ** (dim - 1).bit_length() - 1
+    keys = (z - copy).double().view(torch.int64)
+    keys = keys.bitwise_and_((2**63 - 1) & ~last_bits).bitwise_or_(from_end)
+    if count <= FEW:
+        return _one_after_the_other(keys, count, last_bits)
+    return dim - 1 - (_largest_keys(keys, count) & last_bits)
+
+
+def _largest_keys(keys: Tensor, count: int) -> Tensor:
+    """On a CPU numpy's partition takes a tenth of the time of torch's selections."""
+    if keys.is_cuda:
+        return keys.topk(count, sorted=False).values
+    parted = np.partition(keys.numpy(), keys.shape[-1] - count, -1)
+    return torch.from_numpy(parted[..., -count:])
+
+
+def _one_after_the_other(keys: Tensor, count: int, last_bits: int) -> Tensor:
+    places = []
+    for _ in range(count):
+        top = keys.amax(-1, keepdim=True)
+        places.append(keys.shape[-1] - 1 - (top & last_bits))
+        keys.scatter_(-1, places[-1], -1)
+    return torch.cat(places, -1)
