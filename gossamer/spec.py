@@ -3,7 +3,7 @@
 import ast
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from gossamer.errors import InvalidInput, choice
@@ -34,6 +34,7 @@ def build(
     text: str,
     known: Mapping[str, Callable[..., T]],
     data: Mapping[str, Any] | None = None,
+    parts: Mapping[str, Callable[..., Any]] | None = None,
 ) -> T:
     """The object of the given kind that `text` describes: calls of what is `known`, nothing else.
 
@@ -43,6 +44,7 @@ def build(
             the class lists in `modifiers`; calls may stand in arguments and in lists.
         known: what the names of functions stand for.
         data: what other names stand for; without it, for themselves.
+        parts: functions known within arguments only.
 
     >>> from gossamer.networks import NETWORKS
     >>> build("network", "ring(8).without(3)", NETWORKS).num_nodes
@@ -53,7 +55,7 @@ def build(
     gossamer.errors.InvalidInput: network: got 'rnig', need one of ring, ...; did you mean 'ring'?
     """
     try:
-        return _Builder(kind, text, known, data or {}).call(_call(text))
+        return _Builder(kind, text, known, data or {}, parts or {}).call(_call(text))
     except RecursionError as reason:
         raise _unreadable(text) from reason
 
@@ -65,7 +67,8 @@ class _Builder:
     kind: str
     text: str
     known: Mapping[str, Callable[..., Any]]
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any]
+    parts: Mapping[str, Callable[..., Any]]
 
     def value(self, node: ast.expr) -> Any:
         """The object of a call, a list of values, what a word stands for, or a literal."""
@@ -80,7 +83,8 @@ class _Builder:
     def call(self, node: ast.Call) -> Any:
         """What the function returns; its complaints name the text and its arguments."""
         maker = self.maker(node.func)
-        positional, named = _arguments(node, self.text, self.value)
+        within = replace(self, known={**self.known, **self.parts})
+        positional, named = _arguments(node, self.text, within.value)
         try:
             inspect.signature(maker).bind(*positional, **named)
             return maker(*positional, **named)

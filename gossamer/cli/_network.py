@@ -7,9 +7,8 @@ import click
 
 from gossamer.cli.picture import picture_option
 from gossamer.errors import require
-from gossamer.networks import NETWORKS, Network
+from gossamer.networks import Network, from_text
 from gossamer.plots import panels, style
-from gossamer.spec import build
 
 
 @click.command()
@@ -30,7 +29,7 @@ def network(words: Sequence[str], figure: Path | None) -> None:
     name, *arguments = words
     in_python = f"write '{name}({', '.join(arguments)})'"
     require(not arguments, "network", " ".join(words), "one call in quotes", in_python)
-    net = build("network", name, NETWORKS)
+    net = from_text(name)
     for label, value in describe(net):
         click.echo(f"{label:<22}{value}")
     if figure is not None:

@@ -3,7 +3,7 @@
 import click
 
 from gossamer.errors import require
-from gossamer.networks import NETWORKS, Network, ring
+from gossamer.networks import Network, from_text, ring
 from gossamer.problems import PROBLEMS, Problem
 from gossamer.spec import build
 
@@ -28,7 +28,7 @@ problem_option = click.option(
 
 def build_task(network: str | None, problem: str | None) -> tuple[Network, Problem]:
     """What the two options describe: each fits the other where only one is given."""
-    net = None if network is None else build("network", network, NETWORKS)
+    net = None if network is None else from_text(network)
     nodes = DEFAULT_NODES if net is None else net.num_nodes
     task = build("problem", problem or f"RobustRegression({nodes})", PROBLEMS)
     if net is None:

@@ -2,8 +2,17 @@
 
 from gossamer.networks._time_varying import TimeVarying, one_peer_exponential, time_varying
 from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
-from gossamer.networks.description import NETWORKS, from_description
-from gossamer.networks.digraphs import from_digraph
+from gossamer.networks.compressors import (
+    COMPRESSORS,
+    QSGD,
+    Cast,
+    Compressor,
+    RandK,
+    Sign,
+    TopK,
+)
+from gossamer.networks.description import NETWORKS, from_description, from_text
+from gossamer.networks.digraphs import from_digraph, random_digraph
 from gossamer.networks.graphs import (
     complete,
     erdos_renyi,
@@ -24,15 +33,22 @@ from gossamer.networks.static import StaticNetwork
 from gossamer.networks.weights import laplacian, lazy_metropolis, max_degree, metropolis
 
 __all__ = [
+    "COMPRESSORS",
     "NETWORKS",
+    "QSGD",
     "Call",
+    "Cast",
     "Channel",
+    "Compressor",
     "LinkMemory",
     "Mixer",
     "Network",
+    "RandK",
+    "Sign",
     "StaticNetwork",
     "Talk",
     "TimeVarying",
+    "TopK",
     "complete",
     "erdos_renyi",
     "erdos_renyi_each_round",
@@ -41,6 +57,7 @@ __all__ = [
     "from_digraph",
     "from_graph",
     "from_matrix",
+    "from_text",
     "hypercube",
     "laplacian",
     "lazy_metropolis",
@@ -48,6 +65,7 @@ __all__ = [
     "max_degree",
     "metropolis",
     "one_peer_exponential",
+    "random_digraph",
     "random_matching",
     "random_regular",
     "ring",

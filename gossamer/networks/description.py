@@ -6,7 +6,8 @@ from typing import Any
 
 from gossamer.errors import require
 from gossamer.networks._time_varying import one_peer_exponential, time_varying
-from gossamer.networks.digraphs import from_digraph
+from gossamer.networks.compressors import COMPRESSORS
+from gossamer.networks.digraphs import from_digraph, random_digraph
 from gossamer.networks.graphs import (
     complete,
     erdos_renyi,
@@ -38,6 +39,7 @@ NETWORKS: dict[str, Callable[..., Network]] = {
         erdos_renyi,
         random_regular,
         one_peer_exponential,
+        random_digraph,
         random_matching,
         erdos_renyi_each_round,
     )
@@ -46,6 +48,15 @@ NETWORKS: dict[str, Callable[..., Network]] = {
 FROM_DATA: dict[str, Callable[..., Network]] = {
     maker.__name__: maker for maker in (from_graph, from_digraph, from_matrix, time_varying)
 }
+
+
+def from_text(text: str) -> Network:
+    """The network that a user writes, in the words of Python; nothing is executed.
+
+    >>> from_text("ring(20).drops(0.1).compressed(TopK(0.1))").name
+    'ring(20).drops(0.1).compressed(TopK(0.1))'
+    """
+    return build("network", text, {**NETWORKS, "from_digraph": from_digraph}, parts=COMPRESSORS)
 
 
 def from_description(description: Mapping[str, Any]) -> Network:
@@ -60,7 +71,7 @@ def from_description(description: Mapping[str, Any]) -> Network:
     require(known, "description", repr(description), "what network.describe() returns")
     data = {name: read_datum(facts) for name, facts in description.get("data", {}).items()}
     expression = description.get("expression", description["name"])
-    network: Any = build("network", expression, {**NETWORKS, **FROM_DATA}, data)
+    network: Any = build("network", expression, {**NETWORKS, **FROM_DATA}, data, COMPRESSORS)
     if "expression" not in description:
         return network
     recipe = dataclasses.replace(network.recipe, label=description["name"])

@@ -1,15 +1,23 @@
 """Networks of one-way links that nobody balanced."""
 
-import torch
+import random
+from collections.abc import Iterable
+from typing import SupportsIndex
 
-from gossamer.errors import InvalidInput
+import torch
+from torch import Tensor
+
+from gossamer.errors import InvalidInput, require, whole
+from gossamer.networks.graphs import require_size
 from gossamer.networks.links import Graph, Links
 from gossamer.networks.recipe import Recipe
 from gossamer.networks.sparse import SparseMatrix
 from gossamer.networks.static import StaticNetwork
 
 
-def from_digraph(graph: Graph, *, name: str | None = None) -> StaticNetwork:
+def from_digraph(
+    graph: "Graph | Iterable[tuple[int, int]]", *, name: str | None = None
+) -> StaticNetwork:
     """The network of any strongly connected digraph: some nodes may hear many, and tell few.
 
     A receiver weighs all it hears alike, a sender splits a total into equal parts,
@@ -20,48 +28,90 @@ def from_digraph(graph: Graph, *, name: str | None = None) -> StaticNetwork:
     R = C, on regular digraphs, the network is balanced.
 
     Args:
-        graph: a networkx DiGraph; an edge u → v means that u sends to v. Node i is the i-th label
-            in sorted order (of insertion, if labels do not sort).
+        graph: a networkx DiGraph, or a list of its edges; (u, v) means that u sends to v. Node i is
+            the i-th label in sorted order (of insertion, if labels do not sort).
         name: what the network is called in results; by default a fingerprint of the graph.
 
-    >>> import networkx as nx
-    >>> from_digraph(nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)]))
+    >>> from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])
     from_digraph(digraph_...): 3 nodes, degrees 1 to 2, no λ, since its R and C are not doubly ...
 
     Reference: Pu, Shi, Xu and Nedić, "Push–pull gradient methods", 2020; Xin and Khan, "AB", 2018.
     """
-    links = Links.of_digraph(graph)
-    _require_strong(links, name)
-    nodes, ones = torch.arange(links.num_nodes), torch.ones(links.num_nodes)
+    links = Links.of_digraph(_digraph(graph))
+    _require_strong(links, name or "from_digraph")
+    pattern = _with_loops(links)
+    return _split_evenly(pattern, Recipe.of_digraph(pattern, name))
+
+
+def random_digraph(
+    n: SupportsIndex, *, degree: SupportsIndex, seed: SupportsIndex = 0
+) -> StaticNetwork:
+    """Each node sends to the next one and to `degree` − 1 random others; weights of `from_digraph`.
+
+    Some nodes hear many and others only one, so that the network is not balanced.
+
+    >>> random_digraph(20, degree=3, seed=0)
+    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 5, no λ, since its R and C are ...
+    """
+    n, degree, seed = whole("n", n, 2), whole("degree", degree, 1), whole("seed", seed, 0)
+    require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
+    require_size(n, degree)
+    draws = random.Random(seed)
+    steps = [[1, *draws.sample(range(2, n), degree - 1)] for _ in range(n)]
+    edges = [(node, (node + step) % n) for node in range(n) for step in steps[node]]
+    sender, receiver = torch.tensor(edges).T
+    links = Links.directed(n, sender, receiver, torch.ones(len(edges)).double())
+    return _split_evenly(_with_loops(links), Recipe(f"random_digraph({n}, {degree=}, {seed=})"))
+
+
+def _digraph(graph: "Graph | Iterable[tuple[int, int]]") -> Graph:
+    """A networkx graph as it is; a list of edges as a digraph."""
+    import networkx as nx
+
+    if isinstance(graph, nx.Graph):
+        return graph
+    edges = [tuple(edge) for edge in graph]
+    need, way_out = "a networkx DiGraph or pairs (sender, receiver)", "e.g. [(0, 1), (1, 0)]"
+    require(all(len(edge) == 2 for edge in edges), "graph", edges, need, way_out)
+    return nx.DiGraph(edges)
+
+
+def _with_loops(links: Links) -> SparseMatrix:
+    """1 on every link and on the diagonal."""
+    nodes = torch.arange(links.num_nodes)
     row, col = torch.cat([links.receiver, nodes]), torch.cat([links.sender, nodes])
-    linked = torch.cat([torch.ones(len(links.sender)), ones]).double()
-    pattern = SparseMatrix.from_entries(links.num_nodes, row, col, linked)
+    return SparseMatrix.from_entries(links.num_nodes, row, col, torch.ones(len(row)))
+
+
+def _split_evenly(pattern: SparseMatrix, recipe: Recipe) -> StaticNetwork:
+    """R and C of a digraph."""
     heard, told = pattern.row_sums(), pattern.transposed.row_sums()
     pulls, pushes = (
         SparseMatrix(pattern.size, pattern.crow, pattern.col, 1 / degree)
         for degree in (heard[pattern.row], told[pattern.col])
     )
-    recipe = Recipe.of_digraph(pattern, name)
     return StaticNetwork(pulls, recipe, None if pulls.equals(pushes) else pushes)
 
 
-def _require_strong(links: Links, name: str | None) -> None:
+def _require_strong(links: Links, name: str) -> None:
     """Refuse a digraph in which some node cannot reach another."""
-    n = links.num_nodes
-    for ends, verb in (
-        ((links.sender, links.receiver), "reach"),
-        ((links.receiver, links.sender), "hear"),
-    ):
-        reached = torch.zeros(n, dtype=torch.bool)
-        reached[0] = True
-        for _ in range(n):
-            before = int(reached.sum())
-            reached[ends[1][reached[ends[0]]]] = True
-            if int(reached.sum()) == before:
-                break
-        if not bool(reached.all()):
-            lost = int((~reached).nonzero()[0])
+    ways = {
+        "reach": (links.sender, links.receiver),
+        "hear from": (links.receiver, links.sender),
+    }
+    for verb, (begin, end) in ways.items():
+        missed = (~_reached_from_0(links.num_nodes, begin, end)).nonzero().flatten().tolist()
+        if missed:
             raise InvalidInput(
-                f"{name or 'from_digraph'}: node 0 cannot {verb} node {lost} along the links, need "
-                "a strongly connected digraph (a way from every node to every other); add links"
+                f"{name}: node 0 cannot {verb} node {missed[0]} along the links, need a strongly "
+                "connected digraph (a way from every node to every other); add links"
             )
+
+
+def _reached_from_0(num_nodes: int, begin: Tensor, end: Tensor) -> Tensor:
+    reached = torch.zeros(num_nodes, dtype=torch.bool)
+    reached[0] = True
+    before = 0
+    while before < (before := int(reached.sum())):
+        reached[end[reached[begin]]] = True
+    return reached

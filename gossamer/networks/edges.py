@@ -1,7 +1,7 @@
 """The links of a network, one by one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -48,8 +48,8 @@ class Edges:
 
     def to(self, device: torch.device | str) -> "Edges":
         """The same links, on another device."""
-        tensors = {name: z for name, z in vars(self).items() if isinstance(z, Tensor)}
-        return replace(self, **{name: z.to(device) for name, z in tensors.items()})
+        tensors = (self.receiver, self.sender, self.weights, self.shares, self.kept)
+        return Edges(self.num_nodes, *(z.to(device) for z in tensors))
 
     def __len__(self) -> int:
         return len(self.sender)

@@ -12,8 +12,7 @@ import torch
 from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
 from gossamer.errors import choice, require, whole
-from gossamer.networks import NETWORKS, Network
-from gossamer.spec import build, parse
+from gossamer.networks import NETWORKS, Network, from_text
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MODELS = ("mlp", "gpt")
@@ -75,7 +74,7 @@ def config_of(**options: Any) -> TrainConfig:
 def require_sound(config: TrainConfig) -> None:
     """Refuse a configuration, as far as it can be told before the processes start."""
     make_algorithm(config)
-    choice("network", parse(config.network)[0], NETWORKS)
+    _require_network(config.network)
     choice("message_dtype", config.message_dtype, MESSAGES)
     choice("model", config.model, MODELS)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
@@ -84,6 +83,14 @@ def require_sound(config: TrainConfig) -> None:
         whole(name, getattr(config, name), 1)
     require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
     _require_data(config)
+
+
+def _require_network(text: str) -> None:
+    """A family is told the number of processes later; a call can be built now."""
+    if "(" in text:
+        from_text(text)
+    else:
+        choice("network", text, NETWORKS)
 
 
 def _require_data(config: TrainConfig) -> None:
@@ -113,7 +120,7 @@ def make_network(text: str, processes: int) -> Network:
     >>> make_network("ring", 4).name, make_network("torus(2, 2)", 4).name
     ('ring(4)', 'torus(2, 2)')
     """
-    network = build("network", text if "(" in text else f"{text}({processes})", NETWORKS)
+    network = from_text(text if "(" in text else f"{text}({processes})")
     require_node_per_process(network, processes, "ring works for any number")
     return network
 

@@ -6,7 +6,7 @@ import torch
 
 from gossamer import networks as gs
 from gossamer.errors import InvalidInput
-from gossamer.networks import network as network_module
+from gossamer.networks import static as network_module
 
 
 def test_repr_says_what_matters():
@@ -75,7 +75,7 @@ def test_sparse_mixer_equals_dense_mixer(build, dtype, monkeypatch: pytest.Monke
     dense = build().mixer(dtype).pull(z)
     monkeypatch.setattr(network_module, "SPARSE_FROM", 1)
     monkeypatch.setattr(network_module, "SPARSE_DENSITY", 1)
-    monkeypatch.setattr(gs.Network, "weights", property(_refuse))
+    monkeypatch.setattr(gs.StaticNetwork, "weights", property(_refuse))
     sparse = build().mixer(dtype).pull(z)
     torch.testing.assert_close(
         sparse, dense, rtol=0, atol=1e-12 if dtype is torch.float64 else 1e-6
@@ -93,7 +93,7 @@ def _refuse(_: object) -> torch.Tensor:
 
 
 def test_large_rings_never_build_a_dense_matrix(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gs.Network, "weights", property(_refuse))
+    monkeypatch.setattr(gs.StaticNetwork, "weights", property(_refuse))
     monkeypatch.setattr(network_module.SparseMatrix, "dense", _refuse)
     network = gs.ring(10_000)
     z = torch.randn(10_000, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
