@@ -33,9 +33,6 @@ class Talk(Protocol):
 class Channel(ABC):
     """The network as stacked runs use it; tensors are `(nodes, runs, dim)`."""
 
-    compiles: bool = False
-    """Whether a step with its mix may be compiled: it is tensors and arithmetic alone."""
-
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mix of step t, after links that remember `memory`."""
@@ -52,8 +49,6 @@ class PlainChannel(Channel):
         mixers: of rounds 0, …, τ − 1.
         out_degrees: how many others each node sends to, `(τ, n)`.
     """
-
-    compiles = True
 
     def __init__(self, mixers: Sequence[Mixer], out_degrees: Tensor) -> None:
         self._mixers, self._out_degrees = mixers, out_degrees

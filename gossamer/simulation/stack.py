@@ -49,8 +49,7 @@ class Stack:
         algorithm.require_runs(len(seeds))
         self._all_algorithms = algorithm.to(dtype=dtype, device=device)
         self._channel = partial(network.channel, dtype=dtype, device=device)
-        plain = self._channel(seeds).compiles
-        self._step = step_on(type(algorithm), dtype, device) if plain else type(algorithm).step
+        self._step = step_on(type(algorithm), dtype, device)
         sizes = problem.num_nodes, problem.dim
         self._noise = None
         if noise is not None:
@@ -69,7 +68,7 @@ class Stack:
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
             before = (self.t, self.x, self.state, self.links)
-            with threads_for(self.x.numel()):
+            with threads_for(self.x):
                 self._step_to(min(end, self.t + self._block - self.t % self._block))
             finite = self._finite()
             if not finite.all():
