@@ -65,6 +65,10 @@ class PlainChannel(Channel):
         """C_t z."""
         return self._mixers[call.t % len(self._mixers)].push(z)
 
+    def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """C_t q of messages q, in float64."""
+        return self._mixers[call.t % len(self._mixers)].split(message)
+
     def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
         """All numbers to every out-neighbour."""
         return self._out_degrees[call.t % len(self._mixers), :, None] * (dim * itemsize)
