@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.errors import require
+from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
 from gossamer.noise import Noise
@@ -38,6 +39,7 @@ class Stack:
     ) -> None:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
+        require_fit(algorithm, network)
         keep_freed_memory()
         self._model, self.network = problem.to(device, dtype), network
         dtype = state_dtype(dtype)
