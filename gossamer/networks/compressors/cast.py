@@ -76,4 +76,4 @@ class Cast(Compressor):
         short = TYPES[self.dtype]
         differences = blocks.differences(copy, z, BLOCK)
         steps = blocks.steps(differences, torch.finfo(short).max)
-        return differences.div_(steps).to(short), steps
+        return differences.mul_(1 / steps).to(short), steps

@@ -34,7 +34,7 @@ class QSGD(Compressor):
 
     >>> copy, z = torch.zeros(3), torch.tensor([7.0, -2.0, 0.5])
     >>> QSGD(4).compress(copy, z, Coins.of(0, 0))
-    tensor([ 7., -2.,  0.])
+    tensor([ 7., -2.,  1.])
     >>> QSGD(4).message_bytes(3_000_000, torch.float32) / (4 * 3_000_000)
     0.13281266...
 
@@ -98,7 +98,7 @@ class QSGD(Compressor):
         steps = blocks.steps(differences, self.top)
         count, width = differences.shape[-2:]
         chance = dither(coins, count, width, copy.dtype).view(differences.shape)
-        levels = differences.div_(steps).add_(chance).floor_()
+        levels = differences.mul_(1 / steps).add_(chance).floor_()
         return levels.clamp_(-self.top, self.top), steps
 
 
