@@ -117,10 +117,11 @@ def test_values_that_are_not_finite_do_not_crash(compressor, value):
 
 
 @pytest.mark.parametrize("compressor", [QSGD(4), Sign(), Cast("float8_e4m3fn")], ids=repr)
-def test_values_that_are_not_finite_stay_in_their_block(compressor):
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_values_that_are_not_finite_stay_in_their_block(compressor, value):
     copy, z = pair(600)
     healthy = compressor.compress(copy, z, COINS)
-    z[3] = math.inf
+    z[3] = value
     ill = compressor.compress(copy, z, COINS)
     assert not ill[3].isfinite()
     assert torch.equal(ill[256:], healthy[256:])
@@ -155,7 +156,7 @@ def test_gamma_is_a_share(compressor, dim):
 
 @pytest.mark.parametrize(
     ("compressor", "most"),
-    [(TopK(0.05), 0.0813), (RandK(0.05), 0.05), (QSGD(4), 0.1329), (Sign(), 0.0352)],
+    [(TopK(0.05), 0.0813), (RandK(0.05), 0.05), (QSGD(4), 0.1329), (Sign(), 0.0391)],
     ids=repr,
 )
 def test_share_of_the_bytes_of_a_large_model(compressor, most):
@@ -179,7 +180,7 @@ def test_topk_keeps_the_largest_differences(dim, share):
 @pytest.mark.parametrize("count", [3, 6])
 def test_topk_keeps_the_first_of_equal_differences(count):
     z = torch.tensor([1.0, -2.0, 2.0, 2.0, -2.0, 2.0, 1.0, 3.0, 2.0, 0.0])
-    kept_first = torch.tensor([1, 2, 3, 4, 5][: count - 1] + [7])
+    kept_first = torch.tensor([7, *range(1, count)])
     expected = torch.zeros(10).index_copy(0, kept_first, z[kept_first])
     assert torch.equal(TopK(count / 10).compress(torch.zeros(10), z, COINS), expected)
 
@@ -238,13 +239,12 @@ def test_randk_contracts_by_its_share_in_the_mean():
 
 
 @pytest.mark.parametrize("dim", [1, 20, 256, 600])
-def test_sign_removes_the_square_of_the_mean_size(dim):
+def test_sign_contracts_each_block_by_the_square_of_its_mean_size(dim):
     copy, z = pair(50, dim)
-    left = squares(z - Sign().compress(copy, z, COINS))
-    removed = sum(
-        block.abs().sum(-1) ** 2 / block.shape[-1] for block in (z - copy).split(256, dim=-1)
-    )
-    torch.testing.assert_close(left + removed, squares(z - copy), rtol=1e-12, atol=0)
+    left = z - Sign().compress(copy, z, COINS)
+    for before, after in zip((z - copy).split(32, -1), left.split(32, -1), strict=True):
+        removed = before.abs().sum(-1) ** 2 / before.shape[-1]
+        assert (squares(after) <= squares(before) - 8 / 9 * removed).all()
 
 
 @pytest.mark.parametrize(
