@@ -64,7 +64,8 @@ class Coins:
     Args:
         key: 64 random bits of each node and distinct seed, `(nodes, distinct seeds)`, or `()`.
         moment: step and quantity, in one integer.
-        rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`.
+        rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`;
+            None where every run has a seed of its own.
         runs: how many.
     """
 
@@ -79,10 +80,12 @@ class Coins:
     ) -> "Coins":
         """Of the runs with these seeds, one for each, and these nodes; or of one seed and node.
 
-        All lives on the device of `nodes`; the coins of different purposes share nothing.
+        All lives on the device of `nodes`; a node alone is then a tensor without axes. The coins
+        of different purposes share nothing.
         """
-        if isinstance(seeds, int) or isinstance(nodes, int):
-            return cls(hashed(stream_seed(purpose), seeds, nodes))  # type: ignore[arg-type]
+        nodes = torch.as_tensor(nodes)
+        if isinstance(seeds, int):
+            return cls(hashed(stream_seed(purpose), seeds, nodes))
         place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
         distinct = torch.tensor(list(place), device=nodes.device)
         own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)

@@ -104,3 +104,8 @@ def test_coins_are_the_function_of_all_keys():
 def test_fewer_coins_are_the_first_of_more():
     coins = Coins.of(SEEDS, NODES).at(0, 0)
     assert torch.equal(coins.uniform(2), coins.uniform(9)[..., :2])
+
+
+def test_coins_of_all_nodes_in_one_run_have_no_axis_of_runs():
+    one_run = Coins.of(5, NODES).at(2, 0).uniform(6)
+    assert torch.equal(one_run[:, None], Coins.of([5], NODES).at(2, 0).uniform(6))

@@ -9,8 +9,8 @@ from gossamer.errors import InvalidInput
 from gossamer.networks.chance import Coins
 from gossamer.networks.compressors import COMPRESSORS, QSGD, Cast, RandK, Sign, TopK, blocks
 from gossamer.networks.compressors.message import pack, packed_bytes, unpack
+from gossamer.networks.compressors.places import kept
 from gossamer.networks.compressors.rand_k import strides
-from gossamer.networks.compressors.top_k import kept
 from gossamer.spec import build
 
 ALL = [
@@ -303,6 +303,43 @@ def test_everything_kept_is_z_itself():
     copy, z = pair(300)
     assert torch.equal(TopK(1.0).compress(copy, z, COINS), z)
     assert torch.equal(RandK(1.0).compress(copy, z, COINS), z)
+
+
+# With copies and γ
+
+
+def push_weights(num_nodes: int) -> torch.Tensor:
+    """C of a ring with ways back to node 0: its Perron weights differ by a factor of 128."""
+    hears = torch.eye(num_nodes, dtype=torch.float64)
+    hears += hears.roll(1, dims=0)
+    hears[0, 2 : num_nodes - 1] = 1
+    return hears / hears.sum(0)
+
+
+@pytest.mark.parametrize(
+    ("compressor", "steps"),
+    [
+        (TopK(0.1), 400),
+        (RandK(0.25), 900),
+        (QSGD(3), 150),
+        (QSGD(4), 150),
+        (Sign(), 2500),
+        (Cast("float8_e5m2"), 150),
+    ],
+    ids=repr,
+)
+def test_totals_keep_their_sum_and_settle_with_the_default_gamma(compressor, steps):
+    n, dim = 10, 40
+    C = push_weights(n)
+    settled = torch.linalg.matrix_power(C, 10_000)
+    z = copy = heavy_tailed(n, dim)
+    total, target = z.sum(0), settled @ z
+    coins = Coins.of([0], torch.arange(n))
+    for t in range(steps):
+        z = z + compressor.gamma(dim) * (C @ copy - copy)
+        copy = compressor.compress(copy[:, None], z[:, None], coins.at(t, 0))[:, 0]
+    torch.testing.assert_close(z.sum(0), total, rtol=0, atol=1e-12 * total.abs().max().item())
+    torch.testing.assert_close(z, target, rtol=0, atol=1e-8 * target.abs().max().item())
 
 
 # Blocks and bytes

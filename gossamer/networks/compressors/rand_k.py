@@ -11,7 +11,7 @@ from torch import Tensor
 from gossamer.networks.chance import Coins
 from gossamer.networks.compressors.compressor import Compressor
 from gossamer.networks.compressors.message import join, take
-from gossamer.networks.compressors.top_k import kept, replaced, require_share
+from gossamer.networks.compressors.places import kept, replaced, require_share
 
 STRIDES = 64
 """Strides to choose from, spread over 1, …, dim."""
