@@ -89,7 +89,11 @@ class QSGD(Compressor):
         return blocks.shape(dim, self.block)[0] * dtype.itemsize + self.bits * packed_bytes(dim)
 
     def gamma(self, dim: int) -> float:
-        """1/(1 + ω) with ω = (B − 1)/4s², the bound on the relative error: 0.9 if dim = 20, 0.6."""
+        """1/(1 + ω) with ω = (B − 1)/4s², the bound on the error: with 4 bits 0.9 … 0.6.
+
+        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ by 128 is
+        exact even with 1, for 3 and 4 bits.
+        """
         width = min(dim, self.block)
         return 1 / (1 + (width - 1) / (4 * self.top**2))
 
