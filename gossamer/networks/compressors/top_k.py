@@ -1,16 +1,15 @@
 """TopK: the coordinates that differ most from their copy."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
 from gossamer.networks.chance import Coins
 from gossamer.networks.compressors.compressor import Compressor
 from gossamer.networks.compressors.message import join, pack, packed_bytes, take, unpack
+from gossamer.networks.compressors.places import kept, replaced, require_share
 
 FEW = 4
 """Up to so many coordinates, one maximum after the other is faster than a partition."""
@@ -68,30 +67,15 @@ class TopK(Compressor):
         return count * dtype.itemsize + min(4 * count, packed_bytes(dim))
 
     def gamma(self, dim: int) -> float:
-        """k/dim."""
-        return kept(self.share, dim) / dim
+        """2k/dim, at most 1.
+
+        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ by 128 is
+        exact with it for shares of 0.05, 0.1, 0.25 and 0.5; 3.5k/dim diverges on the digraph.
+        """
+        return min(1.0, 2 * kept(self.share, dim) / dim)
 
     def _indices_are_shorter(self, dim: int) -> bool:
         return 4 * kept(self.share, dim) < packed_bytes(dim)
-
-
-def kept(share: float, dim: int) -> int:
-    """k = ⌈share·dim⌉, at least one.
-
-    >>> kept(0.07, 100), kept(0.001, 20)
-    (7, 1)
-    """
-    return max(1, math.ceil(round(share * dim, 6)))
-
-
-def require_share(share: float) -> None:
-    """Refuse a share outside (0, 1]."""
-    require(0 < share <= 1, "share", share, "a share of the coordinates in (0, 1]", "try 0.1")
-
-
-def replaced(copy: Tensor, z: Tensor, places: Tensor) -> Tensor:
-    """ĥ with the values of z at `places`, `(…, k)`."""
-    return copy.scatter(-1, places, z.gather(-1, places).to(copy.dtype))
 
 
 def largest(copy: Tensor, z: Tensor, count: int) -> Tensor:
