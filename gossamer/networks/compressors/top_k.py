@@ -79,28 +79,32 @@ class TopK(Compressor):
 
 
 def largest(copy: Tensor, z: Tensor, count: int) -> Tensor:
-    """Places of the largest |z − ĥ|, `(…, count)`, in any order, the same on every device.
+    """Places of the largest |z − ĥ|, `(…, count)`, in any order.
+
+    A GPU compares them in the precision of the copy, and takes any of those that are equal.
+    """
+    if copy.is_cuda:
+        sizes = torch.sub(z, copy, out=torch.empty_like(copy)).abs_()
+        return sizes.topk(count, sorted=False).indices
+    return _largest_on_cpu(z - copy, count)
+
+
+def _largest_on_cpu(differences: Tensor, count: int) -> Tensor:
+    """By integers, which numpy partitions in a tenth of the time of torch's selections.
 
     |z − ĥ| in float64, read as an integer, is in the same order. Its last bits are replaced by
     the place, counted from the end: no two keys are equal, and a key says where it stands. Not
     a number counts as the largest.
     """
-    dim = copy.shape[-1]
-    from_end = torch.arange(dim - 1, -1, -1, device=copy.device)
+    dim = differences.shape[-1]
+    from_end = torch.arange(dim - 1, -1, -1)
     last_bits = 2 ** (dim - 1).bit_length() - 1
-    keys = (z - copy).double().view(torch.int64)
+    keys = differences.double().view(torch.int64)
     keys = keys.bitwise_and_((2**63 - 1) & ~last_bits).bitwise_or_(from_end)
     if count <= FEW:
         return _one_after_the_other(keys, count, last_bits)
-    return dim - 1 - (_largest_keys(keys, count) & last_bits)
-
-
-def _largest_keys(keys: Tensor, count: int) -> Tensor:
-    """On a CPU numpy's partition takes a tenth of the time of torch's selections."""
-    if keys.is_cuda:
-        return keys.topk(count, sorted=False).values
-    parted = np.partition(keys.numpy(), keys.shape[-1] - count, -1)
-    return torch.from_numpy(parted[..., -count:])
+    parted = torch.from_numpy(np.partition(keys.numpy(), dim - count, -1)[..., -count:])
+    return dim - 1 - (parted & last_bits)
 
 
 def _one_after_the_other(keys: Tensor, count: int, last_bits: int) -> Tensor:
