@@ -67,6 +67,7 @@ from gossamer.problems import (
 )
 from gossamer.simulation import (
     METRICS,
+    Clock,
     Comparison,
     Halving,
     Run,
@@ -119,6 +120,7 @@ __all__ = [
     "Algorithm",
     "AlphaStable",
     "Cast",
+    "Clock",
     "Comparison",
     "DSGDCClip",
     "DSGDClip",

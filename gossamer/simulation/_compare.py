@@ -16,6 +16,7 @@ from gossamer.problems import Problem
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, list_settings
 from gossamer.simulation._tune import Tuned, tune
+from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure, choose_metrics
 from gossamer.simulation.run import Run
@@ -100,6 +101,7 @@ def compare(
     judge_by: str | Measure | None = None,
     record_every: int | None = None,
     metrics: Sequence[str | Measure] | None = None,
+    clock: Clock | None = None,
     dtype: torch.dtype = torch.float64,
     search_dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
@@ -134,6 +136,7 @@ def compare(
         "seeds": list_seeds(seeds),
         "record_every": record_every,
         "metrics": recorded,
+        "clock": clock,
         "dtype": dtype,
         "device": device,
         "progress": progress,

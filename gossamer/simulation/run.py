@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
+from gossamer.simulation.metrics import COSTS
 from gossamer.simulation.status import Status, count, statuses
 from gossamer.simulation.words import lines, show_call, show_hyperparameters, spread
 
@@ -46,8 +47,13 @@ class Record:
     @property
     def main_metric(self) -> str:
         """The first of the metrics: unless others were asked for, the error or the loss."""
-        require(len(self.metrics) > 0, "metrics", [], "at least one", "record some")
-        return next(iter(self.metrics))
+        require(len(self._judged) > 0, "metrics", [], "at least one", "record some")
+        return self._judged[0]
+
+    @property
+    def _judged(self) -> list[str]:
+        """The metrics that say how good the runs are."""
+        return [name for name in self.metrics if name not in COSTS]
 
     @property
     def run_steps(self) -> int:
@@ -130,7 +136,7 @@ class Run(Record):
     def facts(self) -> dict[str, str]:
         """What it is of and how it ended, in words."""
         seeds = {"seeds": f"{len(self.diverged_at)}: {count(self.status)}"}
-        main = [self.main_metric] if self.metrics else []
+        main = self._judged[:1]
         return self._task | seeds | {f"final {k}": spread(self.final(k).tolist()) for k in main}
 
     def __repr__(self) -> str:
