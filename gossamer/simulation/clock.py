@@ -77,7 +77,7 @@ class Clock:
         last, wanted = [ready.amax(0)], set(times)
         for steps in traffic.blocks(times[-1]):
             computing = self._computing(steps, seeds, factors)
-            sending = [self._sending(sent / exchanges) for sent in traffic.sent(steps)]
+            sending = [self._sending(sent.double() / exchanges) for sent in traffic.sent(steps)]
             for row, t in enumerate(steps):
                 links, ready = traffic.channel.deliveries(t), ready + computing[row]
                 for mix in sending:
