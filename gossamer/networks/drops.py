@@ -163,8 +163,7 @@ class LossyChannel(RememberingChannel):
 
         A lost message was sent all the same, unless both ends know that the link is dead.
         """
-        edges = self._network.edges
-        active = torch.stack([edges.active(t) for t in steps])[:, :, None]
+        active = self._network.edges.active(torch.arange(steps.start, steps.stop))[:, :, None]
         return active & self._alive(steps) if self._both_ways else active
 
     def _alive(self, steps: range) -> Tensor:

@@ -61,8 +61,8 @@ class Edges:
         """τ."""
         return len(self.weights)
 
-    def active(self, t: int) -> Tensor:
-        """Which links are there in round t, boolean `(E,)`."""
+    def active(self, t: int | Tensor) -> Tensor:
+        """Which links are there in round t, boolean `(E,)`; for several t, `(rounds, E)`."""
         return self.weights[t % self.period] > 0
 
     @property
