@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -49,7 +49,7 @@ class Clock:
     bandwidth: float
     gradient: float
     stragglers: float = 0.0
-    slow: Mapping[int, float] = field(default_factory=dict)
+    slow: Mapping[int, float] | None = None
 
     def __post_init__(self) -> None:
         for name in ("latency", "gradient", "stragglers"):
@@ -57,10 +57,11 @@ class Clock:
             require(0 <= value < math.inf, name, value, "a finite number, at least 0")
         need = "a finite number of bytes per second above 0"
         require(0 < self.bandwidth < math.inf, "bandwidth", self.bandwidth, need)
-        factors = all(0 < factor < math.inf for factor in self.slow.values())
-        require(factors, "slow", self.slow, "finite factors above 0", "e.g. slow={3: 10}")
-        by_node = {int(node): float(factor) for node, factor in self.slow.items()}  # JSON: words
-        object.__setattr__(self, "slow", by_node)
+        if self.slow is not None:
+            factors = all(0 < factor < math.inf for factor in self.slow.values())
+            require(factors, "slow", self.slow, "finite factors above 0", "e.g. slow={3: 10}")
+            by_node = {int(node): float(factor) for node, factor in self.slow.items()}
+            object.__setattr__(self, "slow", by_node)  # JSON has words for nodes
 
     def describe(self) -> dict[str, Any]:
         """Its arguments, as plain JSON."""
@@ -89,10 +90,11 @@ class Clock:
 
     def _factors(self, nodes: int) -> Tensor:
         """How many times as long each node computes, `(nodes, 1)`."""
-        known = all(0 <= node < nodes for node in self.slow)
-        require(known, "slow", list(self.slow), f"nodes among 0, …, {nodes - 1}")
+        slow = self.slow or {}
+        known = all(0 <= node < nodes for node in slow)
+        require(known, "slow", list(slow), f"nodes among 0, …, {nodes - 1}")
         factors = torch.ones(nodes, 1, dtype=torch.float64)
-        for node, factor in self.slow.items():
+        for node, factor in slow.items():
             factors[node] = factor
         return factors
 

@@ -35,7 +35,7 @@ def direct(clock: gs.Clock, network: gs.Network, steps: int, mixes: int, arrives
         for i in range(N):
             coin = float(uniform(stream_seed("stragglers"), 4, t, i))
             late = 1 - clock.stragglers * math.log(1 - coin)
-            ready[i] += clock.gradient * clock.slow.get(i, 1.0) * late
+            ready[i] += clock.gradient * (clock.slow or {}).get(i, 1.0) * late
         for _ in range(mixes):
             sent = [
                 ready[j] + clock.latency + len(network.at(t).out_neighbors(j)) * WHOLE / BANDWIDTH
