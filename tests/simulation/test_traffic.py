@@ -1,7 +1,6 @@
 """Bytes as a metric: what every network sends, against a count link by link and step by step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,6 @@ import torch
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.algorithms import Stateless
 from gossamer.networks import Call
 from gossamer.networks.drops import Drops
 from gossamer.networks.losses import Losses
@@ -195,18 +193,6 @@ def test_links_deliver_what_their_matrices_mix(network: gs.Network):
 # ---------------------------------------------------------------------- of whole runs
 
 
-@dataclass(frozen=True)
-class WithWeight(gs.Algorithm[Stateless]):
-    """Pushes its parameters and one more number."""
-
-    def init(self, x: Tensor) -> Stateless:
-        return Stateless()
-
-    def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Any) -> tuple[Tensor, Any]:
-        mix.push(torch.ones_like(x[..., :1], dtype=torch.float64))
-        return mix.push(x), state
-
-
 PROBLEM = gs.Quadratic(N, DIM)
 
 
@@ -218,7 +204,7 @@ def test_the_mixes_of_a_step():
     assert mixed_widths(stack_of(gs.DSGD(0.1))) == [DIM]
     lrs = torch.tensor([[0.1], [0.2]], dtype=torch.float64)
     assert mixed_widths(stack_of(gs.GTNSGDm(lrs, 0.5))) == [DIM, DIM]
-    assert mixed_widths(stack_of(WithWeight())) == [1, DIM]
+    assert mixed_widths(stack_of(gs.PushSum(gs.DSGD(0.1)))) == [DIM, 1]
 
 
 def test_looking_at_the_mixes_changes_nothing():
@@ -239,8 +225,8 @@ def test_runs_record_the_mean_over_the_nodes(dtype: torch.dtype):
     assert run.final("bytes").item() == pytest.approx(10 * per_step)
 
 
-def test_one_number_more_is_counted():
-    run = gs.simulate(WithWeight(), PROBLEM, gs.ring(N), steps=4)
+def test_the_weights_of_push_sum_are_counted():
+    run = gs.simulate(gs.PushSum(gs.DSGD(0.1)), PROBLEM, gs.ring(N), steps=4)
     assert run.final("bytes").tolist() == [4 * 2 * (DIM + 1) * ITEM]
 
 
@@ -248,10 +234,9 @@ def test_one_number_more_is_counted():
 def test_runs_of_a_sweep_count_by_their_seed(network: gs.Network, monkeypatch):
     monkeypatch.setattr(traffic, "ELEMENTS_AT_ONCE", 2000)  # several blocks
     problem, seeds = gs.Quadratic(network.num_nodes, DIM), [7, 1]
-    found = gs.sweep(
-        gs.DSGD, {"lr": [0.001, 0.002]}, problem, network, steps=60, seeds=seeds, record_every=7
-    )
-    expected = told(network, 60, seeds)[found.steps].double().mean(1)
+    grid = {"lr": [0.001, 0.002]}
+    found = gs.sweep(gs.GTDSGD, grid, problem, network, steps=60, seeds=seeds, record_every=7)
+    expected = 2 * told(network, 60, seeds)[found.steps].double().mean(1)
     for setting in range(2):
         assert torch.equal(found.metrics["bytes"][:, setting], expected)
 
