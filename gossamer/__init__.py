@@ -68,6 +68,7 @@ from gossamer.problems import (
 )
 from gossamer.simulation import (
     METRICS,
+    Clock,
     Comparison,
     Halving,
     Run,
@@ -120,6 +121,7 @@ __all__ = [
     "Algorithm",
     "AlphaStable",
     "Cast",
+    "Clock",
     "Comparison",
     "DSGDCClip",
     "DSGDClip",

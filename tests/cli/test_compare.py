@@ -111,9 +111,32 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
     assert "0 [0, 0]" in out
 
 
+@pytest.mark.parametrize(("against", "axis"), [("bytes", "MB sent"), ("seconds", "seconds")])
+def test_costs_are_drawn_and_told(gossamer, tmp_path: Path, monkeypatch, against: str, axis: str):
+    from gossamer.simulation import _compare
+
+    drawn = []
+    draw = _compare.draw_runs
+    monkeypatch.setattr(_compare, "draw_runs", lambda *given: drawn.append(draw(*given)))
+    clock = "--clock 'Clock(latency=0.5, bandwidth=64, gradient=1, slow={2: 2})'"
+    methods, where = "-a 'GTDSGD(0.1)' -a 'DSGD(0.1)'", "-n 'ring(6)' -p 'Quadratic(6, 4)'"
+    out = gossamer(f"compare {methods} {where} --steps 4 --against {against} {clock}").out
+    assert axis in drawn[0].get_xlabel()
+    assert re.search(r"median \[range\] +sent per node +seconds\n", out)
+    assert re.search(r"GT-DSGD .* 512 B +20\n", out)  # 4 (2 + 2 (0.5 + 2 · 4 · 8 / 64))
+    last = rows(tmp_path / "compare.csv")[-1]
+    assert (float(last["bytes"]), float(last["seconds"])) == (256, 14)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ("-a DSGD --against byts", "did you mean 'bytes'?"),
+        ("-a DSGD --against seconds", "against: got seconds without a clock"),
+        ("-a DSGD --metric seconds", "metrics: got 'seconds' without a clock"),
+        ("-a DSGD --clock 'Clok(1)'", "did you mean 'Clock'?"),
+        ("-a DSGD --clock 'Clock(1)'", "missing a required argument: 'bandwidth'"),
+        ("-a DSGD --clock 'Clock(-1, 1, 1)'", "latency: got -1"),
         ("-a DSGDD", "did you mean 'DSGD'?"),
         ("-a 'ring(5)'", "need one of DSGD,"),
         ("-a DSGD --steps 0", "steps: got 0, need an integer of at least 1"),
