@@ -1,6 +1,6 @@
 """Coins that are a pure function: the number of given integers, whoever asks for it, and when."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -44,6 +44,15 @@ def hashed(*keys: Tensor | int) -> Tensor:
     return state
 
 
+def int64(keys: Iterable[int]) -> Tensor:
+    """Integers of any size as keys: modulo 2⁶⁴, as a key that is no tensor is taken.
+
+    >>> hashed(int64([2**80 + 5]))[0] == hashed(2**80 + 5)
+    tensor(True)
+    """
+    return torch.tensor([_wrapped(key) for key in keys], dtype=torch.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Coins:
     """The coins of every node in every run of a stack, or of one node in one run.
@@ -79,7 +88,7 @@ class Coins:
         if isinstance(seeds, int) or isinstance(nodes, int):
             return cls(hashed(stream_seed(purpose), seeds, nodes))  # type: ignore[arg-type]
         place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
-        distinct = torch.tensor(list(place), device=nodes.device)
+        distinct = int64(place).to(nodes.device)
         own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)
         rows = torch.arange(len(nodes), device=nodes.device)[:, None] * len(place) + own
         key = hashed(stream_seed(purpose), distinct, nodes[:, None])
@@ -106,8 +115,12 @@ def _absorbed(state: Tensor, key: Tensor | int) -> Tensor:
     """The hash of all keys so far and of this one."""
     if isinstance(key, Tensor):
         return _finalized(state + (key.to(torch.int64) + 1) * STRIDE)
-    wrapped = ((key + 1) * STRIDE + 2**63) % 2**64 - 2**63
-    return _finalized(state + wrapped)
+    return _finalized(state + _wrapped((key + 1) * STRIDE))
+
+
+def _wrapped(number: int) -> int:
+    """The int64 with the same last 64 bits."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def _finalized(bits: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ class Mixer:
         if z.dtype == self.pushes.dtype:
             return product(self.pushes, z)
         sent = z.to(self.pushes.dtype).to(z.dtype)
-        return product(self.exact, sent).add_(z).sub_(sent)
+        return product(self.exact, sent).add_(z - sent)
 
 
 def product(weights: Tensor, z: Tensor) -> Tensor:

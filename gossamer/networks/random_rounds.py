@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.networks.chance import uniform
+from gossamer.networks.chance import int64, uniform
 from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
 from gossamer.networks.graphs import complete, require_size
 from gossamer.networks.network import Network
@@ -140,7 +140,7 @@ def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRo
 
 def _coins(purpose: str, t: int, seeds: Sequence[int], places: Tensor) -> Tensor:
     """A uniform number per seed and place, `(S, places)`."""
-    return uniform(stream_seed(purpose), torch.tensor(list(seeds))[:, None], t, places)
+    return uniform(stream_seed(purpose), int64(seeds)[:, None], t, places)
 
 
 class RandomChannel(Channel):

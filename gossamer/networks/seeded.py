@@ -34,4 +34,4 @@ class SeededTalk:
         if z.dtype == self.dtype:
             return self.pull(z)
         sent = z.to(self.dtype).to(z.dtype)
-        return self.groups.product(self.exact, sent).add_(z).sub_(sent)
+        return self.groups.product(self.exact, sent).add_(z - sent)
