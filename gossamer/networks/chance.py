@@ -1,7 +1,8 @@
 """Coins that are a pure function: the number of given integers, whoever asks for it, and when."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,12 @@ STRIDE = 0x9E3779B97F4A7C15 - 2**64
 
 MOST_SITES = 2**16
 """More than the quantities that any method mixes in a step."""
+
+MOST_AHEAD = 32
+"""Most steps whose coins a stack draws at once."""
+
+MOST_HELD = 2**16
+"""Most numbers that it draws at once, where that is more than one step."""
 
 
 def uniform(*keys: Tensor | int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -76,12 +83,14 @@ class Coins:
         rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`;
             None where every run has a seed of its own.
         runs: how many.
+        held: what a stack has drawn for the steps to come.
     """
 
     key: Tensor
     moment: int = 0
     rows: Tensor | None = None
     runs: int = 1
+    held: dict[tuple[Any, ...], tuple[int, Tensor]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -107,10 +116,24 @@ class Coins:
         return replace(self, moment=t * MOST_SITES + site)
 
     def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
-        """`width` numbers in [0, 1) for each node and distinct seed."""
-        place = torch.arange(width, device=self.key.device)
-        now = _absorbed(self.key, self.moment)
-        return _fraction(_absorbed(now[..., None], place), dtype)
+        """`width` numbers in [0, 1) for each node and distinct seed, not to be changed in place.
+
+        A stack draws those of several steps at once.
+        """
+        t, site = divmod(self.moment, MOST_SITES)
+        room = MOST_HELD // (self.key.numel() * width) if self.key.ndim else 1
+        ahead = max(1, min(MOST_AHEAD, room))
+        first, name = t - t % ahead, (site, width, dtype)
+        if self.held.get(name, (-1,))[0] != first:
+            moments = MOST_SITES * torch.arange(first, first + ahead) + site
+            self.held[name] = (first, self._draw(moments, width, dtype))
+        return self.held[name][1][t - first]
+
+    def _draw(self, moments: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+        """`(moments, nodes, distinct seeds, width)`."""
+        device = self.key.device
+        now = _absorbed(self.key, moments.view(-1, *[1] * self.key.ndim).to(device))
+        return _fraction(_absorbed(now[..., None], torch.arange(width, device=device)), dtype)
 
     def deal(self, drawn: Tensor) -> Tensor:
         """What was drawn for each distinct seed, given to each run: `(nodes, runs, width)`."""

@@ -30,8 +30,7 @@ class Cast(Compressor):
       ‖z - ĥ⁺‖² ≤ ε² ‖z - ĥ‖² \text{ but for subnormal numbers},$$
 
     with ε = 2⁻⁸ in bfloat16, 2⁻¹¹ in float16, 2⁻⁴ in float8_e4m3fn, 2⁻³ in float8_e5m2. The scale
-    m, the power of two next above largest entry over largest number, leaves nothing to overflow,
-    and scaling by it rounds nothing.
+    m, largest entry over largest number, leaves nothing to overflow.
 
     >>> Cast("float8_e4m3fn").compress(torch.zeros(2), torch.tensor([448.0, 3.3]), Coins.of(0, 0))
     tensor([448.0000,   3.2500])
@@ -76,14 +75,5 @@ class Cast(Compressor):
         """Short numbers, `(…, blocks, width)`, and their units, `(…, blocks, 1)`."""
         short = TYPES[self.dtype]
         differences = blocks.differences(copy, z, BLOCK)
-        steps = next_power_of_two(blocks.steps(differences, torch.finfo(short).max))
+        steps = blocks.steps(differences, torch.finfo(short).max)
         return differences.mul_(1 / steps).to(short), steps
-
-
-def next_power_of_two(positive: Tensor) -> Tensor:
-    """The least power of two above each entry.
-
-    >>> next_power_of_two(torch.tensor([0.3, 1.0, 5.0]))
-    tensor([0.5000, 2.0000, 8.0000])
-    """
-    return torch.ldexp(torch.ones_like(positive), torch.frexp(positive).exponent)
