@@ -54,13 +54,13 @@ def hashed(*keys: Tensor | int) -> Tensor:
     return state
 
 
-def int64(keys: Iterable[int]) -> Tensor:
-    """Integers of any size as keys: modulo 2⁶⁴, as a key that is no tensor is taken.
+def stream_keys(purpose: str, seeds: Iterable[int]) -> Tensor:
+    """A key for each seed, any integers, that streams of other purposes do not share; `(S,)`.
 
-    >>> hashed(int64([2**80 + 5]))[0] == hashed(2**80 + 5)
-    tensor(True)
+    >>> stream_keys("coins", [0, 2**64]).unique().numel()
+    2
     """
-    return torch.tensor([_wrapped(key) for key in keys], dtype=torch.int64)
+    return torch.tensor([stream_seed(purpose, seed) for seed in seeds], dtype=torch.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +103,12 @@ class Coins:
         """
         nodes = torch.as_tensor(nodes)
         if isinstance(seeds, int):
-            return cls(hashed(stream_seed(purpose), seeds, nodes))
+            return cls(hashed(stream_seed(purpose, seeds), nodes))
         place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
-        distinct = int64(place).to(nodes.device)
+        distinct = stream_keys(purpose, place).to(nodes.device)
         own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)
         rows = torch.arange(len(nodes), device=nodes.device)[:, None] * len(place) + own
-        key = hashed(stream_seed(purpose), distinct, nodes[:, None])
+        key = hashed(distinct, nodes[:, None])
         return cls(key, 0, None if len(place) == len(seeds) else rows.flatten(), len(seeds))
 
     def at(self, t: int, site: int) -> "Coins":
@@ -147,12 +147,8 @@ def _absorbed(state: Tensor, key: Tensor | int) -> Tensor:
     """The hash of all keys so far and of this one."""
     if isinstance(key, Tensor):
         return _finalized(state + (key.to(torch.int64) + 1) * STRIDE)
-    return _finalized(state + _wrapped((key + 1) * STRIDE))
-
-
-def _wrapped(number: int) -> int:
-    """The int64 with the same last 64 bits."""
-    return (number + 2**63) % 2**64 - 2**63
+    wrapped = ((key + 1) * STRIDE + 2**63) % 2**64 - 2**63
+    return _finalized(state + wrapped)
 
 
 def _finalized(bits: Tensor) -> Tensor:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gossamer.networks.chance import int64, uniform
-from gossamer.seeding import stream_seed
+from gossamer.networks.chance import stream_keys, uniform
 
 BLOCK_ROUNDS = 32
 """Rounds drawn at once."""
@@ -77,4 +76,4 @@ class Losses:
 
     def _coins(self, purpose: str, block: int) -> Tensor:
         rounds = torch.arange(block * BLOCK_ROUNDS, (block + 1) * BLOCK_ROUNDS)[:, None, None]
-        return uniform(stream_seed(purpose), int64(self.seeds)[:, None], rounds, self.links)
+        return uniform(stream_keys(purpose, self.seeds)[:, None], rounds, self.links)

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.networks.chance import int64, uniform
+from gossamer.networks.chance import stream_keys, uniform
 from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
 from gossamer.networks.graphs import complete, require_size
 from gossamer.networks.network import Network
 from gossamer.networks.recipe import Recipe
 from gossamer.networks.seeded import SeededRounds
 from gossamer.networks.static import StaticNetwork
-from gossamer.seeding import SeedGroups, stream_seed
+from gossamer.seeding import SeedGroups
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,7 +141,7 @@ def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRo
 def _coins(purpose: str, t: int | Tensor, seeds: Sequence[int], places: Tensor) -> Tensor:
     """A uniform number per seed and place, `(S, places)`; for several t, `(rounds, S, places)`."""
     rounds = t[:, None, None] if isinstance(t, Tensor) else t
-    return uniform(stream_seed(purpose), int64(seeds)[:, None], rounds, places)
+    return uniform(stream_keys(purpose, seeds)[:, None], rounds, places)
 
 
 class RandomChannel(Channel):
