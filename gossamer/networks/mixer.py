@@ -50,6 +50,7 @@ class Mixer:
         if z.dtype == self.pushes.dtype:
             return product(self.pushes, z)
         sent = z.to(self.pushes.dtype)
+        sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
         return self.split(sent).add_(z - sent)
 
     def split(self, message: Tensor) -> Tensor:
