@@ -51,7 +51,7 @@ def random_digraph(
     Some nodes hear many and others only one, so that the network is not balanced.
 
     >>> random_digraph(20, degree=3, seed=0)
-    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 5, no λ, since its R and C are ...
+    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its R and C are ...
     """
     n, degree, seed = whole("n", n, 2), whole("degree", degree, 1), whole("seed", seed, 0)
     require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")

@@ -13,7 +13,7 @@ from gossamer.networks.edges import Edges
 from gossamer.networks.losses import BLOCK_ROUNDS, Losses
 from gossamer.networks.modified import Modified
 from gossamer.networks.periodic import Periodic
-from gossamer.networks.seeded import SeededTalk
+from gossamer.networks.seeded import SeededRounds
 from gossamer.seeding import SeedGroups
 
 
@@ -119,25 +119,24 @@ class LossyChannel(RememberingChannel):
         self._dtype, self._device = dtype, device
         self._groups = SeedGroups.of(seeds, device)
         self._losses = network.losses(self._groups.distinct)
-        self._held: tuple[int, SeededTalk] | None = None
+        self._rounds = SeededRounds(self._groups, network.num_nodes, dtype, self._matrices)
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Σ_j r_ij z_j over what arrived; the weight of the rest is one's own."""
-        return self._round(call.t).pull(z)
+        return self._rounds.at(call.t).pull(z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C z, and what does not arrive stays on its link."""
         if self._both_ways:
-            return self._round(call.t).push(z)
-        edges, shares = self._edges, self._edges.shares[call.t % self._edges.period]
-        shares, kept = shares.to(z), edges.kept[call.t % edges.period].to(z)
-        load = z[edges.sender] * shares[:, None, None]
+            return self._rounds.at(call.t).push(z)
+        edges, place = self._edges, call.t % self._edges.period
+        shares, kept = (c[place].to(z)[:, None, None] for c in (edges.shares, edges.kept))
+        load = z.index_select(0, edges.sender).mul_(shares)
         if "in_flight" in memory:
-            load = load.add_(memory["in_flight"])
-        arrived = self._arrived(call.t).to(z)
-        brought = self._groups.scale(load.to(self._dtype).to(z.dtype), arrived)
+            load.add_(memory["in_flight"])
+        brought = self._groups.scale(load.to(self._dtype), self._arrived(call.t)).to(z.dtype)
         memory["in_flight"] = load.sub_(brought)
-        return (z * kept[:, None, None]).index_add_(0, edges.receiver, brought)
+        return (z * kept).index_add_(0, edges.receiver, brought)
 
     def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C q of messages q, in float64, likewise."""
@@ -196,13 +195,12 @@ class LossyChannel(RememberingChannel):
         """Which links bring something in round t, boolean `(E, S)`."""
         return self._losses.arrive(t).T.to(self._device) & self._edges.active(t)[:, None]
 
-    def _round(self, t: int) -> SeededTalk:
-        """R_t of every seed; the last one is kept, for all mixes of a step."""
-        if self._held is None or self._held[0] != t:
-            edges, arrived = self._edges, self._arrived(t)
-            n, weights = edges.num_nodes, edges.weights[t % edges.period]
-            matrices = torch.zeros(arrived.shape[1], n, n, dtype=torch.float64).to(self._device)
-            matrices[:, edges.receiver, edges.sender] = arrived.T * weights
-            matrices.diagonal(dim1=1, dim2=2).copy_(1 - matrices.sum(2))
-            self._held = (t, SeededTalk(self._groups, matrices, self._dtype))
-        return self._held[1]
+    def _matrices(self, rounds: range) -> Tensor:
+        """R_t of every seed, `(rounds, S, n, n)`."""
+        edges, n = self._edges, self._edges.num_nodes
+        arrived = torch.stack([self._losses.arrive(t) for t in rounds]).to(self._device)
+        weights = edges.weights[[t % edges.period for t in rounds], None]
+        matrices = weights.new_zeros(*arrived.shape[:2], n, n)
+        matrices[:, :, edges.receiver, edges.sender] = arrived * weights
+        matrices.diagonal(dim1=2, dim2=3).copy_(1 - matrices.sum(3))
+        return matrices

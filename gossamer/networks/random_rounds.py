@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.networks.chance import uniform
+from gossamer.networks.chance import stream_keys, uniform
 from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.graphs import complete, require_size
 from gossamer.networks.network import Network
 from gossamer.networks.recipe import Recipe
-from gossamer.networks.seeded import SeededTalk
+from gossamer.networks.seeded import SeededRounds
 from gossamer.networks.static import StaticNetwork
-from gossamer.seeding import SeedGroups, stream_seed
+from gossamer.seeding import SeedGroups
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,7 +141,7 @@ def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRo
 def _coins(purpose: str, t: int | Tensor, seeds: Sequence[int], places: Tensor) -> Tensor:
     """A uniform number per seed and place, `(S, places)`; for several t, `(rounds, S, places)`."""
     rounds = t[:, None, None] if isinstance(t, Tensor) else t
-    return uniform(stream_seed(purpose), torch.tensor(list(seeds))[:, None], rounds, places)
+    return uniform(stream_keys(purpose, seeds)[:, None], rounds, places)
 
 
 class RandomChannel(Channel):
@@ -154,12 +154,12 @@ class RandomChannel(Channel):
         dtype: torch.dtype,
         device: torch.device | str,
     ) -> None:
-        self._network, self._dtype, self._device = network, dtype, device
-        self._groups = SeedGroups.of(seeds, device)
+        self._network, self._groups = network, SeedGroups.of(seeds, device)
+        self._rounds = SeededRounds(self._groups, network.num_nodes, dtype, self._draw)
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The products of a round."""
-        return SeededTalk(self._groups, self._matrices(t).to(self._device), self._dtype)
+        return self._rounds.at(t)
 
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers to every neighbour of the round."""
@@ -173,6 +173,9 @@ class RandomChannel(Channel):
         drawn.diagonal(dim1=1, dim2=2).fill_(False)
         receiver, sender = drawn.any(0).nonzero(as_tuple=True)
         return Deliveries(receiver, sender, drawn[:, receiver, sender].T)
+
+    def _draw(self, rounds: range) -> Tensor:
+        return self._matrices(torch.arange(rounds.start, rounds.stop))
 
     def _matrices(self, t: int | Tensor) -> Tensor:
         return self._network.matrices(t, self._groups.distinct)
