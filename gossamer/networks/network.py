@@ -185,6 +185,13 @@ class Network(ABC):
 
         return modify(self, Accelerated, k)
 
+    def without(self, node: int) -> "Network":
+        """The survivors' network after `node` died, where that can be had without a message."""
+        need = "a network that does not change, with W = Wᵀ, however modified"
+        way_out = "build the survivors' network anew, e.g. with gs.ring(n - 1)"
+        require(False, "network", self.name, need, way_out)
+        raise AssertionError
+
     @abstractmethod
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
