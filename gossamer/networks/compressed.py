@@ -9,7 +9,13 @@ from torch import Tensor
 
 from gossamer.errors import require
 from gossamer.networks.chance import Coins
-from gossamer.networks.channel import Call, Channel, PlainChannel, RememberingChannel
+from gossamer.networks.channel import (
+    Call,
+    Channel,
+    Deliveries,
+    PlainChannel,
+    RememberingChannel,
+)
 from gossamer.networks.compressors import Compressor
 from gossamer.networks.drops import Drops, LossyChannel
 from gossamer.networks.modified import Modified
@@ -119,8 +125,12 @@ class CompressedChannel(RememberingChannel):
         gamma = self._network.gamma_for(z.shape[-1])
         return torch.sub(z, copy, alpha=gamma).add_(mixed, alpha=gamma)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """Messages about `dim` numbers, whole the first time."""
-        whole = dim * itemsize
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """Short messages, those of round 0 whole; what was lost is sent again."""
         short = self._network.compressor.message_bytes(dim, self._dtype)
-        return self._inner.bytes_sent(call, 1, whole if call.t == 0 else short)
+        messages, first = self._inner.messages(steps)
+        return messages * short + first * (dim * itemsize - short)
+
+    def deliveries(self, t: int) -> Deliveries:
+        """As without compression."""
+        return self._inner.deliveries(t)

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.networks.channel import Call, Channel, RememberingChannel
+from gossamer.networks.channel import Call, Channel, Deliveries, RememberingChannel
 from gossamer.networks.edges import Edges
-from gossamer.networks.losses import Losses
+from gossamer.networks.losses import BLOCK_ROUNDS, Losses
 from gossamer.networks.modified import Modified
 from gossamer.networks.periodic import Periodic
 from gossamer.networks.seeded import SeededTalk
@@ -88,10 +87,11 @@ class Drops(Modified):
         norm = float(torch.linalg.matrix_norm(product - 1 / n, ord=2))
         return float(norm ** (0.5 / self.period))
 
-    @cached_property
+    @property
     def edges(self) -> Edges:
         """The links of all rounds, with their weights."""
-        return Edges.of(self.inner.rounds)
+        assert isinstance(self.inner, Periodic)
+        return self.inner.edges
 
     def losses(self, seeds: Sequence[int]) -> Losses:
         """The coins of `edges`."""
@@ -114,7 +114,8 @@ class LossyChannel(RememberingChannel):
     def __init__(
         self, network: Drops, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> None:
-        self._edges, self._both_ways = network.edges.to(device), network.both_ways
+        self._network, self._both_ways = network, network.both_ways
+        self._edges = network.edges.to(device)
         self._dtype, self._device = dtype, device
         self._groups = SeedGroups.of(seeds, device)
         self._losses = network.losses(self._groups.distinct)
@@ -138,13 +139,55 @@ class LossyChannel(RememberingChannel):
         memory["in_flight"] = load.sub_(brought)
         return (z * kept[:, None, None]).index_add_(0, edges.receiver, brought)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """A lost message was sent all the same, unless both ends know that the link is dead."""
-        edges = self._edges
-        used = self._arrived(call.t) if self._both_ways else edges.active(call.t)[:, None]
-        count = torch.zeros(edges.num_nodes, used.shape[1], dtype=torch.int64)
-        count.index_add_(0, edges.sender, used.long())
-        return (count if count.shape[1] == 1 else count[:, self._groups.place]) * (dim * itemsize)
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """All numbers on every link that is tried."""
+        return self._by_sender(self._tried(steps)) * (dim * itemsize)
+
+    def messages(self, steps: range) -> tuple[Tensor, Tensor]:
+        """How many each node sends, and how many of them were first tried in round 0.
+
+        Those that were lost are sent again with the next one.
+        """
+        rounds = torch.arange(steps.start, steps.stop)[:, None, None]
+        tried, heard = self._tried(steps), self._last_heard(steps)
+        again = self._by_sender(tried * (rounds - heard))
+        return again, self._by_sender(tried & (heard < 0))
+
+    def deliveries(self, t: int) -> Deliveries:
+        """What is not lost."""
+        arrived = self._arrived(t)[:, self._groups.place]
+        return Deliveries(self._edges.receiver, self._edges.sender, arrived)
+
+    def _tried(self, steps: range) -> Tensor:
+        """Which links are used, boolean `(steps, E, S)`, or `(steps, E, 1)`.
+
+        A lost message was sent all the same, unless both ends know that the link is dead.
+        """
+        edges = self._network.edges
+        active = torch.stack([edges.active(t) for t in steps])[:, :, None]
+        return active & self._alive(steps) if self._both_ways else active
+
+    def _alive(self, steps: range) -> Tensor:
+        """Which links lose nothing, boolean `(steps, E, S)`."""
+        return torch.stack([self._losses.arrive(t) for t in steps]).transpose(1, 2)
+
+    def _last_heard(self, steps: range) -> Tensor:
+        """The last round before each step in which a link was alive, else −1; `(steps, E, S)`."""
+        begin = max(0, steps.start - BLOCK_ROUNDS)
+        while True:
+            rounds = torch.arange(begin, steps.stop)[:, None, None]
+            last = torch.where(self._alive(range(begin, steps.stop)), rounds, -1).cummax(0).values
+            before = torch.cat([torch.full_like(last[:1], -1), last[:-1]])[steps.start - begin :]
+            if begin == 0 or bool((before[0] >= 0).all()):
+                return before
+            begin = max(0, 2 * begin - steps.start)  # look twice as far back
+
+    def _by_sender(self, per_link: Tensor) -> Tensor:
+        """Sums over the links of each node, `(steps, nodes, runs)`, or `(steps, nodes, 1)`."""
+        steps, _, seeds = per_link.shape
+        sums = torch.zeros(steps, self._network.num_nodes, seeds, dtype=torch.int64)
+        sums.index_add_(1, self._network.edges.sender, per_link.long())
+        return sums if seeds == 1 else sums[:, :, self._groups.place.cpu()]
 
     def _arrived(self, t: int) -> Tensor:
         """Which links bring something in round t, boolean `(E, S)`."""
