@@ -1,6 +1,7 @@
 """Processes on any network take the simulator's steps: the same losses, partners, coins, copies."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 import torch
@@ -100,6 +101,7 @@ class Recorded:
         self.site += 1
 
 
+@cache
 def simulated(method: Algorithm, network: Network, dtype=torch.float64, steps=STEPS) -> End:
     channel = network.channel([SEED], dtype, "cpu")
     x = torch.zeros(NODES, 1, DIM, dtype=dtype)
@@ -149,7 +151,7 @@ def all_pairs(rank: int) -> list[tuple[End, int]]:
 @pytest.fixture(scope="module")
 def ends() -> dict[str, list[tuple[End, int]]]:
     """What every rank has in the end, by pair."""
-    by_rank = on_ranks(all_pairs)
+    by_rank = on_ranks(all_pairs, deadline=120)
     return {pair.id: [by_rank[rank][i] for rank in range(NODES)] for i, pair in enumerate(PAIRS)}
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
+from gossamer.distributed.checkpoint import NodeRecord
 from gossamer.distributed.links import compresses, loses_one_way
 from gossamer.distributed.links.memory import has_copies
 from gossamer.errors import require
@@ -35,6 +36,13 @@ def require_links(state_dict: Mapping[str, Any], network: Network) -> None:
     need = f"them too: on {network.name} they hold totals that are still on their way"
     way_out = "load what state_dict() returned, or use gs.Checkpoints"
     require(there, "state_dict", "no memory of the links", need, way_out)
+
+
+def require_same_links(record: NodeRecord, network: Network, seed: int) -> None:
+    """Refuse what the links of another network remember."""
+    found = f"links of {record.network} with seed {record.seed} at step {record.step}"
+    same = (record.network, record.seed) == (network.name, seed)
+    require(same, "checkpoint", found, f"those of {network.name} with seed {seed}")
 
 
 def require_nothing_owed(network: Network, links: Mapping[str, Tensor]) -> None:
