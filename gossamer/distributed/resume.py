@@ -40,8 +40,8 @@ class Checkpoints:
     """Checkpoints of a run in `folder`; the two newest are kept.
 
     Holds each node's parameters, algorithm state, what its links remember, step, hyper-parameters,
-    counts, random number generators and whatever `extras` say of themselves. A rank reads and writes the files of its own
-    node only, so the folder may be shared or local.
+    counts, random number generators and whatever `extras` say of themselves. A rank reads and
+    writes the files of its own node only, so the folder may be shared or local.
 
     >>> # checkpoints = Checkpoints("runs/a", optimizer, scheduler=scheduler, sampler=sampler)
     >>> # checkpoints.resume()

@@ -67,7 +67,7 @@ class CompressedLinks(Links):
         waiting = {k: self._waiting(k, message, memory) for k in self._receivers}
         for k in self._receivers:
             if k not in round_t.reaches:
-                memory[f"unheard.{k}"] = waiting[k]
+                memory[f"unheard.{k}"] = waiting[k].clone()  # files refuse shared storage
         missed = {j: int(memory.pop(f"missed.{j}", 0)) for j in self._senders}
         lengths = {j: self._length(j, missed[j], z, memory) for j in round_t.hears}
         sent = {k: waiting[k] for k in round_t.sends}
