@@ -190,3 +190,52 @@ def test_the_bytes_counted_are_those_sent_and_those_of_the_simulator(
 
 def close(mine: Tensor, theirs: Tensor) -> None:
     torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
+
+
+LATE = [DIGRAPH.drops(0.4), DIGRAPH.drops(0.4).compressed(TopK(0.1))]
+
+
+def in_float32(rank: int) -> list[End]:
+    return [real(rank, GTDSGD(lr=0.1), network, torch.float32) for network in LATE]
+
+
+def test_totals_are_kept_in_float32():
+    """Σ y + what is in flight = Σ grad; of compressed messages γ of the difference is taken."""
+    ends = on_ranks(in_float32)
+    for k, gamma in enumerate([1.0, LATE[1].gamma_for(DIM)]):
+        flying = [
+            z
+            for rank in range(NODES)
+            for name, z in ends[rank][k].links[0].items()
+            if name.startswith("in_flight")
+        ]
+        assert sum(z.abs().max() for z in flying) > 0.1
+        trackers = sum(ends[rank][k].state.y for rank in range(NODES))
+        expected = sum(ends[rank][k].state.grad.double() for rank in range(NODES))
+        close(trackers + gamma * sum(flying), expected)
+
+
+def bytes_of_a_large_message(rank: int) -> dict[str, int]:
+    """Of 3 million numbers, once the first message has been sent whole; and between talks."""
+    z = torch.randn(3_000_000, generator=torch.Generator().manual_seed(rank))
+    sent = {}
+    for network in (ring(2), ring(2).compressed(TopK(0.05)), ring(2).compressed(Sign())):
+        exchange = NeighborExchange(network, rank, z, dist.group.WORLD, seed=SEED)
+        first = exchange.talk(0)
+        first.pull(z)
+        with Counted() as counted:
+            exchange.talk(1, first.memory).pull(2 * z)
+        sent[network.name] = counted.bytes_sent
+    pausing = NeighborExchange(ring(2).every(5), rank, z, dist.group.WORLD)
+    with Counted() as counted:
+        for t in range(4):
+            assert pausing.talk(t).pull(z) is z
+    return {**sent, "between talks": counted.bytes_sent}
+
+
+def test_compressed_messages_are_short_and_silence_is_silent():
+    for sent in on_ranks(bytes_of_a_large_message, size=2):
+        assert sent["ring(2)"] == 12_000_000
+        assert sent["ring(2).compressed(TopK(0.05))"] <= 0.12 * 12_000_000
+        assert sent["ring(2).compressed(Sign())"] <= 0.04 * 12_000_000
+        assert sent["between talks"] == 0
