@@ -381,7 +381,7 @@ class DecentralizedOptimizer(Optimizer):
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
             "message_dtype": str(self.message_dtype),
             "step": self.steps,
-            "links": f"{'with' if has_copies(self.links) else 'without'} public copies",
+            "links": "public copies" if has_copies(self.links) else "no public copies",
         }
         require_agreement(facts, self.group)
         self._agreed = True

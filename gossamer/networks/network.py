@@ -187,10 +187,10 @@ class Network(ABC):
 
     def without(self, node: int) -> "Network":
         """The survivors' network after `node` died, where that can be had without a message."""
-        need = "a network that does not change, with W = Wᵀ, however modified"
-        way_out = "build the survivors' network anew, e.g. with gs.ring(n - 1)"
-        require(False, "network", self.name, need, way_out)
-        raise AssertionError
+        raise InvalidInput(
+            f"network: got {self.name}, need one that does not change, with W = Wᵀ, to go on "
+            f"without node {node}; build the survivors' network anew, e.g. with gs.ring(n - 1)"
+        )
 
     @abstractmethod
     def channel(
