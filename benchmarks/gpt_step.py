@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from gossamer.algorithms import GTNSGDm
 from gossamer.data import Corpus, Vocabulary, multi30k, zipf_corpus
 from gossamer.models.gpt import GPT
-from gossamer.networks import ring
+from gossamer.networks import Network, TopK, ring
 from gossamer.problems.language import LanguageProblem, token_loss
 from gossamer.simulation import Stack
 
@@ -74,6 +74,9 @@ def variants(text: Corpus) -> dict[str, Callable[[], Advance]]:
         "the same, gradient as a CUDA graph": lambda: plain_steps(problem(text, bf16)),
         "as simulated: update compiled": lambda: simulated(problem(text, bf16)),
         "as simulated, five runs, per run": lambda: simulated(problem(text, bf16), runs=5),
+        "the same, top-k messages": lambda: simulated(
+            problem(text, bf16), 5, ring(NODES).compressed(TopK(0.05))
+        ),
         "gradient alone": lambda: gradients(problem(text, bf16)),
     }
 
@@ -103,10 +106,10 @@ def eager(made: LanguageProblem) -> LanguageProblem:
 ALGORITHM = GTNSGDm(lr=0.1, momentum=0.8)
 
 
-def simulated(made: LanguageProblem, runs: int = 1) -> Advance:
+def simulated(made: LanguageProblem, runs: int = 1, network: Network | None = None) -> Advance:
     """What `gs.simulate` does; `runs` runs take their steps together."""
-    seeds = range(runs)
-    stack = Stack(ALGORITHM, made, ring(NODES), None, seeds, torch.float32, "cuda")
+    seeds, network = range(runs), network or ring(NODES)
+    stack = Stack(ALGORITHM, made, network, None, seeds, torch.float32, "cuda")
     return lambda count: stack.advance(count // runs)
 
 

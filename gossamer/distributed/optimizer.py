@@ -20,16 +20,13 @@ from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import ScheduledAlgorithm
 from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
-from gossamer.distributed.links.refusals import (
-    require_links,
-    require_nothing_owed,
-    require_totals,
-)
+from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node
 from gossamer.distributed.param_groups import frozen, mixed, named_shapes
 from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
+from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
 
@@ -114,7 +111,7 @@ class DecentralizedOptimizer(Optimizer):
         self.network = network if isinstance(network, Network) else network(processes)
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
-        require_totals(algorithm, self.network)
+        require_fit(algorithm, self.network)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
         self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
@@ -154,7 +151,7 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def algorithm_state(self) -> Any:
-        """The algorithm's state, a named tuple of `(dim,)` tensors; writing them changes it."""
+        """The algorithm's state: a named tuple of `(dim,)` or `(1,)` tensors, to be written too."""
         return self._node.state
 
     @property

@@ -61,9 +61,6 @@ class Remembers(Protocol):
 class Channel(ABC):
     """The network as stacked runs use it; tensors are `(nodes, runs, dim)`."""
 
-    compiles: bool = False
-    """Whether a step with its mix may be compiled: it is tensors and arithmetic alone."""
-
     exchanges: int = 1
     """How many times, one after the other, nodes exchange messages in a mix."""
 
@@ -101,8 +98,6 @@ class PlainChannel(Channel):
         network: whose rounds they are.
     """
 
-    compiles = True
-
     def __init__(self, mixers: Sequence[Mixer], network: "Periodic") -> None:
         self._mixers, self._network = mixers, network
 
@@ -117,6 +112,10 @@ class PlainChannel(Channel):
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C_t z."""
         return self._mixers[call.t % len(self._mixers)].push(z)
+
+    def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """C_t q of messages q, in float64."""
+        return self._mixers[call.t % len(self._mixers)].split(message)
 
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers to every out-neighbour."""

@@ -139,6 +139,10 @@ class LossyChannel(RememberingChannel):
         memory["in_flight"] = load.sub_(brought)
         return (z * kept[:, None, None]).index_add_(0, edges.receiver, brought)
 
+    def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """C q of messages q, in float64, likewise."""
+        return self.push(call, message.double(), memory)
+
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers on every link that is tried."""
         return self._by_sender(self._tried(steps)) * (dim * itemsize)

@@ -31,7 +31,7 @@ class SeededTalk:
 
     def push(self, z: Tensor) -> Tensor:
         """W_t z; what rounding takes from a message stays with its sender, see `Mixer`."""
-        if z.dtype.itemsize <= self.dtype.itemsize:
+        if z.dtype == self.dtype:
             return self.pull(z)
         sent = z.to(self.dtype).to(z.dtype)
         return self.groups.product(self.exact, sent).add_(z).sub_(sent)

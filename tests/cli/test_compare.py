@@ -73,6 +73,14 @@ def test_every_method_can_be_tuned(gossamer):
     assert out.count("(tuned)") == len(gs.ALGORITHMS)
 
 
+def test_push_sum_of_a_method_is_tuned_or_given(gossamer):
+    methods = "-a 'PushSum(SClipEF)' -a 'PushSum(GTNSGDm(lr=0.1, momentum=0.5))'"
+    code, out, err = gossamer(f"compare {methods} -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 3")
+    assert (code, err) == (0, "")
+    assert re.search(r"^PushSum\(SClip-EF\) .* \(tuned\)", out, re.MULTILINE)
+    assert re.search(r"^PushSum\(GT-NSGDm\) +lr = 0.1, momentum = 0.5 ", out, re.MULTILINE)
+
+
 def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
     code, out, _ = gossamer("compare -a 'DSGD(0.1)' --noise none --metric loss --steps 3")
     assert code == 0
@@ -122,7 +130,8 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
         ("-a 'GTNSGDm(lr=0.1)'", "missing a required argument: 'momentum'"),
         ("-a 'DSGD(lr=0.1'", "cannot read"),
         ("-a 'DSGD(0.1); import os'", "cannot read"),
-        ("-a \"DSGD(__import__('os'))\"", "cannot read"),
+        ("-a \"DSGD(__import__('os'))\"", "got '__import__', need one of DSGD"),
+        ("-a 'PushSum(DGSD)'", "method: got 'DGSD', need a method"),
         ("-a DSGD -a GTDSG --steps 1000000", "did you mean 'GTDSGD'?"),  # before any work
         ("-a 'DSGD(0.1)' -n 'ring(20'", "cannot read"),
         ("-a 'DSGD(0.1)' -n rnig", "did you mean 'ring'?"),

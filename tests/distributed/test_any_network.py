@@ -9,9 +9,11 @@ import torch.distributed as dist
 from processes import on_ranks
 from torch import Tensor
 
-from gossamer.algorithms import GTDSGD, Algorithm, DSGDGClip, GTNSGDm
+from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DSGDGClip, GTNSGDm, PushSum
 from gossamer.distributed import NeighborExchange
 from gossamer.distributed.node import Node
+from gossamer.errors import InvalidInput
+from gossamer.fit import require_fit
 from gossamer.networks import (
     QSGD,
     Cast,
@@ -32,7 +34,12 @@ from gossamer.networks.modified import layers
 
 NODES, DIM, STEPS, SEED = 4, 40, 12, 3
 DIGRAPH = from_digraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3), (0, 3)], name="digraph")
-METHODS = [GTNSGDm(lr=0.1, momentum=0.8), GTDSGD(lr=0.1), DSGDGClip(lr=0.1, clip=5.0)]
+METHODS = [
+    GTNSGDm(lr=0.1, momentum=0.8),
+    GTDSGD(lr=0.1),
+    DSGDGClip(lr=0.1, clip=5.0),
+    PushSum(DSGD(lr=0.1)),
+]
 NETWORKS = [
     ring(4),
     DIGRAPH,
@@ -54,11 +61,21 @@ NETWORKS = [
     ring(4).drops(0.2, both_ways=True).compressed(QSGD(4)),
     ring(4).drops(0.5, both_ways=True, burst=3).compressed(Sign()),
 ]
+
+
+def fits(method: Algorithm, network: Network) -> bool:
+    try:
+        require_fit(method, network)
+    except InvalidInput:
+        return False
+    return True
+
+
 PAIRS = [
-    pytest.param(method, network, id=f"{type(method).__name__} on {network.name}")
+    pytest.param(method, network, id=f"{type(method).label} on {network.name}")
     for network in NETWORKS
     for method in METHODS
-    if network.balanced or method.tracker
+    if fits(method, network)
 ]
 
 

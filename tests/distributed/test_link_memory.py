@@ -183,7 +183,7 @@ def refusals() -> list[dict[str, str]]:
     [
         (
             "unbalanced",
-            "digraph with a method that pushes no totals, need a balanced one; use gs.P",
+            "digraph, which is not balanced, need a method that pushes a total; use gs.PushSum",
         ),
         (
             "two roundings",

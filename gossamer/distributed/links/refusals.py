@@ -6,20 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
 from gossamer.distributed.checkpoint import NodeRecord
 from gossamer.distributed.links import compresses, loses_one_way
 from gossamer.distributed.links.memory import has_copies
 from gossamer.errors import require
 from gossamer.networks import Network
-
-
-def require_totals(algorithm: Algorithm[Any], network: Network) -> None:
-    """Refuse a network that is not balanced to a method that pushes nothing."""
-    pushes = getattr(algorithm, "pushes", algorithm.tracker)
-    way_out = f"use gs.PushSum({type(algorithm).__name__}(…)), or a method that tracks gradients"
-    found = f"{network.name} with a method that pushes no totals"
-    require(bool(network.balanced or pushes), "network", found, "a balanced one", way_out)
 
 
 def require_one_rounding(network: Network, message_dtype: torch.dtype | None) -> None:
