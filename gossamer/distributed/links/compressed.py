@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gossamer.distributed.links.plain import Links, Wire, weighted_sum
-from gossamer.distributed.links.rounds import Rounds
+from gossamer.distributed.links.rounds import Round, Rounds
 from gossamer.networks.chance import Coins
 from gossamer.networks.channel import Call
 from gossamer.networks.compressed import Compressed
@@ -63,21 +63,17 @@ class CompressedLinks(Links):
         self, call: Call, z: Tensor, memory: dict[str, Tensor]
     ) -> dict[int, Iterator[Tensor]]:
         """Tell of z; of everyone whose message arrives, its copies since it was heard last."""
-        round_t, message = self._rounds(call.t), self._message(call, z, memory)
-        waiting = {k: self._waiting(k, message, memory) for k in self._receivers}
-        for k in self._receivers:
-            if k not in round_t.reaches:
-                memory[f"unheard.{k}"] = waiting[k].clone()  # files refuse shared storage
-        missed = {j: int(memory.pop(f"missed.{j}", 0)) for j in self._senders}
-        lengths = {j: self._length(j, missed[j], z, memory) for j in round_t.hears}
-        sent = {k: waiting[k] for k in round_t.sends}
-        received = self._wire.transport.transfer(sent, lengths)
-        for j in self._senders:
-            if j not in round_t.weights:
-                memory[f"missed.{j}"] = torch.tensor(missed[j] + 1)
-        heard = [j for j in round_t.hears if j in round_t.weights]
+        round_t = self._rounds(call.t)
+        owed = self._owed(round_t, self._message(call, z, memory), memory)
+        missed = self._missed(round_t, memory)
+        received = self._wire.transport.transfer(
+            {k: owed[k] for k in round_t.sends},
+            {j: self._length(j, missed[j], z, memory) for j in round_t.hears},
+        )
         return {
-            j: self._decoded(j, received[j].to(z.device), missed[j], call, z, memory) for j in heard
+            j: self._decoded(j, received[j].to(z.device), missed[j], call, z, memory)
+            for j in round_t.hears
+            if j in round_t.weights
         }
 
     def _message(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
@@ -90,10 +86,25 @@ class CompressedLinks(Links):
         memory["copy"] = compressor.decode(memory["copy"], message, coins)
         return message
 
-    def _waiting(self, receiver: int, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """All that `receiver` has not heard yet."""
-        before = memory.pop(f"unheard.{receiver}", None)
-        return message if before is None else torch.cat([before, message])
+    def _owed(
+        self, round_t: Round, message: Tensor, memory: dict[str, Tensor]
+    ) -> dict[int, Tensor]:
+        """All that each receiver has not heard yet, which stays owed if it does not reach it."""
+        owed = {}
+        for k in self._receivers:
+            before = memory.pop(f"unheard.{k}", None)
+            owed[k] = message if before is None else torch.cat([before, message])
+            if k not in round_t.reaches:
+                memory[f"unheard.{k}"] = owed[k].clone()  # files refuse shared storage
+        return owed
+
+    def _missed(self, round_t: Round, memory: dict[str, Tensor]) -> dict[int, int]:
+        """How many messages of each sender were lost since one was heard."""
+        missed = {j: int(memory.pop(f"missed.{j}", 0)) for j in self._senders}
+        for j in self._senders:
+            if j not in round_t.weights:
+                memory[f"missed.{j}"] = torch.tensor(missed[j] + 1)
+        return missed
 
     def _length(self, sender: int, missed: int, z: Tensor, memory: dict[str, Tensor]) -> int:
         short = self._network.compressor.message_bytes(len(z), self._wire.dtype)
