@@ -32,7 +32,7 @@ from gossamer.networks.channel import Call
 from gossamer.networks.drops import Drops
 from gossamer.networks.modified import layers
 
-NODES, DIM, STEPS, SEED = 4, 40, 12, 3
+NODES, DIM, STEPS, SEED = 4, 40, 10, 3
 DIGRAPH = from_digraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3), (0, 3)], name="digraph")
 METHODS = [
     GTNSGDm(lr=0.1, momentum=0.8),
