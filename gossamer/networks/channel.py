@@ -47,6 +47,17 @@ class Talk(Protocol):
     def push(self, z: Tensor) -> Tensor: ...  # noqa: D102
 
 
+class Remembers(Protocol):
+    """Links that remember: the mix of a call writes what they do into the memory of the call.
+
+    Entries of `memory` are replaced, never written in place.
+    """
+
+    def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor: ...  # noqa: D102
+
+    def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor: ...  # noqa: D102
+
+
 class Channel(ABC):
     """The network as stacked runs use it; tensors are `(nodes, runs, dim)`."""
 
@@ -142,8 +153,8 @@ class RememberingChannel(Channel):
 class RememberedTalk:
     """The mix of step t: counts its calls, and hands each the memory of its links."""
 
-    def __init__(self, channel: RememberingChannel, t: int, memory: LinkMemory) -> None:
-        self._channel, self._t, self._before = channel, t, memory
+    def __init__(self, links: Remembers, t: int, memory: LinkMemory) -> None:
+        self._links, self._t, self._before = links, t, memory
         self._after: list[dict[str, Tensor]] = []
 
     @property
@@ -153,11 +164,11 @@ class RememberedTalk:
 
     def pull(self, z: Tensor) -> Tensor:
         """Mix opinions."""
-        return self._channel.pull(self._next(), z, self._after[-1])
+        return self._links.pull(self._next(), z, self._after[-1])
 
     def push(self, z: Tensor) -> Tensor:
         """Mix totals."""
-        return self._channel.push(self._next(), z, self._after[-1])
+        return self._links.push(self._next(), z, self._after[-1])
 
     def _next(self) -> Call:
         site = len(self._after)

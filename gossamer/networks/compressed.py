@@ -74,8 +74,9 @@ class Compressed(Modified):
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """Public copies in the precision of messages."""
-        inner = self.inner.channel(seeds, dtype, device)
+        """Public copies in the precision of messages; late totals are summed up by receivers."""
+        losing = isinstance(self.inner, Drops) and self.inner.probability > 0
+        inner = self.inner.channel(seeds, torch.float64 if losing else dtype, device)
         assert isinstance(inner, PlainChannel | LossyChannel)
         coins = Coins.of(seeds, torch.arange(self.num_nodes, device=device))
         return CompressedChannel(self, inner, coins, dtype)

@@ -185,6 +185,13 @@ class Network(ABC):
 
         return modify(self, Accelerated, k)
 
+    def without(self, node: int) -> "Network":
+        """The survivors' network after `node` died, where that can be had without a message."""
+        raise InvalidInput(
+            f"network: got {self.name}, need one that does not change, with W = Wᵀ, to go on "
+            f"without node {node}; build the survivors' network anew, e.g. with gs.ring(n - 1)"
+        )
+
     @abstractmethod
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str

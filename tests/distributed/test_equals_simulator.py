@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gossamer.algorithms import ALGORITHMS
 from gossamer.distributed import DecentralizedOptimizer
-from gossamer.distributed.exchange import weighted_sum
+from gossamer.distributed.links.plain import weighted_sum
 from gossamer.networks import complete, exponential, one_peer_exponential, ring
 
 STEPS, NODES, BATCH = 20, 4, 8
