@@ -19,6 +19,7 @@ from gossamer.algorithms import (
     GTAdam,
     GTNSGDm,
     NormalizedDSGD,
+    PushSum,
     QGDSGDm,
     SClipEF,
 )
@@ -136,6 +137,7 @@ __all__ = [
     "NormalizedDSGD",
     "Pareto",
     "Problem",
+    "PushSum",
     "QGDSGDm",
     "Quadratic",
     "RandK",

@@ -34,8 +34,10 @@ from gossamer.algorithms.operators import (
     minus,
     smooth_clip,
 )
+from gossamer.algorithms.push_sum import PushSum
 from gossamer.algorithms.qg_dsgdm import QGDSGDm
 from gossamer.algorithms.sclip_ef import SClipEF
+from gossamer.spec import build
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.__name__: algorithm
@@ -52,6 +54,20 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
         NormalizedDSGD,
     )
 }
+
+
+def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
+    """What a user types for a method: its class by name, or the method with hyper-parameters.
+
+    >>> named("PushSum(DSGD)") is PushSum(DSGD)
+    True
+    >>> named("PushSum(GTNSGDm(lr=0.1, momentum=0.8))")
+    PushSum(GTNSGDm(lr=0.1, momentum=0.8))
+    """
+    known: dict[str, Any] = {**ALGORITHMS, "PushSum": PushSum}
+    name = text.strip()
+    return ALGORITHMS[name] if name in ALGORITHMS else build("algorithm", text, known, ALGORITHMS)
+
 
 __all__ = [
     "ALGORITHMS",
@@ -71,6 +87,7 @@ __all__ = [
     "OneOf",
     "Order",
     "Positive",
+    "PushSum",
     "QGDSGDm",
     "Real",
     "SClipEF",
@@ -85,6 +102,7 @@ __all__ = [
     "inverse_norm",
     "is_clipped",
     "minus",
+    "named",
     "smooth_clip",
     "state_dtype",
     "total_like",

@@ -101,10 +101,18 @@ class Algorithm(ABC, Generic[StateT]):
     tracker: ClassVar[str | None] = None
     """Name of the state field that tracks the network's average gradient, if there is one."""
 
+    pushes: ClassVar[tuple[str, ...]] = ()
+    """Names of the state fields that are totals, which the step pushes; by default the tracker.
+
+    A method that pushes nothing needs a balanced network, or `PushSum`.
+    """
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "label" not in vars(cls):
             cls.label = cls.__name__
+        if "tracker" in vars(cls) and "pushes" not in vars(cls):
+            cls.pushes = (cls.tracker,) if cls.tracker else ()
         if "step" in vars(cls):
             cls.step = takes_functions(cls.step)  # type: ignore[method-assign]
 
@@ -112,7 +120,8 @@ class Algorithm(ABC, Generic[StateT]):
     def init(self, x: Tensor) -> StateT:
         """State before step 0: a NamedTuple of tensors like the parameters `x`.
 
-        A total that is pushed begins as `total_like(x)`, which no rounding will bias.
+        A total that is pushed begins as `total_like(x)`, which no rounding will bias. What is one
+        number per node is like `x[..., :1]`.
         """
 
     @abstractmethod

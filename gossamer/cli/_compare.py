@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from gossamer.algorithms import ALGORITHMS, Algorithm
+from gossamer.algorithms import named
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
-from gossamer.errors import choice, require, whole
+from gossamer.errors import require, whole
 from gossamer.noise import NOISES
 from gossamer.simulation import Comparison, Entry, main_metric
 from gossamer.simulation import compare as compare_methods
 from gossamer.simulation._compare import example, require_measurable
 from gossamer.simulation.words import show_hyperparameters
-from gossamer.spec import build, parse
+from gossamer.spec import build
 
 
 @click.command()
@@ -26,7 +26,7 @@ from gossamer.spec import build, parse
     "algorithms",
     multiple=True,
     required=True,
-    help="A method, repeatable: 'DSGD(lr=0.01)' as given, 'DSGD' alone is tuned.",
+    help="A method, repeatable: 'DSGD(lr=0.01)' as given, 'DSGD' or 'PushSum(DSGD)' is tuned.",
 )
 @network_option
 @click.option(
@@ -65,7 +65,7 @@ def compare(
     """  # fmt: skip
     whole("seeds", seeds, 1)
     whole("steps", steps, 1)
-    methods = [_method(text) for text in algorithms]
+    methods = [named(text) for text in algorithms]
     net, task = build_task(network, problem)
     law = None if noise == "none" else build("noise", noise, NOISES)
     main = main_metric(task)
@@ -80,14 +80,6 @@ def compare(
     _write(found, shown, path.with_name(f"{path.name}.csv"))
     click.echo(found.table(shown))
     click.echo(f"Written: {path}.png, .svg, .pdf and .csv.")
-
-
-def _method(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
-    """A method with its parameters, or its class where they are to be tuned."""
-    name, positional, named = parse(text)
-    if positional or named:
-        return build("algorithm", text, ALGORITHMS)
-    return ALGORITHMS[choice("algorithm", name, ALGORITHMS)]
 
 
 def _writable(stem: Path) -> Path:

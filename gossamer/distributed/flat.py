@@ -37,7 +37,9 @@ class FlatParameters:
         self.buffer = self._model if kept == first.dtype else self._model.to(kept)
 
     def views(self, buffer: Tensor) -> list[Tensor]:
-        """Parts of a `(dim,)` tensor, shaped like the parameters."""
+        """Parts of a `(dim,)` tensor, shaped like the parameters; one number is part of each."""
+        if buffer.shape != self._model.shape:
+            return [buffer] * len(self.params)
         parts = buffer.split([p.numel() for p in self.params])
         return [part.view(p.shape) for part, p in zip(parts, self.params, strict=True)]
 

@@ -69,9 +69,9 @@ class Node:
     def reconnect(self, exchange: NeighborExchange, step: int) -> None:
         """Go on with other neighbours at `step`, which some node has already reached.
 
-        A method that tracks gradients restarts from x: its trackers' sum is that of all nodes'
-        gradients, and would keep the share of those that are gone for ever.
+        A method that pushes totals, e.g. a tracker, restarts from x: their sums are those over all
+        nodes, and would keep the share of those that are gone for ever.
         """
         self.exchange, self._others_at = exchange, step
-        if self.algorithm.tracker is not None:
+        if self.algorithm.pushes:
             self.state = self.algorithm.init(self.x)

@@ -142,7 +142,7 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def algorithm_state(self) -> Any:
-        """The algorithm's state, a named tuple of `(dim,)` tensors; writing them changes it."""
+        """The algorithm's state: a named tuple of `(dim,)` or `(1,)` tensors, to be written too."""
         return self._node.state
 
     @property

@@ -33,7 +33,7 @@ BY_METHOD: dict[type[Algorithm[Any]], SearchSet] = {
 
 
 def search_set(algorithm: type[Algorithm[Any]]) -> SearchSet:
-    """The default search set of a method.
+    """The default search set of a method; `PushSum` of a method has that of the method.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> {name: len(values) for name, values in search_set(GTNSGDm).items()}
@@ -41,4 +41,4 @@ def search_set(algorithm: type[Algorithm[Any]]) -> SearchSet:
     """
     names = admissible_sets(algorithm)
     by_name = {name: BY_NAME[name] for name in names if name in BY_NAME}
-    return BY_METHOD.get(algorithm, by_name)
+    return next((BY_METHOD[kind] for kind in algorithm.__mro__ if kind in BY_METHOD), by_name)

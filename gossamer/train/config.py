@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 import torch
 
-from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets
+from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets, named
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
 from gossamer.errors import choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
@@ -44,7 +44,7 @@ class TrainConfig:
     data: str = option(
         "digits", "digits (needs scikit-learn), blobs (made here), or the path of a text for gpt"
     )
-    algorithm: str = option("GTNSGDm", "one of " + ", ".join(ALGORITHMS))
+    algorithm: str = option("GTNSGDm", "one of " + ", ".join(ALGORITHMS) + ", or PushSum of one")
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     network: str = option(
         "ring", "a name, made for the number of processes, or with all its arguments: torus(2, 2)"
@@ -103,7 +103,10 @@ def _require_data(config: TrainConfig) -> None:
 
 def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
     """The method of a configuration; what does not fit is refused by name."""
-    method = ALGORITHMS[choice("algorithm", config.algorithm, ALGORITHMS)]
+    method = named(config.algorithm)
+    need = "a method without its hyper-parameters, which are options of their own"
+    require(isinstance(method, type), "algorithm", config.algorithm, need, "e.g. DSGD --lr 0.1")
+    assert isinstance(method, type)
     known = admissible_sets(method)
     for name in config.hyperparameters:
         choice(f"hyper-parameter of {config.algorithm}", name, known)

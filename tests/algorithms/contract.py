@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from algorithms.reference import Matrix
 from algorithms.table import Row
 from torch import Tensor
 
@@ -72,22 +73,29 @@ def with_tensors(algorithm: gs.Algorithm[Any], *shape: int) -> gs.Algorithm[Any]
 
 def equals_the_loop_over_nodes(row: Row, network: gs.Network) -> None:
     """The method is its numpy reference, with gradients that depend on the point."""
-    nodes = network.num_nodes
+
+    def weights(t: int) -> np.ndarray:
+        return network.at(t).weights.numpy()
+
+    agrees_with_its_loop(row, network.num_nodes, weights, lambda t: network.at(t).mixer())
+
+
+def agrees_with_its_loop(
+    row: Row, nodes: int, weights: Matrix, mixer: Callable[[int], gs.algorithms.Mix]
+) -> None:
+    """The method with `mixer(t)` is its reference with `weights(t)`."""
     curvatures, centers = normal(nodes, DIM, seed=1).abs() + 0.1, normal(nodes, DIM, seed=2)
     x, noise = normal(DIM).expand(nodes, DIM).contiguous(), 0.3 * heavy(STEPS + 1, nodes, DIM)
 
     def numpy_grad(t: int, x: np.ndarray) -> np.ndarray:
         return curvatures.numpy() * (x - centers.numpy()) + noise[t].numpy()
 
-    def numpy_weights(t: int) -> np.ndarray:
-        return network.at(t).weights.numpy()
-
     h = row.algorithm.hyperparameters
-    expected = row.reference(numpy_grad, numpy_weights, x.numpy(), STEPS, **h)
+    expected = row.reference(numpy_grad, weights, x.numpy(), STEPS, **h)
     state = row.algorithm.init(x)
     for t, x_expected in enumerate(expected):
         grad = curvatures * (x - centers) + noise[t]
-        x, state = row.algorithm.step(t, x, grad, state, network.at(t).mixer())
+        x, state = row.algorithm.step(t, x, grad, state, mixer(t))
         close(x, torch.from_numpy(x_expected))
 
 
@@ -147,7 +155,7 @@ def dtype_and_device_are_kept(row: Row, network: gs.Network) -> None:
         kind = {"device": device, "dtype": dtype}
         for s in transitions(row.algorithm, network, x.to(**kind), grads[:3].to(**kind)):
             for name, tensor in {"x": s.x_next, **s.new._asdict()}.items():
-                kept = torch.float64 if name == row.algorithm.tracker else dtype
+                kept = torch.float64 if name in row.algorithm.pushes else dtype
                 assert (tensor.device.type, tensor.dtype) == (device, kept)
             if device != "meta":
                 tolerance = 20 * torch.finfo(dtype).eps * float(grads[:3].abs().max())

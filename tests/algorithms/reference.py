@@ -1,7 +1,8 @@
 """Each method as a plain loop over the nodes in numpy, written from the paper's equations.
 
 Every function yields x¹, x², …, of shape (nodes, dim). `grad(t, x)` gives the nodes' stochastic
-gradients of step t at x, `W(t)` the mixing matrix of step t; t counts from 0.
+gradients of step t at x, `W(t)` the mixing matrix of step t, or the pair (R, C) of what opinions
+are pulled with and totals are pushed with; t counts from 0.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,13 +11,22 @@ import numpy as np
 
 Array = np.ndarray
 Grad = Callable[[int, Array], Array]
-Matrix = Callable[[int], Array]
+Weights = Array | tuple[Array, Array]
+Matrix = Callable[[int], Weights]
 
 
 def gossip(W: Array, z: list[Array]) -> Array:
     """Node i adds up what it receives: Σ_r w_ir z_r."""
     nodes = range(len(z))
     return np.array([sum(W[i, r] * z[r] for r in nodes if W[i, r] > 0) for i in nodes])
+
+
+def pull(W: Weights, z: list[Array]) -> Array:
+    return gossip(W[0] if isinstance(W, tuple) else W, z)
+
+
+def push(W: Weights, z: list[Array]) -> Array:
+    return gossip(W[1] if isinstance(W, tuple) else W, z)
 
 
 def unit(y: Array) -> Array:
@@ -29,23 +39,23 @@ def clipped(g: Array, level: float) -> Array:
     return g * (level / length) if length > level else g
 
 
-def descent(x: Array, updates: list[Array], W: Array, order: str) -> Array:
+def descent(x: Array, updates: list[Array], W: Weights, order: str) -> Array:
     if order == "combine-then-adapt":
-        return gossip(W, list(x)) - np.array(updates)
-    return gossip(W, [a - u for a, u in zip(x, updates, strict=True)])
+        return pull(W, list(x)) - np.array(updates)
+    return pull(W, [a - u for a, u in zip(x, updates, strict=True)])
 
 
 def dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
     for t in range(steps):
         g = grad(t, x)
-        x = gossip(W(t), [x[i] - lr * g[i] for i in range(len(x))])
+        x = pull(W(t), [x[i] - lr * g[i] for i in range(len(x))])
         yield x
 
 
 def normalized_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
     for t in range(steps):
         g = grad(t, x)
-        x = gossip(W(t), [x[i] - lr * unit(g[i]) for i in range(len(x))])
+        x = pull(W(t), [x[i] - lr * unit(g[i]) for i in range(len(x))])
         yield x
 
 
@@ -87,8 +97,8 @@ def gt_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[
     y = g_old = np.zeros_like(x)
     for t in range(steps):
         g = grad(t, x)
-        y = gossip(W(t), [y[i] + g[i] - g_old[i] for i in nodes])
-        x = gossip(W(t), [x[i] - lr * y[i] for i in nodes])
+        y = push(W(t), [y[i] + g[i] - g_old[i] for i in nodes])
+        x = pull(W(t), [x[i] - lr * y[i] for i in nodes])
         g_old = g
         yield x
 
@@ -101,8 +111,8 @@ def gt_nsgdm(
     for t in range(steps):
         g = grad(t, x)
         v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
-        y = gossip(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
-        x = gossip(W(t), [x[i] - lr * unit(y[i]) for i in nodes])
+        y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
+        x = pull(W(t), [x[i] - lr * unit(y[i]) for i in nodes])
         v_old = v
         yield x
 
@@ -125,10 +135,10 @@ def gt_adam(
     for t in range(steps):
         m = beta1 * m + (1 - beta1) * s
         v = np.minimum(beta2 * v + (1 - beta2) * s**2, cap)
-        x = gossip(W(t), list(x)) - lr * m / np.sqrt(v + eps)
+        x = pull(W(t), list(x)) - lr * m / np.sqrt(v + eps)
         yield x
         g_old, g = g, grad(t + 1, x)
-        s = gossip(W(t + 1), list(s)) + g - g_old
+        s = push(W(t + 1), list(s)) + g - g_old
 
 
 def qg_dsgdm(
@@ -139,7 +149,7 @@ def qg_dsgdm(
     for t in range(steps):
         g = grad(t, x)
         m = [momentum * m_hat[i] + g[i] for i in nodes]
-        x_old, x = x, gossip(W(t), [x[i] - lr * m[i] for i in nodes])
+        x_old, x = x, pull(W(t), [x[i] - lr * m[i] for i in nodes])
         displacement = (x_old - x) / lr
         m_hat = quasi_momentum * m_hat + (1 - quasi_momentum) * displacement
         yield x
@@ -163,5 +173,50 @@ def sclip_ef(
         z = g - m
         psi = scale / np.sqrt(t + 1) * z / np.sqrt(z**2 + clip * (t + 1) ** (3 / 5))
         m = beta * m + (1 - beta) * psi
-        x = gossip(W(t), [x[i] - lr * (t + 1) ** (-1 / 5) * m[i] for i in nodes])
+        x = pull(W(t), [x[i] - lr * (t + 1) ** (-1 / 5) * m[i] for i in nodes])
+        yield x
+
+
+def push_sum_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    nodes = range(len(x))
+    u, w = x, np.ones(len(x))
+    for t in range(steps):
+        g = grad(t, x)
+        u = push(W(t), [u[i] - lr * g[i] for i in nodes])
+        w = push(W(t), list(w))
+        x = np.array([u[i] / w[i] for i in nodes])
+        yield x
+
+
+def push_sum_dsgd_gclip(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, order: str
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    u, w = x, np.ones(len(x))
+    for t in range(steps):
+        g = grad(t, x)
+        updates = [lr * clipped(g[i], clip) for i in nodes]
+        if order == "combine-then-adapt":
+            u = push(W(t), list(u)) - np.array(updates)
+        else:
+            u = push(W(t), [u[i] - updates[i] for i in nodes])
+        w = push(W(t), list(w))
+        x = np.array([u[i] / w[i] for i in nodes])
+        yield x
+
+
+def push_sum_gt_nsgdm(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    y = v_old = np.zeros_like(x)
+    u, w = x, np.ones(len(x))
+    for t in range(steps):
+        g = grad(t, x)
+        v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
+        y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
+        u = push(W(t), [u[i] - lr * unit(y[i]) for i in nodes])
+        w = push(W(t), list(w))
+        x = np.array([u[i] / w[i] for i in nodes])
+        v_old = v
         yield x

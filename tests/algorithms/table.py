@@ -147,4 +147,26 @@ TABLE = [
         feed=average,
         tracks="v",
     ),
+    Row(
+        gs.PushSum(gs.DSGD(lr=0.1)),
+        reference.push_sum_dsgd,
+        update=lambda h, t, grad, old, new: h.lr * grad,
+        feed=average,
+    ),
+    *(
+        Row(
+            gs.PushSum(gs.DSGDGClip(lr=0.1, clip=1.5, order=order)),
+            reference.push_sum_dsgd_gclip,
+            update=lambda h, t, grad, old, new: h.lr * clipped(grad, h.clip),
+            feed=own,
+        )
+        for order in BOTH_ORDERS
+    ),
+    Row(
+        gs.PushSum(gs.GTNSGDm(lr=0.1, momentum=0.8)),
+        reference.push_sum_gt_nsgdm,
+        update=lambda h, t, grad, old, new: h.lr * unit(new.y),
+        feed=average,
+        tracks="v",
+    ),
 ]

@@ -122,7 +122,8 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
         ("-a 'GTNSGDm(lr=0.1)'", "missing a required argument: 'momentum'"),
         ("-a 'DSGD(lr=0.1'", "cannot read"),
         ("-a 'DSGD(0.1); import os'", "cannot read"),
-        ("-a \"DSGD(__import__('os'))\"", "cannot read"),
+        ("-a \"DSGD(__import__('os'))\"", "got '__import__', need one of DSGD"),
+        ("-a 'PushSum(DGSD)'", "method: got 'DGSD', need a method"),
         ("-a DSGD -a GTDSG --steps 1000000", "did you mean 'GTDSGD'?"),  # before any work
         ("-a 'DSGD(0.1)' -n 'ring(20'", "cannot read"),
         ("-a 'DSGD(0.1)' -n rnig", "did you mean 'ring'?"),

@@ -1,0 +1,169 @@
+"""PushSum: what lets a method without a tracker run where senders, not receivers, set weights."""
+
+import copyreg
+from abc import ABCMeta
+from collections import namedtuple
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, TypeVar, overload
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.algorithm import Algorithm
+from gossamer.algorithms.mixing import Mix
+from gossamer.errors import require
+
+A = TypeVar("A", bound=Algorithm[Any])
+
+
+@overload
+def PushSum(method: type[A]) -> type[A]: ...
+
+
+@overload
+def PushSum(method: A) -> A: ...
+
+
+def PushSum(method: A | type[A]) -> A | type[A]:
+    """The method with its parameters averaged by push-sum, which any directed network does rightly.
+
+    uᵗ⁺¹ = C (uᵗ − α dᵗ)                                    α dᵗ: what the method subtracts
+    wᵗ⁺¹ = C wᵗ                                             w⁰ = 1, one number per node
+    xᵗ⁺¹ = uᵗ⁺¹ / wᵗ⁺¹                                      u⁰ = x⁰
+
+    On a network that is not balanced, pulled parameters drift to the optimum of a *weighted* sum
+    of the objectives. Pushed totals keep their sum, so that Σ uᵢ moves by the plain sum of the
+    updates, and wᵢ measures how much of it is node i's. With a doubly stochastic C all w stay 1,
+    and the method is what it was.
+
+    A method that pushes a tracker keeps doing so: `PushSum(GTDSGD)` is Push-DIGing. An update made
+    after mixing, W xᵗ − α dᵗ, becomes C uᵗ − α dᵗ.
+
+    Args:
+        method: a method, or its class; it must pull its parameters once in every step.
+
+    Reference: Nedić and Olshevsky, Stochastic gradient-push for strongly convex functions on
+    time-varying directed graphs (2016); Assran, Loizou, Ballas and Rabbat, Stochastic gradient
+    push for distributed deep learning (2019).
+
+    >>> from gossamer.algorithms import DSGD
+    >>> C = torch.tensor([[0.5, 0.0, 0.5], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]).double()
+    >>> C[:, 0] = torch.tensor([0.9, 0.1, 0.0])             # node 0 keeps most of what it has
+    >>> method, x = PushSum(DSGD(lr=0.0)), torch.tensor([[0.0], [3.0], [6.0]]).double()
+    >>> state = method.init(x)
+    >>> for t in range(100):
+    ...     x, state = method.step(t, x, torch.zeros_like(x), state, mix=lambda z: C @ z)
+    >>> method, x.flatten().tolist(), state.push_weight.flatten().tolist()
+    (PushSum(DSGD(lr=0.0)), [3.0..., 3.0..., 3.0...], [2.14..., 0.42..., 0.42...])
+    """
+    kind = method if isinstance(method, type) else type(method)
+    plain = issubclass(kind, Algorithm) and not issubclass(kind, _PushSum)
+    need = "a method that is not push-sum yet, or its class"
+    require(plain, "method", repr(method), need, "e.g. gs.PushSum(gs.DSGD(lr=0.1))")
+    made: type[A] = _class_of(kind)
+    return made if isinstance(method, type) else made(**method.hyperparameters)
+
+
+class _PushSum(Algorithm[Any]):
+    """What `PushSum` changes of a method."""
+
+    method: ClassVar[type[Algorithm[Any]]]
+
+    def init(self, x: Tensor) -> Any:
+        """The method's state, and w⁰ = 1."""
+        one = torch.ones_like(x[..., :1], dtype=torch.float64)
+        return joined(self.method.init(self, x), one)
+
+    def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix) -> tuple[Tensor, Any]:
+        """The method's step with u = w x for x; what it adds to the mixed x is added to u."""
+        own, w = state.apart()
+        pushed = _Pushed(mix, x, w)
+        moved, own = self.method.step(self, t, x, grad, own, pushed)
+        mixed, w = pushed.taken(self.method)
+        return (mixed + (moved - mixed) / w).to(x), type(state)(*own, w)
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: Any) -> dict[str, Tensor]:
+        """What the method tells."""
+        return self.method.info(self, t, x, grad, state.apart()[0])
+
+    def __repr__(self) -> str:
+        return f"PushSum({self.method(**self.hyperparameters)!r})"
+
+
+class _Pushed:
+    """The `mix` that the method is given: its pull is a push of u, read as u/w.
+
+    u = w x is not kept from step to step, so that whoever moves x, e.g. to start all nodes at one
+    point, moves u with it.
+    """
+
+    def __init__(self, mix: Mix, x: Tensor, w: Tensor) -> None:
+        self._mix, self._x, self._w = mix, x, w
+        self._pulled: list[Tensor] = []
+
+    def pull(self, z: Tensor) -> Tensor:
+        """C (w x + (z − x)) / C w."""
+        u = self._mix.push(self._w * self._x + (z - self._x))  # uᵗ⁺¹ = C (uᵗ − α dᵗ)
+        self._w = self._mix.push(self._w)  # wᵗ⁺¹ = C wᵗ
+        self._pulled.append((u / self._w).to(z))  # xᵗ⁺¹ = uᵗ⁺¹/wᵗ⁺¹
+        return self._pulled[-1]
+
+    def push(self, z: Tensor) -> Tensor:
+        """C z: a total of the method's own."""
+        return self._mix.push(z)
+
+    def taken(self, method: type[Algorithm[Any]]) -> tuple[Tensor, Tensor]:
+        """uᵗ⁺¹/wᵗ⁺¹ and wᵗ⁺¹."""
+        found = f"{method.__name__}, whose step pulls {len(self._pulled)} times"
+        once = len(self._pulled) == 1
+        require(once, "PushSum", found, "a method that pulls its parameters once in every step")
+        return self._pulled[0], self._w
+
+
+class _Weighted(tuple[Tensor, ...]):
+    """A method's state with the weight w of the node behind it."""
+
+    own: ClassVar[Any]
+
+    def apart(self) -> tuple[Any, Tensor]:
+        """The method's state, and w."""
+        return self.own(*self[:-1]), self[-1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return joined, self.apart()
+
+
+def joined(own: tuple[Tensor, ...], w: Tensor) -> Any:
+    """One named tuple of the fields of `own`, a method's state, and of `push_weight` = w.
+
+    >>> from gossamer.algorithms.gt_dsgd import GTDSGDState
+    >>> joined(GTDSGDState(y=torch.zeros(2), grad=torch.zeros(2)), torch.ones(1))._fields
+    ('y', 'grad', 'push_weight')
+    """
+    return _state_of(type(own))(*own, w)
+
+
+@cache
+def _state_of(own: Any) -> Any:
+    fields = namedtuple(own.__name__, (*own._fields, "push_weight"))  # type: ignore[misc]
+    return type(f"PushSum{own.__name__}", (_Weighted, fields), {"own": own, "__slots__": ()})
+
+
+class _Made(ABCMeta):
+    """The class of the classes that `PushSum` makes, which pickle by how they are made."""
+
+
+copyreg.pickle(_Made, lambda made: (PushSum, (made.method,)))  # type: ignore[attr-defined]
+
+
+@cache
+def _class_of(method: type[Algorithm[Any]]) -> Any:
+    facts = {
+        "__doc__": f"`{method.__name__}` by push-sum, see `PushSum`.",
+        "label": f"PushSum({method.label})",
+        "pushes": (*method.pushes, "push_weight"),
+        "method": method,
+    }
+    made = _Made(f"PushSum({method.__name__})", (_PushSum, method), facts)
+    return dataclass(frozen=True, repr=False)(made)
