@@ -42,7 +42,7 @@ def on_config(config: Any) -> Any:
     """Complete the navigation: a page per method and per part, and guides it does not name."""
     named = {path for entry in config.nav for path in _paths(entry)}
     added = {
-        "Methods": [{name: f"algorithms/{name}.md"} for name in gs.ALGORITHMS],
+        "Methods": [{name: f"algorithms/{name}.md"} for name in [*gs.ALGORITHMS, "PushSum"]],
         "API": [{name: f"reference/{name}.md"} for name in PARTS],
         "Guides": sorted(page.name for page in DOCS.glob("*.md") if page.name not in named),
     }

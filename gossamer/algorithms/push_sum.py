@@ -68,27 +68,27 @@ def PushSum(method: A | type[A]) -> A | type[A]:
 class _PushSum(Algorithm[Any]):
     """What `PushSum` changes of a method."""
 
-    method: ClassVar[type[Algorithm[Any]]]
+    _method: ClassVar[type[Algorithm[Any]]]
 
     def init(self, x: Tensor) -> Any:
         """The method's state, and w⁰ = 1."""
         one = torch.ones_like(x[..., :1], dtype=torch.float64)
-        return joined(self.method.init(self, x), one)
+        return joined(self._method.init(self, x), one)
 
     def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix) -> tuple[Tensor, Any]:
         """The method's step with u = w x for x; what it adds to the mixed x is added to u."""
-        own, w = state.apart()
+        own, w = state._apart()
         pushed = _Pushed(mix, x, w)
-        moved, own = self.method.step(self, t, x, grad, own, pushed)
-        mixed, w = pushed.taken(self.method)
+        moved, own = self._method.step(self, t, x, grad, own, pushed)
+        mixed, w = pushed.taken(self._method)
         return (mixed + (moved - mixed) / w).to(x), type(state)(*own, w)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Any) -> dict[str, Tensor]:
         """What the method tells."""
-        return self.method.info(self, t, x, grad, state.apart()[0])
+        return self._method.info(self, t, x, grad, state._apart()[0])
 
     def __repr__(self) -> str:
-        return f"PushSum({self.method(**self.hyperparameters)!r})"
+        return f"PushSum({self._method(**self.hyperparameters)!r})"
 
 
 class _Pushed:
@@ -122,16 +122,16 @@ class _Pushed:
 
 
 class _Weighted(tuple[Tensor, ...]):
-    """A method's state with the weight w of the node behind it."""
+    """A method's state with the weight w of the node behind it; no field can begin with "_"."""
 
-    own: ClassVar[Any]
+    _own: ClassVar[Any]
 
-    def apart(self) -> tuple[Any, Tensor]:
+    def _apart(self) -> tuple[Any, Tensor]:
         """The method's state, and w."""
-        return self.own(*self[:-1]), self[-1]
+        return self._own(*self[:-1]), self[-1]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return joined, self.apart()
+        return joined, self._apart()
 
 
 def joined(own: tuple[Tensor, ...], w: Tensor) -> Any:
@@ -147,14 +147,14 @@ def joined(own: tuple[Tensor, ...], w: Tensor) -> Any:
 @cache
 def _state_of(own: Any) -> Any:
     fields = namedtuple(own.__name__, (*own._fields, "push_weight"))  # type: ignore[misc]
-    return type(f"PushSum{own.__name__}", (_Weighted, fields), {"own": own, "__slots__": ()})
+    return type(f"PushSum{own.__name__}", (_Weighted, fields), {"_own": own, "__slots__": ()})
 
 
 class _Made(ABCMeta):
     """The class of the classes that `PushSum` makes, which pickle by how they are made."""
 
 
-copyreg.pickle(_Made, lambda made: (PushSum, (made.method,)))  # type: ignore[attr-defined]
+copyreg.pickle(_Made, lambda made: (PushSum, (made._method,)))  # type: ignore[attr-defined]
 
 
 @cache
@@ -163,7 +163,7 @@ def _class_of(method: type[Algorithm[Any]]) -> Any:
         "__doc__": f"`{method.__name__}` by push-sum, see `PushSum`.",
         "label": f"PushSum({method.label})",
         "pushes": (*method.pushes, "push_weight"),
-        "method": method,
+        "_method": method,
     }
     made = _Made(f"PushSum({method.__name__})", (_PushSum, method), facts)
     return dataclass(frozen=True, repr=False)(made)

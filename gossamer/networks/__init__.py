@@ -1,7 +1,9 @@
 """Graphs and mixing matrices: who hears whom, with which weight, and how fast that averages (λ)."""
 
 from gossamer.networks._time_varying import TimeVarying, one_peer_exponential, time_varying
+from gossamer.networks.accelerated import Accelerated
 from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
+from gossamer.networks.compressed import Compressed
 from gossamer.networks.compressors import (
     COMPRESSORS,
     QSGD,
@@ -13,6 +15,8 @@ from gossamer.networks.compressors import (
 )
 from gossamer.networks.description import NETWORKS, from_description, from_text
 from gossamer.networks.digraphs import from_digraph, random_digraph
+from gossamer.networks.drops import Drops
+from gossamer.networks.every import Every
 from gossamer.networks.graphs import (
     complete,
     erdos_renyi,
@@ -27,8 +31,9 @@ from gossamer.networks.graphs import (
 )
 from gossamer.networks.matrices import from_matrix
 from gossamer.networks.mixer import Mixer
+from gossamer.networks.modified import Modified
 from gossamer.networks.network import Network
-from gossamer.networks.random_rounds import erdos_renyi_each_round, random_matching
+from gossamer.networks.random_rounds import RandomRounds, erdos_renyi_each_round, random_matching
 from gossamer.networks.static import StaticNetwork
 from gossamer.networks.weights import laplacian, lazy_metropolis, max_degree, metropolis
 
@@ -36,14 +41,20 @@ __all__ = [
     "COMPRESSORS",
     "NETWORKS",
     "QSGD",
+    "Accelerated",
     "Call",
     "Cast",
     "Channel",
+    "Compressed",
     "Compressor",
+    "Drops",
+    "Every",
     "LinkMemory",
     "Mixer",
+    "Modified",
     "Network",
     "RandK",
+    "RandomRounds",
     "Sign",
     "StaticNetwork",
     "Talk",

@@ -81,8 +81,6 @@ class Accelerated(Modified):
 class AcceleratedChannel(Channel):
     """P_k(W) as one product, which costs k exchanges."""
 
-    compiles = True
-
     def __init__(self, network: Accelerated, mixer: Mixer) -> None:
         self._mixer = mixer
         self._messages = network.k * network.rounds[0].out_degrees[:, None]

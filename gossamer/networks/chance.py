@@ -14,6 +14,9 @@ DIGITS = {torch.float64: 53, torch.float32: 24}
 STRIDE = 0x9E3779B97F4A7C15 - 2**64
 """SplitMix64's stride, the golden ratio of 2⁶⁴, as the int64 with the same bits."""
 
+MOST_SITES = 2**16
+"""More than the quantities that any method mixes in a step."""
+
 
 def uniform(*keys: Tensor | int, dtype: torch.dtype = torch.float64) -> Tensor:
     """Numbers in [0, 1), one for each element of the integer `keys` broadcast together.
@@ -60,11 +63,14 @@ class Coins:
 
     Args:
         key: 64 random bits of each node and distinct seed, `(nodes, distinct seeds)`, or `()`.
-        rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`.
+        moment: step and quantity, in one integer.
+        rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`;
+            None where every run has a seed of its own.
         runs: how many.
     """
 
     key: Tensor
+    moment: int = 0
     rows: Tensor | None = None
     runs: int = 1
 
@@ -74,25 +80,28 @@ class Coins:
     ) -> "Coins":
         """Of the runs with these seeds, one for each, and these nodes; or of one seed and node.
 
-        All lives on the device of `nodes`; the coins of different purposes share nothing.
+        All lives on the device of `nodes`; a node alone is then a tensor without axes. The coins
+        of different purposes share nothing.
         """
-        if isinstance(seeds, int) or isinstance(nodes, int):
-            return cls(hashed(stream_seed(purpose), seeds, nodes))  # type: ignore[arg-type]
+        nodes = torch.as_tensor(nodes)
+        if isinstance(seeds, int):
+            return cls(hashed(stream_seed(purpose), seeds, nodes))
         place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
         distinct = torch.tensor(list(place), device=nodes.device)
         own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)
         rows = torch.arange(len(nodes), device=nodes.device)[:, None] * len(place) + own
         key = hashed(stream_seed(purpose), distinct, nodes[:, None])
-        return cls(key, None if len(place) == len(seeds) else rows.flatten(), len(seeds))
+        return cls(key, 0, None if len(place) == len(seeds) else rows.flatten(), len(seeds))
 
     def at(self, t: int, site: int) -> "Coins":
         """Those of step `t` for the mixed quantity number `site`: fresh ones."""
-        return replace(self, key=_absorbed(_absorbed(self.key, t), site))
+        return replace(self, moment=t * MOST_SITES + site)
 
     def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
         """`width` numbers in [0, 1) for each node and distinct seed."""
         place = torch.arange(width, device=self.key.device)
-        return _fraction(_absorbed(self.key[..., None], place), dtype)
+        now = _absorbed(self.key, self.moment)
+        return _fraction(_absorbed(now[..., None], place), dtype)
 
     def deal(self, drawn: Tensor) -> Tensor:
         """What was drawn for each distinct seed, given to each run: `(nodes, runs, width)`."""

@@ -33,9 +33,6 @@ class Talk(Protocol):
 class Channel(ABC):
     """The network as stacked runs use it; tensors are `(nodes, runs, dim)`."""
 
-    compiles: bool = False
-    """Whether a step with its mix may be compiled: it is tensors and arithmetic alone."""
-
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mix of step t, after links that remember `memory`."""
@@ -53,8 +50,6 @@ class PlainChannel(Channel):
         out_degrees: how many others each node sends to, `(τ, n)`.
     """
 
-    compiles = True
-
     def __init__(self, mixers: Sequence[Mixer], out_degrees: Tensor) -> None:
         self._mixers, self._out_degrees = mixers, out_degrees
 
@@ -69,6 +64,10 @@ class PlainChannel(Channel):
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C_t z."""
         return self._mixers[call.t % len(self._mixers)].push(z)
+
+    def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """C_t q of messages q, in float64."""
+        return self._mixers[call.t % len(self._mixers)].split(message)
 
     def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
         """All numbers to every out-neighbour."""

@@ -98,12 +98,12 @@ class CompressedChannel(RememberingChannel):
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Z + γ (R ĥ − ĥ)."""
         copy = self._public(call, z, memory)
-        return self._towards(self._inner.pull(call, copy.to(z.dtype), memory), copy, z)
+        return self._towards(self._inner.pull(call, copy, memory), copy, z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Z + γ (C ĥ − ĥ)."""
         copy = self._public(call, z, memory)
-        return self._towards(self._inner.push(call, copy.to(z.dtype), memory), copy, z)
+        return self._towards(self._inner.split(call, copy, memory), copy, z)
 
     def _public(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Ĥ after this message."""

@@ -138,6 +138,10 @@ class LossyChannel(RememberingChannel):
         memory["in_flight"] = load.sub_(brought)
         return (z * kept[:, None, None]).index_add_(0, edges.receiver, brought)
 
+    def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """C q of messages q, in float64, likewise."""
+        return self.push(call, message.double(), memory)
+
     def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
         """A lost message was sent all the same, unless both ends know that the link is dead."""
         edges = self._edges

@@ -50,7 +50,6 @@ class EveryChannel(Channel):
 
     def __init__(self, network: Every, inner: Channel) -> None:
         self._network, self._inner = network, inner
-        self.compiles = inner.compiles
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The inner network's, or silence."""

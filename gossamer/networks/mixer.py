@@ -49,21 +49,25 @@ class Mixer:
         """
         if z.dtype == self.pushes.dtype:
             return product(self.pushes, z)
-        sent = z.to(self.pushes.dtype).to(z.dtype)
-        return product(self.exact, sent).add_(z).sub_(sent)
+        sent = z.to(self.pushes.dtype)
+        return self.split(sent).add_(z).sub_(sent)
+
+    def split(self, message: Tensor) -> Tensor:
+        """C q of messages q, in float64."""
+        return product(self.exact, message)
 
 
 def product(weights: Tensor, z: Tensor) -> Tensor:
-    """W z over the leading axis, of the shape of z."""
+    """W z over the leading axis, of the shape of z and the precision of W."""
     if installed() and z.is_cuda and len(weights) <= MOST_NODES:
         return _mix_narrow(weights, z)
-    return torch.mm(weights, z.reshape(len(z), -1)).view_as(z)
+    return torch.mm(weights, z.to(weights.dtype).reshape(len(z), -1)).view_as(z)
 
 
 def _mix_narrow(weights: Tensor, z: Tensor) -> Tensor:
     nodes, z = len(z), z.contiguous()
     columns, padded = z.numel() // nodes, 1 << (nodes - 1).bit_length()
-    mixed = torch.empty_like(z)
+    mixed = torch.empty_like(z, dtype=weights.dtype)
     _mix[(-(-columns // COLUMNS),)](weights, z, mixed, columns, nodes, padded, COLUMNS)
     return mixed
 
@@ -75,11 +79,12 @@ def _mix(
 ):  # fmt: skip
     column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
     row, inside = tl.arange(0, PADDED), column < columns
-    total = tl.zeros([PADDED, COLUMNS], z.dtype.element_ty)
+    total = tl.zeros([PADDED, COLUMNS], mixed.dtype.element_ty)
     sender = z + column
     for r in tl.static_range(NODES):
         weight = tl.load(weights + row * NODES + r, mask=row < NODES, other=0.0)
-        total += weight[:, None] * tl.load(sender, mask=inside, other=0.0)[None, :]
+        value = tl.load(sender, mask=inside, other=0.0).to(mixed.dtype.element_ty)
+        total += weight[:, None] * value[None, :]
         sender += columns
     where = row[:, None].to(tl.int64) * columns + column[None, :]
     tl.store(mixed + where, total, mask=(row < NODES)[:, None] & inside[None, :])

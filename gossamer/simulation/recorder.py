@@ -39,7 +39,7 @@ class Recorder:
             advance(len(ids) * (target - stack.t))
             stack.advance(target - stack.t)
             if target in self._rows and len(stack.runs) > 0:
-                with threads_for(stack.x.numel()):
+                with threads_for(stack.x):
                     self._measure(stack, self._rows[target], ids[stack.runs.cpu()])
         going_on, diverged_at = ids[stack.runs.cpu()], stack.diverged_at.cpu()
         self.diverged_at[ids] = diverged_at

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.errors import require
+from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
 from gossamer.noise import Noise
@@ -38,6 +39,7 @@ class Stack:
     ) -> None:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
+        require_fit(algorithm, network)
         keep_freed_memory()
         self._model, self.network = problem.to(device, dtype), network
         dtype = state_dtype(dtype)
@@ -49,8 +51,7 @@ class Stack:
         algorithm.require_runs(len(seeds))
         self._all_algorithms = algorithm.to(dtype=dtype, device=device)
         self._channel = partial(network.channel, dtype=dtype, device=device)
-        plain = self._channel(seeds).compiles
-        self._step = step_on(type(algorithm), dtype, device) if plain else type(algorithm).step
+        self._step = step_on(type(algorithm), dtype, device)
         sizes = problem.num_nodes, problem.dim
         self._noise = None
         if noise is not None:
@@ -69,7 +70,7 @@ class Stack:
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
             before = (self.t, self.x, self.state, self.links)
-            with threads_for(self.x.numel()):
+            with threads_for(self.x):
                 self._step_to(min(end, self.t + self._block - self.t % self._block))
             finite = self._finite()
             if not finite.all():

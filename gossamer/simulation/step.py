@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Mix
+from gossamer.networks import Mixer
 from gossamer.triton_language import installed
 
 BACKENDS = {"cuda": "inductor"}
@@ -32,8 +33,9 @@ def step_on(
 class CompiledStep:
     """`step` in as few passes over its tensors as its products with W leave.
 
-    t and the hyper-parameters are handed over as tensors: another number is then the same program.
-    A step that needs Python numbers fails with them; it is taken as written from then on.
+    A mix that is more than a product is left as it is, and what is around it compiled. t and the
+    hyper-parameters are handed over as tensors: another number is then the same program. A step
+    that needs Python numbers fails with them; it is taken as written from then on.
     """
 
     def __init__(
@@ -55,13 +57,38 @@ class CompiledStep:
             return algorithm.step(t, x, grad, state, mix)
         if algorithm is not self._given:
             self._given, self._tensors = algorithm, numbers_as_tensors(algorithm, self._t)
+        traced = mix if isinstance(mix, Mixer) else untraced(mix)
         try:
-            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, mix)  # type: ignore[arg-type]
+            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced)  # type: ignore[arg-type]
         except Exception as reason:
             taken = algorithm.step(t, x, grad, state, mix)  # what fails here too is the method's
             self._compiled = None
             warnings.warn(_taken_as_written(algorithm, reason), stacklevel=2)
             return taken
+
+
+def untraced(mix: Mix) -> Mix:
+    """The same mix, which torch.compile does not look into."""
+    return _untraced_kind()(mix)
+
+
+@cache
+def _untraced_kind() -> Callable[[Mix], Mix]:
+    """Made on first use: importing the compiler takes a second."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Untraced:
+        mix: Mix
+
+        @torch.compiler.disable  # type: ignore[untyped-decorator]
+        def pull(self, z: Tensor) -> Tensor:
+            return self.mix.pull(z)
+
+        @torch.compiler.disable  # type: ignore[untyped-decorator]
+        def push(self, z: Tensor) -> Tensor:
+            return self.mix.push(z)
+
+    return Untraced
 
 
 def _taken_as_written(algorithm: Algorithm[Any], reason: Exception) -> str:

@@ -73,6 +73,14 @@ def test_every_method_can_be_tuned(gossamer):
     assert out.count("(tuned)") == len(gs.ALGORITHMS)
 
 
+def test_push_sum_of_a_method_is_tuned_or_given(gossamer):
+    methods = "-a 'PushSum(SClipEF)' -a 'PushSum(GTNSGDm(lr=0.1, momentum=0.5))'"
+    code, out, err = gossamer(f"compare {methods} -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 3")
+    assert (code, err) == (0, "")
+    assert re.search(r"^PushSum\(SClip-EF\) .* \(tuned\)", out, re.MULTILINE)
+    assert re.search(r"^PushSum\(GT-NSGDm\) +lr = 0.1, momentum = 0.5 ", out, re.MULTILINE)
+
+
 def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
     code, out, _ = gossamer("compare -a 'DSGD(0.1)' --noise none --metric loss --steps 3")
     assert code == 0

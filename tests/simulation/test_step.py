@@ -25,9 +25,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch):
     torch._dynamo.reset()
 
 
-def simulated(method: Algorithm) -> gs.Run:
+def simulated(method: Algorithm, network: gs.Network = NETWORK) -> gs.Run:
     return gs.simulate(
-        method, PROBLEM, NETWORK, noise=gs.Gaussian(0.1), steps=6, seeds=[0, 1], metrics=["error"]
+        method, PROBLEM, network, noise=gs.Gaussian(0.1), steps=6, seeds=[0, 1], metrics=["error"]
     )
 
 
@@ -38,6 +38,17 @@ def test_compiled_steps_are_the_steps(compiled, row: Row):
         run = simulated(row.algorithm)
     step_module.BACKENDS.pop("cpu")
     expected = simulated(row.algorithm)
+    torch.testing.assert_close(run.x, expected.x, rtol=1e-12, atol=1e-12)
+
+
+def test_a_step_is_compiled_around_links_that_remember(compiled):
+    network = NETWORK.drops(0.3).compressed(gs.QSGD(4)).every(2)
+    method = gs.GTNSGDm(lr=0.1, momentum=0.8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = simulated(method, network)
+    step_module.BACKENDS.pop("cpu")
+    expected = simulated(method, network)
     torch.testing.assert_close(run.x, expected.x, rtol=1e-12, atol=1e-12)
 
 

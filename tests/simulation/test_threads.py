@@ -37,13 +37,13 @@ def free(monkeypatch: pytest.MonkeyPatch):
 def test_threads_by_size_and_free_cores(free, size: int, cores: int, threads: int):
     """Beside busy processes a large stack used to take all cores, and waited."""
     free(cores)
-    with threads_for(size):
+    with threads_for(torch.empty(size)):
         assert torch.get_num_threads() == threads
     assert torch.get_num_threads() == 2
 
 
 def test_an_exception_gives_the_cores_back():
-    with pytest.raises(KeyError), threads_for(1):
+    with pytest.raises(KeyError), threads_for(torch.empty(1)):
         raise KeyError
     assert torch.get_num_threads() == 2
 
@@ -78,3 +78,8 @@ def test_the_same_bits_with_one_thread_and_with_two(free, row: Row):
         runs.append(stack.x)
     assert stack.x.numel() > SMALL
     assert torch.equal(*runs)
+
+
+def test_threads_are_left_alone_on_another_device():
+    with threads_for(torch.empty(1, device="meta")):
+        assert torch.get_num_threads() == 2

@@ -3,8 +3,9 @@ import re
 
 import pytest
 
-from gossamer.algorithms import ALGORITHMS
-from gossamer.train.config import TrainConfig, read_arguments
+from gossamer.algorithms import ALGORITHMS, DSGD, PushSum
+from gossamer.errors import InvalidInput
+from gossamer.train.config import TrainConfig, make_algorithm, read_arguments
 
 
 def test_help_explains_every_option_and_every_hyperparameter(capsys: pytest.CaptureFixture[str]):
@@ -25,3 +26,13 @@ def test_what_is_not_given_is_the_default():
     config = read_arguments(["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"])
     given = {"data": "blobs", "hyperparameters": {"lr": 0.1, "momentum": 0.8}}
     assert config == TrainConfig(**given)
+
+
+def test_push_sum_of_a_method_is_given_by_name_with_the_method_s_options():
+    config = read_arguments(["--data", "blobs", "--algorithm", "PushSum(DSGD)", "--lr", "0.1"])
+    assert make_algorithm(config) == PushSum(DSGD(lr=0.1))
+
+
+def test_hyperparameters_inside_the_name_are_refused():
+    with pytest.raises(InvalidInput, match=r"algorithm: got DSGD\(lr=0.1\), need .* DSGD --lr 0.1"):
+        read_arguments(["--data", "blobs", "--algorithm", "DSGD(lr=0.1)"])

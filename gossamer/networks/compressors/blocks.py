@@ -42,4 +42,14 @@ def moved(copy: Tensor, moves: Tensor) -> Tensor:
 def steps(differences: Tensor, most: float) -> Tensor:
     """For each block the unit in which its largest entry is `most`, `(…, blocks, 1)`."""
     least = torch.finfo(differences.dtype).tiny
-    return differences.abs().amax(-1, keepdim=True).div_(most).clamp_min_(least)
+    return largest_size(differences).div_(most).clamp_min_(least)
+
+
+def largest_size(differences: Tensor) -> Tensor:
+    """max |z − ĥ| over each block, `(…, blocks, 1)`.
+
+    Sizes are in the same order as the integers with their bits, whose maximum takes half the
+    time; what is not a number is the largest.
+    """
+    integer = {4: torch.int32, 8: torch.int64}[differences.itemsize]
+    return differences.abs().view(integer).amax(-1, keepdim=True).view(differences.dtype)

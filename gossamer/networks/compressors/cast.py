@@ -68,7 +68,7 @@ class Cast(Compressor):
         return steps + dim * TYPES[self.dtype].itemsize
 
     def gamma(self, dim: int) -> float:
-        """1."""
+        """1: as exact and as fast as without compression, on a digraph as well."""
         return 1.0
 
     def _rounded(self, copy: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -76,4 +76,4 @@ class Cast(Compressor):
         short = TYPES[self.dtype]
         differences = blocks.differences(copy, z, BLOCK)
         steps = blocks.steps(differences, torch.finfo(short).max)
-        return differences.div_(steps).to(short), steps
+        return differences.mul_(1 / steps).to(short), steps

@@ -52,7 +52,11 @@ class Compressor(ABC):
 
     @abstractmethod
     def gamma(self, dim: int) -> float:
-        """γ in (0, 1] that works on most networks; a smaller one is slower and safer."""
+        """γ in (0, 1] that works on most networks.
+
+        A smaller γ is safer; it is slower unless the step size is so small that mixing is not what
+        the method waits for. Where a run diverges with compression only, halve both.
+        """
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(repr, astuple(self)))  # type: ignore[call-overload]

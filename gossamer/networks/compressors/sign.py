@@ -8,58 +8,78 @@ from torch import Tensor
 from gossamer.networks.chance import Coins
 from gossamer.networks.compressors import blocks
 from gossamer.networks.compressors.compressor import Compressor
-from gossamer.networks.compressors.message import join, pack, packed_bytes, take, unpack
+from gossamer.networks.compressors.message import join, pack, packed_bytes, unpack
 
-BLOCK = 256
-"""Coordinates with one scale: an eighth of the bits of a float32 message are scales."""
+BLOCK = 32
+"""Coordinates with one scale."""
 
 
 @dataclass(frozen=True, repr=False)
 class Sign(Compressor):
-    r"""The signs of z − ĥ, times the mean of |z − ĥ| over each block of B = 256 coordinates:
+    r"""The signs of z − ĥ, times about the mean of |z − ĥ| over each block of B = 32 coordinates.
 
-    $$ĥ⁺ = ĥ + \tfrac1B ‖z - ĥ‖₁ \operatorname{sign}(z - ĥ), \qquad
-      ‖z - ĥ⁺‖² = ‖z - ĥ‖² - \tfrac1B ‖z - ĥ‖₁² ≤ (1 - \tfrac1B) ‖z - ĥ‖²$$
+    With the scale s, the mean rounded to a power of two so that it is sent in one byte,
 
-    on each block: entries of about the same size lose most of their difference, a single large
-    one almost nothing.
+    $$ĥ⁺ = ĥ + s \operatorname{sign}(z - ĥ), \qquad
+      ‖z - ĥ⁺‖² = ‖z - ĥ‖² - 2 s ‖z - ĥ‖₁ + B s² ≤ (1 - \tfrac{8}{9 B}) ‖z - ĥ‖²$$
 
-    >>> Sign().compress(torch.zeros(3), torch.tensor([3.0, -2.0, 1.0]), Coins.of(0, 0))
+    on each block. Entries of about the same size lose most of their difference at once, a single
+    large one no more than the bound says, and over many steps that is what counts: on an
+    unbalanced digraph γ must be below about 3/B.
+
+    >>> Sign().compress(torch.zeros(3), torch.tensor([3.5, -2.0, 1.0]), Coins.of(0, 0))
     tensor([ 2., -2.,  2.])
     >>> Sign().message_bytes(3_000_000, torch.float32) / (4 * 3_000_000)
-    0.03515...
+    0.0390625
     """
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ ± scale."""
         differences = blocks.differences(copy, z, BLOCK)
-        scales = mean_size(differences, copy.shape[-1])
+        scales = scale(exponents(differences, copy.shape[-1]), copy.dtype)
         return blocks.moved(copy, torch.copysign(scales, differences))
 
     def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """The scales, then one bit per coordinate."""
+        """The exponents of the scales, then one bit per coordinate."""
         differences = blocks.differences(copy, z, BLOCK)
-        signs = differences.flatten()[: len(copy)].signbit()
-        return join(mean_size(differences, len(copy)).flatten(), pack(signs))
+        negative = differences.flatten()[: len(copy)].signbit()
+        return join(exponents(differences, len(copy)).flatten(), pack(negative))
 
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
         """ĥ ± scale."""
-        scales, signs = take(message, blocks.shape(len(copy), BLOCK)[0], copy.dtype)
-        signed = 1 - 2 * unpack(signs, len(copy)).to(copy.dtype)
-        return blocks.moved(copy, blocks.split(signed, BLOCK).mul_(scales[:, None]))
+        dim = len(copy)
+        count, _ = blocks.shape(dim, BLOCK)
+        signs = 1 - 2 * unpack(message[count:], dim).to(copy.dtype)
+        scales = scale(message[:count, None], copy.dtype)
+        return blocks.moved(copy, blocks.split(signs, BLOCK).mul_(scales))
 
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """A number for each block and one bit for each coordinate."""
-        return blocks.shape(dim, BLOCK)[0] * dtype.itemsize + packed_bytes(dim)
+        """A byte for each block and one bit for each coordinate."""
+        return blocks.shape(dim, BLOCK)[0] + packed_bytes(dim)
 
     def gamma(self, dim: int) -> float:
-        """To be measured."""
-        return 0.1
+        """2/B, or 2/dim if that is more: 0.0625 from 32 coordinates on.
+
+        Averaging 512 coordinates to 10⁻⁹ on a digraph whose Perron weights differ by 128 takes
+        1,700 steps with it, 2,200 with 3/B, and more than 4,000 with 6/B. On a ring 6/B is faster.
+        """
+        return min(1.0, 2 / min(dim, BLOCK))
 
 
-def mean_size(differences: Tensor, dim: int) -> Tensor:
-    """The mean of |z − ĥ| over the coordinates of each block, `(…, blocks, 1)`."""
+def exponents(differences: Tensor, dim: int) -> Tensor:
+    """The rounded exponent of the mean of |z − ĥ| over each block, uint8, `(…, blocks, 1)`."""
     count, width = differences.shape[-2:]
     sizes = torch.full((count, 1), width, device=differences.device)
     sizes[-1] = dim - (count - 1) * width
-    return differences.abs().sum(-1, keepdim=True).div_(sizes)
+    mean = differences.abs().sum(-1, keepdim=True).div_(sizes)
+    bits = mean.float().nan_to_num_(torch.inf, torch.inf).view(torch.int32)
+    return ((bits + 2**22) >> 23).to(torch.uint8)
+
+
+def scale(exponents: Tensor, dtype: torch.dtype) -> Tensor:
+    """The power of two with this exponent in float32; 0 with the lowest, ∞ with the highest.
+
+    >>> scale(torch.tensor([0, 126, 127, 128, 255], dtype=torch.uint8), torch.float64)
+    tensor([0.0000, 0.5000, 1.0000, 2.0000,    inf], dtype=torch.float64)
+    """
+    return (exponents.to(torch.int32) << 23).view(torch.float32).to(dtype)

@@ -1,16 +1,15 @@
 """TopK: the coordinates that differ most from their copy."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
 from gossamer.networks.chance import Coins
 from gossamer.networks.compressors.compressor import Compressor
 from gossamer.networks.compressors.message import join, pack, packed_bytes, take, unpack
+from gossamer.networks.compressors.places import kept, replaced, require_share
 
 FEW = 4
 """Up to so many coordinates, one maximum after the other is faster than a partition."""
@@ -68,55 +67,44 @@ class TopK(Compressor):
         return count * dtype.itemsize + min(4 * count, packed_bytes(dim))
 
     def gamma(self, dim: int) -> float:
-        """k/dim."""
-        return kept(self.share, dim) / dim
+        """2k/dim, at most 1.
+
+        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ by 128 is
+        exact with it for shares of 0.05, 0.1, 0.25 and 0.5; 3.5k/dim diverges on the digraph.
+        """
+        return min(1.0, 2 * kept(self.share, dim) / dim)
 
     def _indices_are_shorter(self, dim: int) -> bool:
         return 4 * kept(self.share, dim) < packed_bytes(dim)
 
 
-def kept(share: float, dim: int) -> int:
-    """k = ⌈share·dim⌉, at least one.
-
-    >>> kept(0.07, 100), kept(0.001, 20)
-    (7, 1)
-    """
-    return max(1, math.ceil(round(share * dim, 6)))
-
-
-def require_share(share: float) -> None:
-    """Refuse a share outside (0, 1]."""
-    require(0 < share <= 1, "share", share, "a share of the coordinates in (0, 1]", "try 0.1")
-
-
-def replaced(copy: Tensor, z: Tensor, places: Tensor) -> Tensor:
-    """ĥ with the values of z at `places`, `(…, k)`."""
-    return copy.scatter(-1, places, z.gather(-1, places).to(copy.dtype))
-
-
 def largest(copy: Tensor, z: Tensor, count: int) -> Tensor:
-    """Places of the largest |z − ĥ|, `(…, count)`, in any order, the same on every device.
+    """Places of the largest |z − ĥ|, `(…, count)`, in any order.
+
+    A GPU compares them in the precision of the copy, and takes any of those that are equal.
+    """
+    if copy.is_cuda:
+        sizes = torch.sub(z, copy, out=torch.empty_like(copy)).abs_()
+        return sizes.topk(count, sorted=False).indices
+    return _largest_on_cpu(z - copy, count)
+
+
+def _largest_on_cpu(differences: Tensor, count: int) -> Tensor:
+    """By integers, which numpy partitions in a tenth of the time of torch's selections.
 
     |z − ĥ| in float64, read as an integer, is in the same order. Its last bits are replaced by
     the place, counted from the end: no two keys are equal, and a key says where it stands. Not
     a number counts as the largest.
     """
-    dim = copy.shape[-1]
-    from_end = torch.arange(dim - 1, -1, -1, device=copy.device)
+    dim = differences.shape[-1]
+    from_end = torch.arange(dim - 1, -1, -1)
     last_bits = 2 ** (dim - 1).bit_length() - 1
-    keys = (z - copy).double().view(torch.int64)
+    keys = differences.double().view(torch.int64)
     keys = keys.bitwise_and_((2**63 - 1) & ~last_bits).bitwise_or_(from_end)
     if count <= FEW:
         return _one_after_the_other(keys, count, last_bits)
-    return dim - 1 - (_largest_keys(keys, count) & last_bits)
-
-
-def _largest_keys(keys: Tensor, count: int) -> Tensor:
-    """On a CPU numpy's partition takes a tenth of the time of torch's selections."""
-    if keys.is_cuda:
-        return keys.topk(count, sorted=False).values
-    parted = np.partition(keys.numpy(), keys.shape[-1] - count, -1)
-    return torch.from_numpy(parted[..., -count:])
+    parted = torch.from_numpy(np.partition(keys.numpy(), dim - count, -1)[..., -count:])
+    return dim - 1 - (parted & last_bits)
 
 
 def _one_after_the_other(keys: Tensor, count: int, last_bits: int) -> Tensor:

@@ -1,0 +1,38 @@
+"""Which methods may run on which networks."""
+
+from typing import Any
+
+from gossamer.algorithms import Algorithm
+from gossamer.errors import require
+from gossamer.networks import Compressed, Drops, Modified, Network
+
+
+def require_fit(method: Algorithm[Any], network: Network) -> None:
+    """Refuse a method that would go to the wrong point on this network.
+
+    Parameters that are only pulled are averaged with the weight that the network gives each node;
+    where it is not balanced, that is the optimum of another sum of objectives.
+
+    Under push-sum a node's weight w changes with every message that is lost one way, and u = w x
+    with it, even where x is at rest: compressed copies of u then lag behind for ever.
+    """
+    label = type(method).label
+    found = f"{label} on {network.name}, which is not balanced"
+    way_out = f"use gs.PushSum({type(method).__name__}), or a method with a tracker"
+    need = "a method that pushes a total"
+    require(network.balanced or bool(method.pushes), "algorithm", found, need, way_out)
+    found = f"{label} on {network.name}"
+    need = "losses both ways or none where messages are compressed: push-sum's weights change with "
+    need += "every loss, and compressed copies lag behind them"
+    way_out = "leave out .compressed(…), or use a method with a tracker, without PushSum"
+    chasing = "push_weight" in method.pushes and _loses_compressed_messages(network)
+    require(not chasing, "algorithm", found, need, way_out)
+
+
+def _loses_compressed_messages(network: Network) -> bool:
+    while isinstance(network, Modified):
+        inner = network.inner
+        if isinstance(network, Compressed) and isinstance(inner, Drops):
+            return not inner.both_ways and inner.probability > 0
+        network = inner
+    return False
