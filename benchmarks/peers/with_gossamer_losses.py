@@ -11,7 +11,6 @@ NETWORKS = {
     "whole": RING,
     "lossy": RING.drops(LOST),
     "compressed": RING.compressed(gs.TopK(SENT)),
-    "compressed, γ = 0.3": RING.compressed(gs.TopK(SENT), gamma=0.3),
 }
 
 
@@ -26,7 +25,7 @@ def main() -> None:
                 problem,
                 network,
                 steps=task.rounds,
-                seeds=range(SEEDS[name.partition(",")[0]]),
+                seeds=range(SEEDS[name]),
                 record_every=task.rounds,
                 metrics=["error"],
             )

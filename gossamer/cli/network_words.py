@@ -2,14 +2,25 @@
 
 import torch
 
-from gossamer.algorithms import ALGORITHMS
-from gossamer.networks import QSGD, Cast, Compressor, Network, RandK, Sign, TopK
-from gossamer.networks.accelerated import Accelerated
-from gossamer.networks.compressed import Compressed
-from gossamer.networks.drops import Drops
-from gossamer.networks.every import Every
-from gossamer.networks.modified import Modified
-from gossamer.networks.random_rounds import RandomMatching, RandomRounds
+from gossamer.algorithms import ALGORITHMS, DSGD, PushSum
+from gossamer.errors import InvalidInput
+from gossamer.fit import require_fit
+from gossamer.networks import (
+    QSGD,
+    Accelerated,
+    Cast,
+    Compressed,
+    Compressor,
+    Drops,
+    Every,
+    Modified,
+    Network,
+    RandK,
+    RandomRounds,
+    Sign,
+    TopK,
+)
+from gossamer.networks.random_rounds import RandomMatching
 from gossamer.theory.coverage import clean, not_covered, ordinal
 
 Row = tuple[str, str]
@@ -102,7 +113,7 @@ def _sent(compressor: Compressor) -> str:
 def _gamma(network: Compressed) -> Row:
     """γ, and how to choose it."""
     given = network.gamma is not None
-    how = "as given" if given else "by default; larger is faster while it is stable: try twice it"
+    how = "as given" if given else "by default; where a run diverges, halve it and the step size"
     return "γ", f"{network.gamma_for(EXAMPLE):g}, {how}"
 
 
@@ -160,11 +171,20 @@ def _count(network: Network) -> float:
 
 
 def _methods(network: Network) -> str:
-    """Which can run on it."""
-    if network.balanced:
+    """Which may run on it."""
+    if _fits(DSGD, network):
         return "all"
-    tracking = [name for name, method in ALGORITHMS.items() if method.tracker]
-    return f"those that track ({', '.join(tracking)}); any other as PushSum(…), e.g. PushSum(DSGD)"
+    tracking = f"those that track ({', '.join(n for n, m in ALGORITHMS.items() if m.tracker)})"
+    others = "; any other as PushSum(…), e.g. PushSum(DSGD)"
+    return tracking + (others if _fits(PushSum(DSGD), network) else "")
+
+
+def _fits(method: type[DSGD], network: Network) -> bool:
+    try:
+        require_fit(method(lr=1.0), network)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _theorems(network: Network) -> str:

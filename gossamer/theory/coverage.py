@@ -1,11 +1,6 @@
 """Which networks the theorems are about."""
 
-from gossamer.networks import Network
-from gossamer.networks.compressed import Compressed
-from gossamer.networks.drops import Drops
-from gossamer.networks.every import Every
-from gossamer.networks.modified import Modified
-from gossamer.networks.random_rounds import RandomRounds
+from gossamer.networks import Compressed, Drops, Every, Modified, Network, RandomRounds
 
 
 def not_covered(network: Network) -> str:
