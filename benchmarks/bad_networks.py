@@ -19,6 +19,7 @@ from gossamer.provenance import versions
 RESULT = Path(__file__).with_suffix(".json")
 PROBLEM = gs.Quadratic(10, 20, condition=10, spread=3)
 STEPS, SEEDS = 3000, range(3)
+NOISE = gs.StudentT(df=1.5, scale=0.2)
 
 RING, DIGRAPH = gs.ring(10), gs.random_digraph(10, degree=2)
 NETWORKS = (
@@ -39,8 +40,8 @@ NETWORKS = (
 Situation = tuple[gs.Algorithm[Any], gs.Noise | None]
 SITUATIONS: dict[str, Callable[[], Situation]] = {
     "GT-DSGD, no noise": lambda: (gs.GTDSGD(lr=0.05), None),
-    "GT-NSGDm, t(1.5)": lambda: (gs.GTNSGDm(lr=0.005, momentum=0.9), gs.StudentT(df=1.5)),
-    "GT-DSGD, t(1.5)": lambda: (gs.GTDSGD(lr=0.005), gs.StudentT(df=1.5)),
+    "GT-NSGDm, t(1.5)": lambda: (gs.GTNSGDm(lr=0.005, momentum=0.9), NOISE),
+    "GT-DSGD, t(1.5)": lambda: (gs.GTDSGD(lr=0.005), NOISE),
 }
 
 

@@ -75,8 +75,8 @@ all. Each tool uses its own means: decent-bench `UniformDropRate({lost})` and `T
   waits on its link and comes with the next message. A compressed message moves a public copy of the
   sender's vector, and what it does not say is said later: [bad networks](bad-networks.md).
   Compressed messages average more slowly, and how much more is a matter of γ, whose default is
-  careful. GT-NSGDm's steps are {normalized} long, so it ends about as far away. DSGD with a
-  constant step is exact on no network.
+  careful. DSGD with a constant step is exact on no network, and GT-NSGDm, whose steps keep their
+  length of {normalized}, ends in a region; both end farther away where averaging is slower.
 
 {when}
 """
