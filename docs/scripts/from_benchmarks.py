@@ -81,7 +81,10 @@ def bad_networks(_: str) -> str:
     found = json.loads((BENCHMARKS / "bad_networks.json").read_text(encoding="utf-8"))
     situations = list(found["rows"][0]["errors"])
     rows = [
-        [f"`{row['network']}`", *(_spread(row["errors"][name]) for name in situations)]
+        [
+            row["network"].replace(").", ") ."),
+            *(_spread(row["errors"][name]) for name in situations),
+        ]
         for row in found["rows"]
     ]
     about = f"After {found['steps']:,} steps; all nodes start {found['start']:.1f} away."

@@ -12,7 +12,7 @@ from gossamer.errors import require
 from gossamer.networks import Network, from_text
 from gossamer.plots import panels, style
 
-LABEL, TEXT = 22, 78
+LABEL, TEXT = 22, 66
 """Width of the two columns."""
 
 

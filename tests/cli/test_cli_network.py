@@ -140,7 +140,7 @@ def test_bad_networks_explain_themselves(gossamer, text: str, rows: dict[str, st
     shown = table(out)
     for label, words in rows.items():
         assert words in shown[label]
-    assert max(map(len, out.splitlines())) <= 100
+    assert max(map(len, out.splitlines())) <= 88
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
