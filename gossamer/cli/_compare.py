@@ -92,6 +92,7 @@ def compare(
     require_measurable(recorded, [example(method) for method in methods], task, net)
     path = _writable(Path(out))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
+    click.echo(f"Network: {net}.")
     arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded, "clock": timer}
     found = compare_methods(methods, task, net, seeds=range(seeds), **arguments)
     _draw(found, shown, axis, path)

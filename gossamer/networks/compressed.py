@@ -45,7 +45,8 @@ class Compressed(Modified):
 
     def __post_init__(self) -> None:
         one = isinstance(self.compressor, Compressor)
-        require(one, "compressor", repr(self.compressor), "an instance", "e.g. gs.TopK(0.05)")
+        need = "a compressor with its parameters"
+        require(one, "compressor", self.compressor, need, "e.g. TopK(0.05)")
         inside = self.gamma is None or 0 < self.gamma <= 1
         require(inside, "gamma", self.gamma, "a number in (0, 1], or None")
         below = self.inner.inner if isinstance(self.inner, Drops) else self.inner

@@ -1,7 +1,7 @@
 """Networks of one-way links that nobody balanced."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
 
 import torch
@@ -70,9 +70,10 @@ def _digraph(graph: "Graph | Iterable[tuple[int, int]]") -> Graph:
 
     if isinstance(graph, nx.Graph):
         return graph
-    edges = [tuple(edge) for edge in graph]
+    edges = list(graph) if isinstance(graph, Iterable) else []
+    pairs = all(isinstance(edge, Sequence) and len(edge) == 2 for edge in edges)
     need, way_out = "a networkx DiGraph or pairs (sender, receiver)", "e.g. [(0, 1), (1, 0)]"
-    require(all(len(edge) == 2 for edge in edges), "graph", edges, need, way_out)
+    require(pairs and len(edges) > 0, "graph", graph, need, way_out)
     return nx.DiGraph(edges)
 
 

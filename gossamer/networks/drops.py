@@ -42,7 +42,7 @@ class Drops(Modified):
 
     def __post_init__(self) -> None:
         p, need = self.probability, "a number in [0, 1)"
-        require(0 <= p < 1, "probability", p, need)
+        require(0 <= p < 1, "probability", p, need, "0.1 loses one message in ten")
         shortest = 1 / (1 - p)
         need = f"at least 1/(1 − probability) = {shortest:g} rounds, that of independent losses"
         require(self.burst is None or self.burst >= shortest, "burst", self.burst, need)

@@ -85,6 +85,7 @@ def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
     code, out, _ = gossamer("compare -a 'DSGD(0.1)' --noise none --metric loss --steps 3")
     assert code == 0
     assert "RobustRegression on ring(20, hops=2), noise none, 3 steps." in out
+    assert "Network: ring(20, hops=2): 20 nodes, degree 4, λ = 0.904029." in out
     assert "loss" in rows(tmp_path / "compare.csv")[0]
 
 
@@ -145,7 +146,7 @@ def test_costs_are_drawn_and_told(gossamer, tmp_path: Path, monkeypatch, against
         ("-a DSGD --steps 1.5", "'1.5' is not a valid integer"),
         ("-a DSGD --seeds 0", "seeds: got 0, need an integer of at least 1"),
         ("-a DSGD --seeds -1", "seeds: got -1"),
-        ("-a 'DSGD(rate=0.1)'", "its arguments are (lr)"),
+        ("-a 'DSGD(rate=0.1)'", "the arguments of DSGD are (lr)"),
         ("-a 'DSGD(0.1, 0.2)'", "too many positional arguments"),
         ("-a 'DSGD(lr=-1)'", "lr: got -1"),
         ("-a 'DSGD(lr=fast)'", "lr: got fast"),
