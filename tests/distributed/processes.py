@@ -3,19 +3,16 @@
 import multiprocessing
 import os
 import pickle
-import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from scripts import printed
 
 PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "gossamer.distributed"]
 context = multiprocessing.get_context("forkserver")
@@ -93,20 +90,6 @@ def on_ranks(
             raise AssertionError(f"rank {rank} raised\n{answer.text}") from answer.error
         assert not isinstance(answer, Dead), f"rank {rank} died"
     return answers
-
-
-def script_on_ranks(script: Path, folder: Path, *arguments: str) -> str:
-    """What a script prints on four ranks, one after the other, when started in `folder`.
-
-    Forked, they need not import torch again; torchrun itself is in test_pages and test_restart.
-    """
-    return "".join(on_ranks(_run_script, script, folder, arguments, deadline=90))
-
-
-def _run_script(rank: int, script: Path, folder: Path, arguments: tuple[str, ...]) -> str:
-    os.environ["RANK"] = str(rank)
-    sys.argv = [str(script), *arguments]
-    return printed(script, folder)
 
 
 class Failed:

@@ -5,10 +5,25 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from processes import script_on_ranks
+from processes import on_ranks
 from scripts import EXAMPLES, output, printed
+
+
+def script_on_ranks(script: Path, folder: Path, *arguments: str) -> str:
+    """What a script prints on four ranks, one after the other, when started in `folder`.
+
+    Forked, they need not import torch again; torchrun itself is in test_pages and test_restart.
+    """
+    return "".join(on_ranks(run_script, script, folder, arguments, deadline=90))
+
+
+def run_script(rank: int, script: Path, folder: Path, arguments: tuple[str, ...]) -> str:
+    os.environ["RANK"] = str(rank)
+    sys.argv = [str(script), *arguments]
+    return printed(script, folder)
 
 
 def test_mlp(tmp_path):
