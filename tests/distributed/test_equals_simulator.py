@@ -12,7 +12,7 @@ from gossamer.distributed import DecentralizedOptimizer
 from gossamer.distributed.links.plain import weighted_sum
 from gossamer.networks import complete, exponential, one_peer_exponential, ring
 
-STEPS, NODES, BATCH = 20, 4, 8
+STEPS, NODES, BATCH = 10, 4, 8
 HYPERPARAMETERS = {
     "DSGD": {"lr": 0.1},
     "DSGDGClip": {"lr": 0.1, "clip": 0.5},
