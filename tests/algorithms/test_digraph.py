@@ -77,7 +77,7 @@ def test_pulled_alone_the_parameters_go_to_another_point():
         (gs.GTAdam(lr=0.02), 2000, constant, 1e-9),
         (gs.GTNSGDm(lr=0.05, momentum=0.5), 1500, linear, 1e-3),
     ],
-    ids=str,
+    ids=lambda given: str(given) if isinstance(given, gs.Algorithm) else "",
 )
 def test_pushed_totals_lead_to_the_optimum(
     method: gs.Algorithm[Any], steps: int, share: Callable[[float], float], most: float
