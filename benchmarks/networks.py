@@ -17,7 +17,7 @@ from sweep import LR, MOMENTUM, SEEDS, SETTINGS, Times, console, interleaved, su
 
 import gossamer as gs
 
-STEPS, SINGLE_STEPS, REPETITIONS = 64, 1000, 7
+STEPS, SINGLE_STEPS, REPETITIONS = 64, 500, 5
 PLAIN = "ring(20)"
 PROBLEM = gs.RobustRegression(num_nodes=20, seed=0)
 NOISE = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
