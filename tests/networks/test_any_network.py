@@ -336,7 +336,7 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], gs.Network], str]] = {
     ),
     "a compressor that is a class": (
         lambda: gs.ring(8).compressed(gs.TopK),
-        r"need an instance; e.g. gs.TopK\(0.05\)",
+        r"need a compressor with its parameters; e.g. TopK\(0.05\)",
     ),
     "all is lost": (lambda: gs.ring(8).drops(1.0), r"probability: got 1.0, need a number in"),
     "bursts too short": (
