@@ -32,9 +32,8 @@ deadlines: setup
 units: setup
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(DEADLINES:%=--ignore %)
 
-test: lint
-	$(MAKE) --jobs 2 types deadlines  # these tests mostly wait: mypy has a core for itself
-	$(MAKE) units
+test: lint deadlines
+	$(MAKE) --jobs 2 types units
 
 reproduce: setup
 	$(BIN)/gossamer run synthetic theory
