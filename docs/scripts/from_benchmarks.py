@@ -81,14 +81,20 @@ def bad_networks(_: str) -> str:
     found = json.loads((BENCHMARKS / "bad_networks.json").read_text(encoding="utf-8"))
     situations = list(found["rows"][0]["errors"])
     rows = [
-        [
-            row["network"].replace(").", ") ."),
-            *(_spread(row["errors"][name]) for name in situations),
-        ]
+        [_breakable(row["network"]), *(_spread(row["errors"][name]) for name in situations)]
         for row in found["rows"]
     ]
     about = f"After {found['steps']:,} steps; all nodes start {found['start']:.1f} away."
     return f"{about}\n\n{table(['network', *situations], rows)}"
+
+
+def _breakable(name: str) -> str:
+    """A name that a narrow column can break before its dots.
+
+    >>> _breakable("ring(10).drops(0.3)")
+    'ring(10)<wbr>.drops(0.3)'
+    """
+    return name.replace(").", ")<wbr>.")
 
 
 def _spread(errors: list[float]) -> str:

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.networks import Compressor
 from gossamer.plots import OKABE_ITO, panels
 
 if TYPE_CHECKING:
@@ -73,10 +72,15 @@ def errors(method: "gs.Algorithm[Any]", mix: Callable[[int], Any]) -> list[float
     return found
 
 
+def simulation(method: "gs.Algorithm[Any]", network: gs.Network) -> gs.Run:
+    """The same by the simulator, with the bytes that were sent."""
+    options: dict[str, Any] = {"steps": STEPS, "record_every": 1, "metrics": ["error", "bytes"]}
+    return gs.simulate(method, PROBLEM, network, **options)
+
+
 def simulated(method: "gs.Algorithm[Any]", network: gs.Network) -> list[float]:
-    """The same by the simulator."""
-    options: dict[str, Any] = {"steps": STEPS, "record_every": 1, "metrics": ["error"]}
-    return gs.simulate(method, PROBLEM, network, **options).metrics["error"][1:, 0].tolist()
+    """Its errors."""
+    return simulation(method, network).metrics["error"][1:, 0].tolist()
 
 
 def log_axes(ax: "Axes", title: str, x: str = "step t") -> None:
@@ -144,30 +148,18 @@ def missing_totals(network: gs.Network, steps: int) -> tuple[list[float], list[f
 def compression() -> "Figure":
     """How far compressed messages come, by steps and by bytes."""
     figure, (left, right) = panels(2, width=4.1, height=3.2)
-    sent: dict[gs.Network, Compressor | None] = {RING: None}
     compressors = (gs.Cast("bfloat16"), gs.QSGD(4), gs.TopK(0.1), gs.Sign())
-    sent |= {RING.compressed(compressor): compressor for compressor in compressors}
-    for colour, (network, compressor) in zip(OKABE_ITO, sent.items(), strict=False):
-        label, values = (
-            repr(compressor or "whole messages").strip("'"),
-            simulated(TRACKING, network),
-        )
-        left.plot(values, color=colour, label=label)
-        right.plot(kilobytes(compressor), values, color=colour)
+    networks = {"whole messages": RING} | {repr(q): RING.compressed(q) for q in compressors}
+    for colour, (label, network) in zip(OKABE_ITO, networks.items(), strict=False):
+        run = simulation(TRACKING, network)
+        left.plot(run.metrics["error"][1:, 0], color=colour, label=label)
+        right.plot(run.metrics["bytes"][:, 0] / 1000, run.metrics["error"][:, 0], color=colour)
     naive = errors(TRACKING, lambda t: LargestOnly())
     left.plot(naive, "--", color=OKABE_ITO[7], label="largest 10 %, no feedback")
     log_axes(left, "distance to the optimum, GT-DSGD")
     log_axes(right, "by what a node has sent", "kilobytes")
     right.set_xlim(0, 1000)
     return figure
-
-
-def kilobytes(compressor: Compressor | None) -> list[float]:
-    """What a node has sent of the two vectors of GT-DSGD after every step, the first ones whole."""
-    whole = 8 * PROBLEM.dim
-    size = compressor.message_bytes(PROBLEM.dim, torch.float64) if compressor else whole
-    sent = torch.tensor([whole] + [size] * (STEPS - 1)).cumsum(0)
-    return (2 * 2 * sent / 1000).tolist()  # two vectors to two neighbours
 
 
 def talk() -> "Figure":
