@@ -88,6 +88,21 @@ def bad_networks(_: str) -> str:
     return f"{about}\n\n{table(['network', *situations], rows)}"
 
 
+def exact(_: str) -> str:
+    """Final errors without noise, of every method on every network."""
+    found = json.loads((BENCHMARKS / "exact.json").read_text(encoding="utf-8"))
+    methods = found["settings"]
+    rows = [
+        [network, *(e if isinstance(e := errors[m], str) else f"{e:.1e}" for m in methods)]
+        for network, errors in found["errors"].items()
+    ]
+    settings = "; ".join(
+        f"`{s['method']}`, {s['step size']} step size, {s['steps']:,} steps from {s['start']:.1f} away"
+        for s in methods.values()
+    )
+    return f"{settings}.\n\n{table(['network', *methods], rows)}"
+
+
 def _breakable(name: str) -> str:
     """A name that a narrow column can break before its dots.
 
@@ -111,6 +126,7 @@ def _spread(errors: list[float]) -> str:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "bad_networks": bad_networks,
+    "exact": exact,
     "probed": probed,
     "tail_verdicts": tail_verdicts,
 }
