@@ -97,7 +97,8 @@ def exact(_: str) -> str:
         for network, errors in found["errors"].items()
     ]
     settings = "; ".join(
-        f"`{s['method']}`, {s['step size']} step size, {s['steps']:,} steps from {s['start']:.1f} away"
+        f"`{s['method']}`, {s['step size']} step size, "
+        f"{s['steps']:,} steps from {s['start']:.1f} away"
         for s in methods.values()
     )
     return f"{settings}.\n\n{table(['network', *methods], rows)}"
