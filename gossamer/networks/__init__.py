@@ -2,6 +2,7 @@
 
 from gossamer.networks._time_varying import TimeVarying, one_peer_exponential, time_varying
 from gossamer.networks.accelerated import Accelerated
+from gossamer.networks.chance import Coins
 from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
 from gossamer.networks.compressed import Compressed
 from gossamer.networks.compressors import (
@@ -45,6 +46,7 @@ __all__ = [
     "Call",
     "Cast",
     "Channel",
+    "Coins",
     "Compressed",
     "Compressor",
     "Drops",

@@ -28,7 +28,8 @@ class Clock:
 
     with b_j the bytes that node j sends in the exchange, to all its neighbours together. A message
     that is lost is not waited for, and where node j sends nothing it is ready at once, so that a
-    silent step takes the time of its gradients. ε_i is a pure function of seed, step and node.
+    silent step takes the time of its gradients. ε_i is a pure function of seed, step and node. The
+    weight that `PushSum` sends is a mix of its own, and costs a latency as any other.
 
     Args:
         latency: seconds on the way of a message, however short.
