@@ -68,23 +68,19 @@ class SeedGroups:
 
         Args:
             z: `(rows, runs, dim)`; the result of what is done with the two is viewed as this.
-            drawn: `(rows, seeds, dim)`.
+            drawn: `(rows, seeds, dim or 1)`.
         """
-        rows, seeds, dim = drawn.shape
-        if self.in_turn:
-            return z.view(rows, -1, seeds, dim), drawn[:, None]
-        first = seeds * torch.arange(rows, device=drawn.device)
-        chosen = (first[:, None] + self.place).flatten()  # whole vectors: ten times faster
-        return z, drawn.reshape(-1, dim).index_select(0, chosen).view(z.shape)
+        if not self.in_turn:
+            return z, drawn.index_select(1, self.place)
+        rows, runs, dim = z.shape
+        seeds = len(self.distinct)
+        as_they_are = seeds in (1, runs)
+        return (z, drawn) if as_they_are else (z.view(rows, -1, seeds, dim), drawn[:, None])
 
     def scale(self, z: Tensor, factors: Tensor) -> Tensor:
         """Z, `(rows, runs, dim)`, times the factor of its row and seed, `(rows, seeds)`."""
-        if len(self.distinct) == 1:
-            return z * factors[:, :, None]
-        if self.in_turn:
-            by_turn = z.view(len(z), -1, len(self.distinct), z.shape[-1])
-            return (by_turn * factors[:, None, :, None]).view(z.shape)
-        return z * factors[:, self.place, None]
+        aligned, beside = self.align(z, factors[:, :, None])
+        return (aligned * beside).view(z.shape)
 
     def product(self, matrices: Tensor, z: Tensor) -> Tensor:
         """M z over the leading axis of `(nodes, runs, dim)`, M that of the run's seed.

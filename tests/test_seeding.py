@@ -1,10 +1,11 @@
 """One seed and a purpose name one stream."""
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.seeding import stream, stream_seed
+from gossamer.seeding import SeedGroups, stream, stream_seed
 
 any_int = st.integers(-(2**200), 2**200)
 
@@ -35,3 +36,18 @@ def test_streams_never_change():
     """Published numbers depend on these."""
     assert stream_seed("noise", 0) == 2780505767859535771
     assert stream_seed("noise", -1, 2**64) == 5920723581669444863
+
+
+@pytest.mark.parametrize(
+    "seeds", [[3], [3, 3, 3], [3, 1], [3, 1, 3, 1], [3, 1, 1], [1, 3], [1], [1, 4, 3, 3]]
+)
+@pytest.mark.parametrize("among", [None, [3, 1, 4], [4, 1, 3]])
+def test_what_was_drawn_for_a_seed_comes_to_each_of_its_runs(seeds: list[int], among):
+    groups = SeedGroups.of(seeds, among=among)
+    assert groups.distinct == (among or list(dict.fromkeys(seeds)))
+    z = torch.arange(2.0 * len(seeds) * 3).view(2, len(seeds), 3)
+    drawn = torch.rand(2, len(groups.distinct), 3, generator=stream("test", 0))
+    own = drawn[:, [groups.distinct.index(seed) for seed in seeds]]
+    aligned, beside = groups.align(z, drawn)
+    assert torch.equal((aligned + beside).view(z.shape), z + own)
+    assert torch.equal(groups.scale(z, drawn[:, :, 0]), z * own[:, :, :1])

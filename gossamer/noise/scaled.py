@@ -103,7 +103,7 @@ class Scaled(Noise):
             size = shape[axis] if len(shape) >= -axis else 0
             fits = scales is None or len(scales) == size
             found = f"{len(scales or ())} scales for noise of shape {tuple(shape)}"
-            require(fits, name, found, f"as many as axis {axis} is long, (…, nodes, coordinates)")
+            require(fits, name, found, f"one for each of its {size} {name.removeprefix('per_')}s")
 
 
 def as_scales(name: str, values: Iterable[float] | Tensor) -> tuple[float, ...]:

@@ -44,7 +44,7 @@ class NoiseStream:
     def add(self, grad: Tensor, t: int) -> Tensor:
         """`grad`, `(nodes, runs, dim)`, with the noise of step `t`."""
         noisy = self._noise.apply(*self._groups.align(grad, self.at(t)))
-        return noisy.view(grad.shape)
+        return noisy if noisy.shape == grad.shape else noisy.view(grad.shape)
 
     def at(self, t: int) -> Tensor:
         """Noise of step `t`, `(nodes, distinct seeds, dim)`; steps are asked for in order."""

@@ -160,7 +160,7 @@ def test_no_scales_are_refused():
 @pytest.mark.parametrize("shape", [(3, 3), (4, 4), (4, 3, 1)])
 def test_another_number_of_nodes_or_coordinates_is_refused(shape: tuple[int, ...]):
     law = StudentT(1.5).scaled(per_node=NODES, per_coordinate=COORDINATES)
-    with pytest.raises(InvalidInput, match=r"per_\w+: got \d scales for noise of shape .* axis"):
+    with pytest.raises(InvalidInput, match=r"per_\w+: got \d scales for .* its \d \w+s"):
         law.sample(shape, generator=seeded())
     if len(shape) == 2:
         with pytest.raises(InvalidInput, match="scales for noise of shape"):
