@@ -78,6 +78,7 @@ from gossamer.problems import (
 )
 from gossamer.simulation import (
     METRICS,
+    Clock,
     Comparison,
     Halving,
     Run,
@@ -130,6 +131,7 @@ __all__ = [
     "Algorithm",
     "AlphaStable",
     "Cast",
+    "Clock",
     "Comparison",
     "DSGDCClip",
     "DSGDClip",
