@@ -58,7 +58,17 @@ from gossamer.networks import (
     time_varying,
     torus,
 )
-from gossamer.noise import NOISES, AlphaStable, Gaussian, Noise, Pareto, StudentT
+from gossamer.noise import (
+    NOISES,
+    AlphaStable,
+    Gaussian,
+    MultivariateT,
+    Noise,
+    Pareto,
+    SampledNoise,
+    StudentT,
+    SubGaussianStable,
+)
 from gossamer.problems import (
     PROBLEMS,
     LanguageProblem,
@@ -136,6 +146,7 @@ __all__ = [
     "InvalidInput",
     "LanguageProblem",
     "ModuleProblem",
+    "MultivariateT",
     "Network",
     "Noise",
     "NormalizedDSGD",
@@ -148,10 +159,12 @@ __all__ = [
     "RobustRegression",
     "Run",
     "SClipEF",
+    "SampledNoise",
     "Sign",
     "Stack",
     "Status",
     "StudentT",
+    "SubGaussianStable",
     "Sweep",
     "TopK",
     "Tuned",

@@ -36,7 +36,7 @@ class SeedGroups:
     """Runs by their seed: what is drawn once per distinct seed is dealt out to all its runs.
 
     Attributes:
-        distinct: the seeds, each once, in order of appearance.
+        distinct: the seeds that are drawn for, each once.
         place: which of them each run has, `(runs,)`.
         in_turn: whether the runs take the seeds in turn, so that no run has to be looked up.
 
@@ -50,22 +50,37 @@ class SeedGroups:
     in_turn: bool
 
     @classmethod
-    def of(cls, seeds: Sequence[int], device: torch.device | str = "cpu") -> "SeedGroups":
-        """Of runs with these seeds."""
-        places = {seed: k for k, seed in enumerate(dict.fromkeys(seeds))}
+    def of(
+        cls,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+        among: Sequence[int] | None = None,
+    ) -> "SeedGroups":
+        """Of runs with these seeds; `among` are those that are drawn for, if more than these."""
+        places = {seed: k for k, seed in enumerate(dict.fromkeys(among or seeds))}
         place = torch.tensor([places[seed] for seed in seeds], dtype=torch.int64)
         in_turn = torch.equal(place, torch.arange(len(seeds)) % max(1, len(places)))
         whole_turns = len(seeds) % max(1, len(places)) == 0
         return cls(list(places), place.to(device), in_turn and whole_turns)
 
+    def align(self, z: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+        """Both in shapes that broadcast, what was drawn for a seed beside each of its runs.
+
+        Args:
+            z: `(rows, runs, dim)`; the result of what is done with the two is viewed as this.
+            drawn: `(rows, seeds, dim or 1)`.
+        """
+        if not self.in_turn:
+            return z, drawn.index_select(1, self.place)
+        rows, runs, dim = z.shape
+        seeds = len(self.distinct)
+        as_they_are = seeds in (1, runs)
+        return (z, drawn) if as_they_are else (z.view(rows, -1, seeds, dim), drawn[:, None])
+
     def scale(self, z: Tensor, factors: Tensor) -> Tensor:
         """Z, `(rows, runs, dim)`, times the factor of its row and seed, `(rows, seeds)`."""
-        if len(self.distinct) == 1:
-            return z * factors[:, :, None]
-        if self.in_turn:
-            by_turn = z.view(len(z), -1, len(self.distinct), z.shape[-1])
-            return (by_turn * factors[:, None, :, None]).view(z.shape)
-        return z * factors[:, self.place, None]
+        aligned, beside = self.align(z, factors[:, :, None])
+        return (aligned * beside).view(z.shape)
 
     def product(self, matrices: Tensor, z: Tensor) -> Tensor:
         """M z over the leading axis of `(nodes, runs, dim)`, M that of the run's seed.

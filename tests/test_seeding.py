@@ -70,3 +70,17 @@ def test_runs_that_take_the_seeds_in_turn_are_noticed():
     in_turn = [SeedGroups.of(seeds).in_turn for seeds in SEEDS]
     assert in_turn == [True, True, True, False, False, True]
     assert SeedGroups.of([]).distinct == []
+
+
+@pytest.mark.parametrize(
+    "seeds", [[3], [3, 3, 3], [3, 1], [3, 1, 3, 1], [3, 1, 1], [1, 3], [1], [1, 4, 3, 3]]
+)
+@pytest.mark.parametrize("among", [None, [3, 1, 4], [4, 1, 3]])
+def test_what_was_drawn_for_a_seed_comes_to_each_of_its_runs(seeds: list[int], among):
+    groups = SeedGroups.of(seeds, among=among)
+    assert groups.distinct == (among or list(dict.fromkeys(seeds)))
+    z = torch.arange(2.0 * len(seeds) * 3).view(2, len(seeds), 3)
+    drawn = torch.rand(2, len(groups.distinct), 3, generator=stream("test", 0))
+    own = drawn[:, [groups.distinct.index(seed) for seed in seeds]]
+    aligned, beside = groups.align(z, drawn)
+    assert torch.equal((aligned + beside).view(z.shape), z + own)

@@ -7,15 +7,16 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
+from gossamer.noise.coordinates import CoordinateNoise
 from gossamer.noise.gaussian import Gaussian
-from gossamer.noise.noise import Noise, draw_exponential, draw_uniform, require_positive
+from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require_positive
 
 RIGHT_ANGLE = math.nextafter(math.pi / 2, 0)
 """The largest angle strictly below π/2: there cos V is still positive."""
 
 
 @dataclass(frozen=True)
-class AlphaStable(Noise):
+class AlphaStable(CoordinateNoise):
     r"""Stable noise \(S_1(α, β, σ)\) with mean 0: α = `tail_index`, β = `skewness`, σ = `scale`.
 
     Drawn by the Chambers–Mallows–Stuck formula: with V uniform on (−π/2, π/2), W exponential,
@@ -46,13 +47,8 @@ class AlphaStable(Noise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        require(
-            1 < self.tail_index <= 2,
-            "tail_index",
-            self.tail_index,
-            "a number in (1, 2]",
-            "at 1 or below the mean does not exist, above 2 no stable law does; try 1.5",
-        )
+        floats(self, "tail_index", "skewness", "scale")
+        require_stable_index(self.tail_index)
         require(-1 <= self.skewness <= 1, "skewness", self.skewness, "a number in [−1, 1]")
         require_positive("scale", self.scale)
 
@@ -78,8 +74,14 @@ class AlphaStable(Noise):
         power = torch.exp(exponent * torch.log(W * cos_V / cos_gap))
         return self._stretch * torch.sin(A) / cos_V * power
 
+    def has_moment(self, p: float) -> bool:
+        """At index 2 the law is Gaussian."""
+        return self.tail_index == 2 or super().has_moment(p)
+
     def finite_moment(self, p: float) -> float:
-        """E|X|^p for p below a tail index that is not 2."""
+        """E|X|^p for p < α; at index 2 that of the Gaussian with variance 2·scale²."""
+        if self.tail_index == 2:
+            return Gaussian(math.sqrt(2) * self.scale).moment(p)
         return (
             2
             / math.pi
@@ -90,8 +92,13 @@ class AlphaStable(Noise):
             * self._stretch**p
         )
 
-    def moment(self, p: float) -> float:
-        """The absolute moment; at index 2 that of the Gaussian with variance 2·scale²."""
-        if self.tail_index == 2:
-            return Gaussian(math.sqrt(2) * self.scale).moment(p)
-        return super().moment(p)
+
+def require_stable_index(tail_index: float) -> None:
+    """Refuse an index for which there is no stable law of mean zero."""
+    require(
+        1 < tail_index <= 2,
+        "tail_index",
+        tail_index,
+        "a number in (1, 2]",
+        "at 1 or below the mean does not exist, above 2 no stable law does; try 1.5",
+    )

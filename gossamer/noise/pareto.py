@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.noise.noise import Noise, draw_exponential, require_positive
+from gossamer.noise.coordinates import CoordinateNoise
+from gossamer.noise.noise import draw_exponential, floats, require_positive
 
 
 @dataclass(frozen=True)
-class Pareto(Noise):
+class Pareto(CoordinateNoise):
     r"""Pareto noise minus its mean: \(X = σ(Y - m)\) with \(P(Y > y) = y^{-a}\) on y ≥ 1.
 
     Here a = `tail_index`, σ = `scale` and \(m = a/(a-1)\). Large values are all positive and most
@@ -33,6 +34,7 @@ class Pareto(Noise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        floats(self, "tail_index", "scale")
         require(
             1 < self.tail_index < math.inf,
             "tail_index",

@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.noise.noise import Noise, draw_exponential, draw_uniform, require_positive
+from gossamer.noise.coordinates import CoordinateNoise
+from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require_positive
 
 
 @dataclass(frozen=True)
-class StudentT(Noise):
+class StudentT(CoordinateNoise):
     r"""Student-t noise with `df` degrees of freedom ν, times `scale`: \(P(|X| > x) \sim x^{-ν}\).
 
     Drawn by Bailey's polar method, which is the Box–Muller transform of the t law and exact in
@@ -37,15 +38,8 @@ class StudentT(Noise):
     tail_index: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        require(
-            1 < self.df < math.inf,
-            "df",
-            self.df,
-            "finite degrees of freedom above 1",
-            "use Gaussian for df = ∞"
-            if self.df == math.inf
-            else "at df ≤ 1 the mean does not exist, so no noise can be zero-mean; try 1.5",
-        )
+        floats(self, "df", "scale")
+        require_df(self.df)
         require_positive("scale", self.scale)
         object.__setattr__(self, "tail_index", self.df)
 
@@ -66,3 +60,16 @@ class StudentT(Noise):
             - math.lgamma(self.df / 2)
         )
         return self.scale**p * math.exp(log_moment)
+
+
+def require_df(df: float) -> None:
+    """Refuse degrees of freedom for which there is no t law of mean zero."""
+    require(
+        1 < df < math.inf,
+        "df",
+        df,
+        "finite degrees of freedom above 1",
+        "use Gaussian for df = ∞"
+        if df == math.inf
+        else "at df ≤ 1 the mean does not exist, so no noise can be zero-mean; try 1.5",
+    )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gossamer.noise import Noise
-from gossamer.seeding import stream
+from gossamer.seeding import SeedGroups, stream
 
 MAX_BLOCK_STEPS = 32
 BLOCK_ELEMENTS = 2**18
@@ -31,31 +31,20 @@ class NoiseStream:
     ) -> None:
         self._noise, self._dtype, self._device = noise, dtype, device
         self._shape = (block_steps(num_nodes, dim), num_nodes, dim)
-        self._place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
-        self._generators = [stream("noise", seed, device=device) for seed in self._place]
+        self._seeds = list(dict.fromkeys(seeds))
+        self._generators = [stream("noise", seed, device=device) for seed in self._seeds]
         self._block: Sequence[Tensor] = ()
         self._drawn = 0
         self.serve(seeds)
 
     def serve(self, seeds: Sequence[int]) -> None:
         """From now on give run r the noise of `seeds[r]`, some of those of the beginning."""
-        place = torch.tensor([self._place[seed] for seed in seeds], device=self._device)
-        in_turn = torch.arange(len(seeds), device=self._device) % len(self._place)
-        whole_turns = len(seeds) % len(self._place) == 0
-        self._seeds_in_turn = whole_turns and torch.equal(place, in_turn)
-        nodes = torch.arange(self._shape[1], device=self._device)[:, None]
-        self._rows = (nodes * len(self._place) + place).flatten()
+        self._groups = SeedGroups.of(seeds, self._device, among=self._seeds)
 
     def add(self, grad: Tensor, t: int) -> Tensor:
         """`grad`, `(nodes, runs, dim)`, with the noise of step `t`."""
-        noise = self.at(t)
-        if not self._seeds_in_turn:
-            rows = noise.reshape(-1, noise.shape[-1])  # gathering whole rows is ten times faster
-            return grad + rows.index_select(0, self._rows).view(grad.shape)
-        if grad.shape == noise.shape:
-            return grad + noise
-        nodes, seeds, dim = noise.shape
-        return (grad.view(nodes, -1, seeds, dim) + noise[:, None]).view(grad.shape)
+        noisy = self._noise.apply(*self._groups.align(grad, self.at(t)))
+        return noisy if noisy.shape == grad.shape else noisy.view(grad.shape)
 
     def at(self, t: int) -> Tensor:
         """Noise of step `t`, `(nodes, distinct seeds, dim)`; steps are asked for in order."""

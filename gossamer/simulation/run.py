@@ -77,7 +77,7 @@ class Record:
         return {
             "problem": show_call(self.config["problem"]),
             "network": self.config["network"]["name"],
-            "noise": "none" if noise is None else show_call(noise),
+            "noise": "none" if noise is None else noise["name"],
             "steps": f"{steps:,}, recorded {len(self.steps)} times, {where}",
         }
 

@@ -93,7 +93,7 @@ class Simulation:
         return {
             "problem": self.problem.describe(),
             "network": self.network.describe(),
-            "noise": None if self.noise is None else _describe(self.noise),
+            "noise": None if self.noise is None else self.noise.describe(),
             "clock": None if self.clock is None else self.clock.describe(),
             "steps": int(self.steps),
             "record_every": int(self.interval),
@@ -112,13 +112,6 @@ def require_list(name: str, value: object) -> None:
     """Refuse one thing where a list of such belongs."""
     several = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
     require(several, name, repr(value), "a list", f"write [{value!r}]")
-
-
-def _describe(noise: Noise) -> dict[str, Any]:
-    """Name and arguments of a law, ready for its constructor."""
-    fields = dataclasses.fields(noise)  # type: ignore[arg-type]  # every law is a dataclass
-    arguments = [field.name for field in fields if field.init]
-    return {"name": type(noise).__name__, **{name: getattr(noise, name) for name in arguments}}
 
 
 def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:

@@ -6,7 +6,7 @@ import torch
 
 from gossamer.errors import require
 from gossamer.networks import Network
-from gossamer.noise import Noise
+from gossamer.noise import CoordinateNoise, Noise
 from gossamer.problems import Problem
 from gossamer.theory.checks import require_nonnegative, require_steps
 from gossamer.theory.constants import Constants
@@ -44,7 +44,7 @@ def plan(
         network: how the n nodes mix: by one doubly stochastic W, as the theorems assume. On lossy,
             compressed, random, changing or unbalanced networks nothing is proved: refused.
         steps: T.
-        noise: the law of the gradient noise of each coordinate, or
+        noise: the law of the gradient noise, or
         samples: noise vectors `(samples, dim)`, from which p and σ are estimated (p alone, in any
             dimension, where `sigma` is given), or
         p, sigma: the order of the noise's moment and its size, both. With `noise` or `samples`,
@@ -62,7 +62,7 @@ def plan(
     nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
     require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
     _require_covered(network)
-    order, level = _estimate_noise(problem.dim, noise, samples, p, sigma)
+    order, level = _estimate_noise(problem, noise, samples, p, sigma)
     L, gap, distance = (
         estimate(problem) for estimate in (estimate_smoothness, estimate_gap, estimate_distance)
     )
@@ -86,7 +86,7 @@ def _require_covered(network: Network) -> None:
 
 
 def _estimate_noise(
-    dim: int,
+    problem: Problem,
     noise: Noise | None,
     samples: "Samples | None",
     p: float | None,
@@ -97,7 +97,7 @@ def _estimate_noise(
     if noise is None and samples is None:
         _require_both(p, sigma)
     order = _estimate_p(noise, samples, p)
-    return order, _estimate_sigma(dim, noise, samples, order.value, sigma)
+    return order, _estimate_sigma(problem, noise, samples, order.value, sigma)
 
 
 def _require_both(p: float | None, sigma: float | None) -> None:
@@ -122,16 +122,20 @@ def _estimate_p(noise: Noise | None, samples: "Samples | None", p: float | None)
 
 
 def _estimate_sigma(
-    dim: int, noise: Noise | None, samples: "Samples | None", p: float, sigma: float | None
+    problem: Problem,
+    noise: Noise | None,
+    samples: "Samples | None",
+    p: float,
+    sigma: float | None,
 ) -> Estimate:
     """The noise level: as given, else from the samples, else from the law, else none."""
     if sigma is not None:
         require_nonnegative("sigma", sigma)
         return Estimate(sigma, "given")
     if samples is not None:
-        return estimate_sigma_from_samples(_of_dimension(dim, samples), p)
+        return estimate_sigma_from_samples(_of_dimension(problem.dim, samples), p)
     if noise is not None:
-        return estimate_sigma(noise, dim, p)
+        return estimate_sigma(noise, problem.dim, p, problem.num_nodes)
     return Estimate(0.0, "no noise")
 
 
@@ -151,7 +155,7 @@ def _describe_noise(
 ) -> str:
     """Which noise the plan assumes, in words."""
     if noise is not None:
-        return f"{noise} in every coordinate"
+        return f"{noise}{' in every coordinate' * isinstance(noise, CoordinateNoise)}"
     if samples is not None:
         return "as in the measured samples"
     if level.value == 0:

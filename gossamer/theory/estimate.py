@@ -1,6 +1,5 @@
 """What the theorems need, from what a user has: a problem, a noise law or noise samples."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.noise import Gaussian, Noise
+from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.theory.checks import require_p
 
@@ -112,15 +111,15 @@ def admissible_p(noise: Noise) -> float:
     >>> admissible_p(gs.StudentT(df=1.5)), admissible_p(gs.Gaussian())
     (1.45, 2.0)
     """
-    return 2.0 if math.isfinite(noise.moment(2)) else 1 + 0.9 * (noise.tail_index - 1)
+    return 2.0 if noise.has_moment(2) else 1 + 0.9 * (noise.tail_index - 1)
 
 
-def estimate_sigma(noise: Noise, dim: int, p: float) -> Estimate:
-    """σ = (E‖ξ‖^p)^(1/p) of a noise vector of `dim` independent coordinates.
+def estimate_sigma(noise: Noise, dim: int, p: float, num_nodes: int = 1) -> Estimate:
+    """σ with E‖ξ_i‖^p ≤ σ^p for the noise vectors, of `dim` coordinates, of all nodes i.
 
-    Exact in one dimension, at p = 2, and for Gaussian noise, where
-    E‖ξ‖^p = (√2 std)^p Γ((d+p)/2)/Γ(d/2). Otherwise an upper bound: since p ≤ 2,
-    ‖ξ‖^p ≤ Σ_k |ξ_k|^p, so that σ ≤ (d · E|ξ_1|^p)^(1/p).
+    Of the loudest node, where the scale differs by node. Exact for Gaussian and isotropic noise,
+    E‖R G‖^p = E R^p · 2^(p/2) Γ((d+p)/2)/Γ(d/2). Of independent coordinates exact in one dimension
+    and at p = 2, otherwise an upper bound: since p ≤ 2, ‖ξ‖^p ≤ Σ_k |ξ_k|^p.
 
     >>> import gossamer as gs
     >>> sigma = estimate_sigma(gs.Gaussian(std=3.0), dim=4, p=2.0)
@@ -128,16 +127,11 @@ def estimate_sigma(noise: Noise, dim: int, p: float) -> Estimate:
     (6.0, 'exact')
     """
     require_p(p)
-    moment = noise.moment(p)
     below = f"an order with a finite moment, below {noise.tail_index:g}"
-    require(math.isfinite(moment), "p", p, below, f"try {admissible_p(noise):g}")
-    if isinstance(noise, Gaussian):
-        log_ratio = math.lgamma((dim + p) / 2) - math.lgamma(dim / 2)
-        value = math.sqrt(2) * noise.std * math.exp(log_ratio / p)
-        return Estimate(value, "exact")
-    exact = dim == 1 or p == 2
-    how = "exact" if exact else "upper bound (d E|ξ₁|^p)^(1/p)"
-    return Estimate((dim * moment) ** (1 / p), how)
+    require(noise.has_moment(p), "p", p, below, f"try {admissible_p(noise):g}")
+    ones = torch.ones((), dtype=torch.float64).expand(num_nodes, dim)
+    moment, how = noise.norm_moment(p, ones)
+    return Estimate(moment ** (1 / p), how)
 
 
 def estimate_sigma_from_samples(samples: "Samples", p: float) -> Estimate:

@@ -23,7 +23,12 @@ def test_the_default_noise_is_that_of_compare(gossamer: Callable[..., tuple[int,
     ("options", "assumed"),
     [
         ("--noise none", "none, the gradients are exact"),
-        ("--noise 'StudentT(1.5)'", "StudentT(df=1.5, scale=1.0)"),
+        ("--noise 'StudentT(1.5)'", "StudentT(df=1.5, scale=1.0) in every coordinate"),
+        ("--noise 'MultivariateT(1.3)'", "MultivariateT(df=1.3, scale=1.0)\n"),
+        (
+            "--noise 'StudentT(1.5).scaled(per_node=[1, 1, 1, 5])'",
+            "StudentT(df=1.5, scale=1.0).scaled(per_node=[1.0, 1.0, 1.0, 5.0])\n",
+        ),
         ("--tail 1.5 --sigma 2", "p = 1.5 and σ = 2 as given"),
     ],
 )

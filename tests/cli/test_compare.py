@@ -41,6 +41,26 @@ def test_given_parameters(gossamer, tmp_path: Path):
     assert [float(r["error"]) for r in ours] == run.final("error").tolist()
 
 
+@pytest.mark.parametrize(
+    ("text", "noise"),
+    [
+        ("MultivariateT(1.3)", gs.MultivariateT(1.3)),
+        ("SubGaussianStable(1.3, scale=0.1)", gs.SubGaussianStable(1.3, 0.1)),
+        (
+            "StudentT(1.5).scaled(per_node=[0, 1, 1, 1, 1, 5]).growing(0.5)",
+            gs.StudentT(1.5).scaled(per_node=[0, 1, 1, 1, 1, 5]).growing(0.5),
+        ),
+    ],
+)
+def test_noises_by_name(gossamer, tmp_path: Path, text: str, noise: gs.Noise):
+    where = "-n 'ring(6)' -p 'Quadratic(6, 4)' --seeds 1 --steps 20"
+    code, out, err = gossamer(f"compare -a 'DSGD(0.1)' {where} --noise '{text}'")
+    assert (code, err) == (0, "")
+    assert f"noise {text}, 20 steps." in out
+    run = gs.simulate(gs.DSGD(0.1), gs.Quadratic(6, 4), gs.ring(6), noise=noise, steps=20, seeds=0)
+    assert float(rows(tmp_path / "compare.csv")[-1]["error"]) == run.final("error").item()
+
+
 def test_two_settings_of_one_method_have_two_labels(gossamer, monkeypatch):
     from gossamer import plots
 
@@ -170,9 +190,12 @@ def test_costs_are_drawn_and_told(gossamer, tmp_path: Path, monkeypatch, against
         ("-a 'DSGD(0.1)' -n 'ring(2000)'", "num_samples: got 1000"),
         ("-a 'DSGD(0.1)' --noise 'Studnt(1.5)'", "did you mean 'StudentT'?"),
         ("-a 'DSGD(0.1)' --noise 'StudentT(0.5)'", "degrees of freedom above 1"),
-        ("-a 'DSGD(0.1)' --noise 'StudentT(low)'", "noise: StudentT(low): "),
-        ("-a 'DSGD(0.1)' --noise 'Gaussian([1, 2, 3])'", "noise: Gaussian([1, 2, 3]): "),
+        ("-a 'DSGD(0.1)' --noise 'StudentT(low)'", "df: got 'low', need a number"),
+        ("-a 'DSGD(0.1)' --noise 'Gaussian([1, 2, 3])'", "std: got [1, 2, 3], need a number"),
         ("-a 'DSGD(0.1)' --noise ''", "cannot read ''"),
+        ("-a 'DSGD(0.1)' --noise 'StudentT(1.5).scald(2)'", "did you mean 'scaled'?"),
+        ("-a 'DSGD(0.1)' --noise 'StudentT(1.5).scaled(per_node=[1, -1])'", "per_node: got -1.0"),
+        ("-a 'DSGD(0.1)' --noise 'Gaussian().scaled(per_node=[1, 2])'", "per_node: got 2 scales"),
         ("-a 'DSGD(0.1)' --metric eror", "need names among error"),
         ("-a 'DSGD(0.1)' --metric tracker_error", "need names among"),
         ("-a GTDSGD -a DSGD --steps 1000000 --metric tracker_error", "on this problem with DSGD"),

@@ -58,7 +58,7 @@ def test_the_file_is_safetensors_with_strict_json(tmp_path: Path):
     with safetensors.safe_open(tmp_path / "run", framework="np") as file:
         text = file.metadata()["config"]
     config = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert config["noise"] == {"name": "Gaussian", "std": 2.0}
+    assert config["noise"] == {"name": "Gaussian(std=2.0)"}
 
 
 def test_the_configuration_makes_the_run_again():
@@ -69,12 +69,11 @@ def test_the_configuration_makes_the_run_again():
     assert config["seeds"] == [0, 1, 2]
     assert config["network"] == {"name": "ring(4)"}
     assert config["problem"] == PROBLEM.describe()
-    noise = dict(config["noise"])
     again = gs.simulate(
         gs.ALGORITHMS[config["algorithm"]["name"]](**run.hyperparameters),
         PROBLEM,
         gs.from_description(config["network"]),
-        noise=gs.NOISES[noise.pop("name")](**noise),
+        noise=gs.noise.from_description(config["noise"]),
         steps=config["steps"],
         seeds=config["seeds"],
         record_every=config["record_every"],

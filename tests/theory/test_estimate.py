@@ -112,6 +112,10 @@ def test_a_loss_that_is_not_positive_is_refused():
         (gs.AlphaStable(tail_index=1.5), 1.45),
         (gs.AlphaStable(tail_index=2.0), 2.0),
         (gs.Pareto(tail_index=1.001), 1.0009),
+        (gs.MultivariateT(df=1.5), 1.45),
+        (gs.SubGaussianStable(tail_index=2.0), 2.0),
+        (gs.StudentT(df=1.5).scaled(per_node=[1, 5]), 1.45),
+        (gs.StudentT(df=1.5).growing(0.5), 1.45),
     ],
 )
 def test_admissible_p_has_a_finite_moment(noise: gs.Noise, p: float):
@@ -142,6 +146,44 @@ def test_sigma_of_heavy_vectors_is_an_upper_bound():
     measured = float((draws.norm(dim=1) ** 1.2).mean() ** (1 / 1.2))
     assert sigma.how.startswith("upper bound")
     assert measured < sigma.value < 2 * measured
+
+
+@pytest.mark.parametrize("dim", [1, 3, 20])
+@pytest.mark.parametrize("law", [gs.MultivariateT(4.0), gs.SubGaussianStable(2.0)], ids=str)
+def test_sigma_of_isotropic_noise_is_exact(law: gs.Noise, dim: int):
+    # ‖ξ‖^1.5 has a second moment: four standard errors
+    sigma = estimate_sigma(law, dim, 1.5)
+    powers = law.sample((200_000, dim), generator=torch.Generator().manual_seed(0)).norm(dim=1)
+    powers = powers**1.5
+    assert sigma.how == "exact"
+    error = float(powers.std()) / math.sqrt(200_000)
+    assert abs(float(powers.mean()) - sigma.value**1.5) < 4 * error
+
+
+@pytest.mark.parametrize(
+    "law", [gs.Gaussian(2.0), gs.StudentT(1.5), gs.MultivariateT(1.5)], ids=str
+)
+def test_sigma_is_that_of_the_loudest_node(law: gs.Noise):
+    plain, scaled = estimate_sigma(law, 3, 1.4), law.scaled(per_node=[0, 0.5, 3, 1])
+    found = estimate_sigma(scaled, 3, 1.4, num_nodes=4)
+    assert found.value == pytest.approx(3 * plain.value, rel=1e-12)
+    assert found.how == plain.how
+
+
+def test_sigma_of_unequal_coordinates():
+    b = [3.0, 4.0, 0.0]
+    law = gs.StudentT(df=3.0).scaled(per_coordinate=b)
+    assert estimate_sigma(law, 3, 2.0).value == pytest.approx(5 * math.sqrt(3), rel=1e-12)
+    assert estimate_sigma(law, 3, 2.0).how == "exact"
+    bound = (gs.StudentT(3.0).moment(1.5) * (3**1.5 + 4**1.5)) ** (1 / 1.5)
+    assert estimate_sigma(law, 3, 1.5).value == pytest.approx(bound, rel=1e-12)
+
+
+def test_sigma_refuses_noise_without_a_bound():
+    with pytest.raises(gs.InvalidInput, match=r"noise: got .* grows with the gradient"):
+        estimate_sigma(gs.StudentT(1.5).growing(0.5), 3, 1.4)
+    with pytest.raises(gs.InvalidInput, match="per_node: got 2 scales"):
+        estimate_sigma(gs.StudentT(1.5).scaled(per_node=[1, 2]), 3, 1.4, num_nodes=4)
 
 
 def test_sigma_refuses_an_infinite_moment():

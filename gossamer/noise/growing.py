@@ -1,0 +1,73 @@
+"""Noise that grows with the gradient."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import InvalidInput, require
+from gossamer.noise.noise import Noise, NormMoment, floats
+
+
+@dataclass(frozen=True, repr=False)
+class Growing(Noise):
+    r"""The noise of `law` times \(a + b\|∇f_i(x_i)\|\); made by `Noise.growing`.
+
+    Here a = `floor` and b = `factor`; a = 0 is purely relative noise, which vanishes where the
+    gradient does. The norm is that of the gradient the noise is added to: on a problem with batches
+    of its own that is a stochastic one. On ½‖x − c_i‖² it is the distance to c_i.
+
+    `sample` and the moments are those of the law, as if the factor were 1. No σ bounds this noise
+    everywhere, which the theorems assume, so that `plan` refuses it.
+    """
+
+    law: Noise
+    factor: float
+    floor: float = 1.0
+    tail_index: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        floats(self, "factor", "floor")
+        require(0 < self.factor < math.inf, "factor", self.factor, "a finite positive number")
+        require(0 <= self.floor < math.inf, "floor", self.floor, "a finite number of at least 0")
+        object.__setattr__(self, "tail_index", self.law.tail_index)
+
+    def sample(
+        self,
+        shape: Sequence[int],
+        *,
+        generator: torch.Generator,
+        dtype: torch.dtype = torch.float64,
+    ) -> Tensor:
+        """As the law."""
+        return self.law.sample(shape, generator=generator, dtype=dtype)
+
+    def apply(self, grad: Tensor, sample: Tensor) -> Tensor:
+        """`grad` + (a + b‖`grad`‖) · `sample`."""
+        norm = torch.linalg.vector_norm(grad, dim=-1, keepdim=True)
+        return self.law.apply(grad, (self.floor + self.factor * norm) * sample)
+
+    def has_moment(self, p: float) -> bool:
+        """As the law."""
+        return self.law.has_moment(p)
+
+    def finite_moment(self, p: float) -> float:
+        """As the law."""
+        return self.law.moment(p)
+
+    def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
+        """There is none that holds at every point."""
+        raise InvalidInput(
+            f"noise: got {self}, which grows with the gradient, need one with E‖ξ‖^p ≤ σ^p "
+            "wherever the gradient is taken; give p and sigma for the gradients you expect"
+        )
+
+    @property
+    def data(self) -> dict[str, list[float]]:
+        """As the law."""
+        return self.law.data
+
+    def __repr__(self) -> str:
+        return f"{self.law!r}.growing(factor={self.factor!r}, floor={self.floor!r})"

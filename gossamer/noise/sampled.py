@@ -1,0 +1,96 @@
+"""Noise from a function of your own."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import InvalidInput, require
+from gossamer.noise.noise import Noise, NormMoment, as_float
+
+Sampler = Callable[[tuple[int, ...], torch.Generator], Tensor]
+"""Shape and generator → zero-mean noise of that shape, on the generator's device."""
+
+
+class SampledNoise(Noise):
+    """Noise drawn by a function of your own.
+
+    Args:
+        function: `function(shape, generator)` returns floating-point noise of mean 0 of that shape,
+            whose last axis is the vector and the one before it the nodes. It draws from `generator`
+            alone, on its device: before its first use it is called twice, with equal generators.
+        name: what to call it, by default as the function.
+        tail_index: the supremum of the p with a finite moment, if you know it; `plan` asks for it.
+
+    >>> def laplace(shape, generator):
+    ...     size = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)
+    ...     return size * (2 * torch.randint(2, shape, generator=generator) - 1)
+    >>> SampledNoise(laplace).scaled(per_node=[1, 5])
+    SampledNoise(laplace).scaled(per_node=[1.0, 5.0])
+    """
+
+    def __init__(
+        self, function: Sampler, *, name: str | None = None, tail_index: float | None = None
+    ) -> None:
+        require(callable(function), "function", repr(function), "a function of shape and generator")
+        self.name = str(name or getattr(function, "__name__", "<unnamed>"))
+        unnamed = "results are told apart by it, e.g. name='Laplace'"
+        require(not self.name.startswith("<"), "name", self.name, "a name", unnamed)
+        self.function = function
+        self.tail_index = math.nan if tail_index is None else as_float("tail_index", tail_index)
+        means = "at 1 or below the mean does not exist, so no noise can be zero-mean"
+        require(not self.tail_index <= 1, "tail_index", tail_index, "a number above 1", means)
+        self._reproducible = False
+
+    def sample(
+        self,
+        shape: Sequence[int],
+        *,
+        generator: torch.Generator,
+        dtype: torch.dtype = torch.float64,
+    ) -> Tensor:
+        """What the function returns, checked and cast."""
+        if not self._reproducible:
+            self._require_reproducible(tuple(shape), generator)
+        return self._call(tuple(shape), generator).to(dtype)
+
+    def has_moment(self, p: float) -> bool:
+        """As the tail index says, which has to be known."""
+        known = not math.isnan(self.tail_index)
+        require(known, "tail_index", f"none for {self}", "a number above 1", "or give p and sigma")
+        return super().has_moment(p)
+
+    def finite_moment(self, p: float) -> float:
+        """It is not known."""
+        raise self._unknown()
+
+    def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
+        """It is not known."""
+        raise self._unknown()
+
+    def __repr__(self) -> str:
+        return f"SampledNoise({self.name})"
+
+    def _call(self, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+        sample = self.function(shape, generator)
+        need = f"a floating-point tensor of shape {shape} on {generator.device}"
+        require(isinstance(sample, Tensor), self.name, type(sample).__name__, need)
+        right = sample.shape == shape and sample.is_floating_point()
+        found = f"{sample.dtype}, shape {tuple(sample.shape)} on {sample.device}"
+        beside = sample.device.type == generator.device.type
+        require(right and beside, self.name, found, need)
+        return sample
+
+    def _require_reproducible(self, shape: tuple[int, ...], generator: torch.Generator) -> None:
+        first, second = (self._call(shape, generator.clone_state()) for _ in range(2))
+        found = "different samples from equal generators"
+        way_out = "draw with generator=generator, as in torch.randn(shape, generator=generator)"
+        require(torch.equal(first, second), self.name, found, "equal ones", way_out)
+        self._reproducible = True
+
+    def _unknown(self) -> InvalidInput:
+        return InvalidInput(
+            f"noise: got {self}, whose moments are not known, need a law that states them; give p "
+            "and sigma, or samples=noise.sample((10_000, dim), generator=generator)"
+        )
