@@ -45,6 +45,10 @@ class NodeOrders:
     def _order(self, seed: int, node: int) -> BatchOrder:
         return BatchOrder(self.sizes[node], self.batch_size, seed, node)
 
+    def on(self, device: Device) -> "NodeOrders":
+        """The same orders, their indices on another device."""
+        return NodeOrders(self.sizes, self.batch_size, device)
+
 
 class NodeBatches(NodeOrders):
     """Batches of datasets, one per node.

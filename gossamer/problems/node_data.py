@@ -51,7 +51,7 @@ class NodeData:
     @classmethod
     def of(cls, node_data: Iterable[Any]) -> Self:
         """From one tensor or array, or a tuple of them, for every node."""
-        nodes = [as_parts(data, node) for node, data in enumerate(node_data)]
+        nodes = [as_parts(data, f"node_data[{node}]") for node, data in enumerate(node_data)]
         require(len(nodes) > 0, "node_data", "no nodes", "the data of at least 1 node")
         groups = tuple(_group(alike, nodes) for alike in _alike(nodes))
         order = torch.cat([group.nodes for group in groups])
@@ -105,10 +105,9 @@ class NodeData:
         return content.hexdigest()[:16]
 
 
-def as_parts(data: Any, node: int) -> Parts:
+def as_parts(data: Any, name: str) -> Parts:
     """The tensors of one node, floating-point ones in float64."""
     listed = data if isinstance(data, tuple | list) else (data,)
-    name = f"node_data[{node}]"
     known = all(isinstance(part, Tensor | np.ndarray | np.generic | float | int) for part in listed)
     found = type(data).__name__
     require(known, name, found, "a tensor or an array, or a tuple of them")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
@@ -41,6 +40,7 @@ class Penalty(ABC):
 class L2Penalty(Penalty):
     """r(x) = (λ/2) ‖x‖², λ = `weight`.
 
+    >>> import torch
     >>> L2Penalty(0.5)(torch.tensor([1.0, 2.0]))
     tensor(1.2500)
     """
@@ -75,6 +75,7 @@ class NonconvexPenalty(Penalty):
     Each term has slope 2 x_k / (1 + x_k²)² and a curvature between −1/2 and 2, so ∇r is
     2 λ-Lipschitz; it makes the losses of convex models nonconvex, as in Antoniadis et al. (2011).
 
+    >>> import torch
     >>> NonconvexPenalty(0.5)(torch.tensor([0.0, 1.0, -1.0]))
     tensor(0.5000)
     """
@@ -146,7 +147,12 @@ def source_of(function: Callable[..., Any]) -> str:
     try:
         return inspect.cleandoc(inspect.getsource(function)).strip()
     except (OSError, TypeError):
-        return str(getattr(function, "__name__", type(function).__name__))
+        return name_of(function)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function is called."""
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _require_weight(weight: float) -> None:
