@@ -102,7 +102,7 @@ class LinearModel(Problem):
         return penalized_grad(batch, self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
-        """The mean of ℓ on the data held out, without the penalty: `(points, dim)` → `(points,)`."""
+        """The mean of ℓ on the data held out, without penalty: `(points, dim)` → `(points,)`."""
         return self.score_loss(self._held_out_scores(points)).mean(-1)
 
     def _scores(self, x: Tensor) -> Tensor:
