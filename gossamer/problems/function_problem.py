@@ -88,10 +88,14 @@ class FunctionProblem(Problem):
 
     def local_loss(self, x: Tensor) -> Tensor:
         """loss(x, *data_i) + penalty(x)."""
+        if x.numel() == 0:
+            return x.sum(-1)  # vmap knows no empty axes
         return penalized(self._data.map(self._losses, x), self.penalty, x)
 
     def local_grad(self, x: Tensor) -> Tensor:
         """∇f_i, over all that node i holds."""
+        if x.numel() == 0:
+            return x
         return penalized_grad(self._data.map(self._grads, x), self.penalty, x)
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:

@@ -44,7 +44,7 @@ class LogisticRegression(LinearModel):
 
     def score_loss(self, score: Tensor) -> Tensor:
         """log(1 + exp(−s))."""
-        return functional.softplus(-score)
+        return -functional.logsigmoid(score)
 
     def score_slope(self, score: Tensor) -> Tensor:
         """−1/(1 + exp s)."""
