@@ -7,10 +7,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# Tests that launch processes run by themselves.
-PROCESSES := tests/distributed tests/examples tests/integrations
+# Tests in which processes are killed, hang or have a deadline; no other tests run beside them.
+DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
-.PHONY: test reproduce docs benchmark peers setup lint types clean
+.PHONY: test reproduce docs benchmark peers setup lint types deadlines units clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,9 +26,14 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-test: lint types
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(PROCESSES:%=--ignore %)
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(PROCESSES) --reruns 2  # a deadline can pass on a busy machine
+deadlines: setup
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
+
+units: setup
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(DEADLINES:%=--ignore %)
+
+test: lint deadlines
+	$(MAKE) --jobs 2 types units
 
 reproduce: setup
 	$(BIN)/gossamer run synthetic theory

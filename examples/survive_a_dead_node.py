@@ -45,7 +45,7 @@ def train(rank: int, port: int) -> None:
 def main() -> None:
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # outlives ranks
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["gossamer"])  # import once, not four times
+    context.set_forkserver_preload(["gossamer", "torch._dynamo"])  # import once, not four times
     ranks = [context.Process(target=train, args=(rank, store.port)) for rank in range(NODES)]
     for process in ranks:
         process.start()

@@ -74,6 +74,7 @@ from gossamer.problems import (
 )
 from gossamer.simulation import (
     METRICS,
+    Clock,
     Comparison,
     Halving,
     Run,
@@ -126,6 +127,7 @@ __all__ = [
     "Algorithm",
     "AlphaStable",
     "Cast",
+    "Clock",
     "Comparison",
     "DSGDCClip",
     "DSGDClip",

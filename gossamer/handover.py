@@ -6,6 +6,9 @@ from pathlib import Path
 import torch
 
 from gossamer.distributed.checkpoint import NodeRecord, read_nodes, write_node
+from gossamer.distributed.links.memory import named
+from gossamer.distributed.links.refusals import require_same_links
+from gossamer.distributed.links.stacked import apart, together
 from gossamer.errors import require
 from gossamer.simulation.stack import Stack
 
@@ -24,11 +27,17 @@ def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = 
     }
     stack.t, stack.x = records[0].step, stacked.pop("x")
     stack.state = type(stack.state)(*stacked.values())
+    links = [record.links for record in records]
+    if any(links):
+        require_same_links(records[0], stack.network, stack.seeds[0])
+    stack.links = together(links, stack.network, stack.x)
 
 
 def save_stack(folder: str | os.PathLike[str], stack: Stack, run: int = 0) -> None:
     """Write one run of `stack` as a checkpoint that ranks can resume from."""
     fields = {f"state.{name}": z for name, z in stack.state._asdict().items()}
+    memory = tuple({name: z[:, run].cpu() for name, z in site.items()} for site in stack.links)
+    links = [named(own) for own in apart(memory, stack.network, stack.seeds[run], stack.t)]
     for node in range(len(stack.x)):
         record = NodeRecord(
             step=stack.t,
@@ -37,6 +46,10 @@ def save_stack(folder: str | os.PathLike[str], stack: Stack, run: int = 0) -> No
             algorithm=type(stack.algorithm).__name__,
             network=stack.network.name,
             parameters=[("x", [stack.x.shape[-1]])],
-            tensors={name: z[node, run] for name, z in {"x": stack.x, **fields}.items()},
+            tensors={
+                **{name: z[node, run] for name, z in {"x": stack.x, **fields}.items()},
+                **{f"links.{name}": z for name, z in links[node].items()},
+            },
+            seed=stack.seeds[run],
         )
         write_node(Path(folder), record)

@@ -83,7 +83,7 @@ class _Builder:
     def call(self, node: ast.Call) -> Any:
         """What the function returns; its complaints name the text and its arguments."""
         maker = self.maker(node.func)
-        within = replace(self, known={**self.known, **self.parts})
+        within = replace(self, known={**self.parts, **self.known})
         positional, named = _arguments(node, self.text, within.value)
         try:
             inspect.signature(maker).bind(*positional, **named)
@@ -91,10 +91,8 @@ class _Builder:
         except InvalidInput:
             raise
         except (TypeError, ValueError, RuntimeError, MemoryError, OverflowError) as reason:
-            short = str(reason).partition("\n")[0] or type(reason).__name__
-            raise InvalidInput(
-                f"{self.kind}: {self.text}: {short}; its arguments are {usage(maker)}"
-            ) from reason
+            what = f"{self.text}: {_in_short(reason)}; the arguments of {maker.__name__} are"
+            raise InvalidInput(f"{self.kind}: {what} {usage(maker)}") from reason
 
     def maker(self, function: ast.expr) -> Callable[..., Any]:
         """A known function, or a method of what stands before the dot."""
@@ -102,9 +100,13 @@ class _Builder:
             return self.known[choice(self.kind, function.id, self.known)]
         if not isinstance(function, ast.Attribute):
             raise _unreadable(self.text)
+        before = ast.unparse(function.value)
+        if isinstance(function.value, ast.Name) and before not in (*self.known, *self.data):
+            way_out = f"write {function.attr} instead of {before}.{function.attr}"
+            raise InvalidInput(f"{self.kind}: {self.text}: no module is named here; {way_out}")
         thing = self.value(function.value)
         methods = getattr(type(thing), "modifiers", ())
-        name = choice(f"method of {ast.unparse(function.value)}", function.attr, methods)
+        name = choice(f"method of {before}", function.attr, methods)
         method: Callable[..., Any] = getattr(thing, name)
         return method
 
@@ -140,8 +142,16 @@ def _literal(node: ast.expr, text: str) -> Any:
 
 def _unreadable(text: str) -> InvalidInput:
     return InvalidInput(
-        f"cannot read {text!r}, need NAME or NAME(value, name=value), e.g. 'ring(20, hops=2)'"
+        f"cannot read {text!r}, need NAME or NAME(value, name=value), e.g. 'ring(20, hops=2)' "
+        "or 'ring(20).drops(0.1)'"
     )
+
+
+def _in_short(reason: Exception) -> str:
+    """The first line of a complaint; Python's own about words that are no numbers, in ours."""
+    first = str(reason).partition("\n")[0] or type(reason).__name__
+    word = isinstance(reason, TypeError) and "'str'" in first
+    return "a word stands where a number is needed" if word else first
 
 
 def usage(maker: Callable[..., Any]) -> str:

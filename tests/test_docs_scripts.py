@@ -51,12 +51,13 @@ def test_the_import_graph_in_the_docs_is_current():
 
 
 def test_pictures(tmp_path: Path):
-    """One is drawn again; the page shows every one."""
+    """One is drawn again; its page shows every one."""
     pictures = import_module("pictures")
-    page = (DOCS / "concepts.md").read_text(encoding="utf-8")
-    for name in pictures.PICTURES:
-        assert f"(images/{name}.svg)" in page
-        assert (DOCS / "images" / f"{name}.svg").stat().st_size < 200_000
+    for page, shown in pictures.PAGES.items():
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for name in shown:
+            assert f"(images/{name}.svg)" in text
+            assert (DOCS / "images" / f"{name}.svg").stat().st_size < 200_000
     assert pictures.draw("normalization", tmp_path).read_text().startswith("<?xml")
 
 

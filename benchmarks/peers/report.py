@@ -4,9 +4,12 @@ python benchmarks/peers/report.py      after a change of words or looks
 """
 
 import json
+import math
 import statistics
 from pathlib import Path
 from typing import Any
+
+from losses import LOST, NODES, NORMALIZED, SEEDS, SENT
 
 from gossamer.plots import OKABE_ITO, panels, style
 
@@ -46,6 +49,36 @@ What the numbers do and do not say:
   computes its gradient in closed form with numpy. {cores} cores carry the four processes.
 - decent-dp talks to one neighbour per round, and sends while the next gradient is computed. It has
   no gradient tracking.
+
+## What 1 % loss and top-10 % compression do
+
+{losses}
+"""
+
+LOSSES = """\
+The same kind of problem on a ring of {nodes}, exact gradients, {rounds:,} rounds, one step size for
+all. Each tool uses its own means: decent-bench `UniformDropRate({lost})` and `TopK({sent})` of its
+`P2PNetwork`, Gossamer `ring({nodes}).drops({lost})` and
+`ring({nodes}).compressed(gs.TopK({sent}))`. A compressed message holds {kept} of 20 numbers.
+*Error* as above: 1 is where all began. Where messages are lost, the median of {seeds} seeds
+(lowest – highest).
+
+{table}
+
+{notes}What each tool does:
+
+- **decent-bench** adds up what arrived, with the weights of the whole network. The weight of a
+  message that is lost is missing from the sum, so parameters shrink towards 0, which is where this
+  problem begins, and trackers lose a part of the gradient for good. A compressed message is the
+  vector with most of its entries set to 0, and is averaged as if it were the vector.
+- **Gossamer** gives the weight of a lost opinion to the receiver itself; a lost part of a tracker
+  waits on its link and comes with the next message. A compressed message moves a public copy of the
+  sender's vector, and what it does not say is said later: [bad networks](bad-networks.md).
+  Compressed messages average more slowly, and how much more is a matter of γ, whose default is
+  careful. DSGD with a constant step is exact on no network, and GT-NSGDm, whose steps keep their
+  length of {normalized}, ends in a region; both end farther away where averaging is slower.
+
+{when}
 """
 
 
@@ -63,6 +96,7 @@ def page(results: dict[str, Any]) -> str:
         notes="".join(f"{name} is missing: {why}.\n" for name, why in results["missing"].items()),
         samples=problem["launches"] * problem["repetitions"],
         load=machine["load before"],
+        losses=losses_section(results["losses"]),
         **problem,
         **machine,
     )
@@ -79,6 +113,47 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {case} | {update} | {tool} | {speed} | {row['error']:.5g} | {gap} |")
         before = row["case"]
     return "\n".join(lines)
+
+
+def losses_section(losses: dict[str, Any]) -> str:
+    """The second table, with its words."""
+    return LOSSES.format(
+        nodes=NODES,
+        lost=LOST,
+        sent=SENT,
+        kept=math.ceil(SENT * 20),
+        seeds=SEEDS["lossy"],
+        normalized=NORMALIZED,
+        rounds=losses["rounds"],
+        table=losses_table(losses["rows"]),
+        notes="".join(f"{name} is missing: {why}.\n\n" for name, why in losses["missing"].items()),
+        when=f"Date: {losses['date']}.",
+    ).strip()
+
+
+def losses_table(rows: list[dict[str, Any]]) -> str:
+    """A line per tool and method, a column per network."""
+    networks = list(dict.fromkeys(row["network"] for row in rows))
+    lines = [f"| | method | {' | '.join(networks)} |", "|---" * (len(networks) + 2) + "|"]
+    found = {(row["tool"], row["method"], row["network"]): row["errors"] for row in rows}
+    before = ""
+    for tool, method in dict.fromkeys((row["tool"], row["method"]) for row in rows):
+        shown = f"**{tool}**" if tool == "Gossamer" else tool
+        cells = [error_cell(found.get((tool, method, network))) for network in networks]
+        first = "" if tool == before else shown
+        lines.append(f"| {first} | {method} | {' | '.join(cells)} |")
+        before = tool
+    return "\n".join(lines)
+
+
+def error_cell(errors: list[float] | None) -> str:
+    """The median of several, with lowest and highest where these differ as shown."""
+    if errors is None:
+        return ""
+    median, low, high = (
+        f"{value:.2g}" for value in (statistics.median(errors), min(errors), max(errors))
+    )
+    return median if low == high else f"{median} ({low} – {high})"
 
 
 def spread(speeds: list[float]) -> str:

@@ -1,12 +1,14 @@
 """Gossamer beside its peers: same problem, same graph, same update, same number of rounds.
 
-    make peers                                 everything, in less than six minutes
+    make peers                                 everything, in about ten minutes
+    python benchmarks/peers/run.py --losses    the second table only: it needs no quiet machine
     python benchmarks/peers/run.py --quick     a look, not numbers: writes nothing
 
 Writes benchmarks/peers/results.json, docs/peers.md and docs/images/peers.png. The peers are
 installed from the package index into environments of their own (.venvs), which are kept. Every tool
 is launched several times, in turns, so that a busy machine disturbs all alike. It is an error if a
-peer and Gossamer do not compute the same iterates.
+peer and Gossamer do not compute the same iterates. The second table, what loss and compression do
+to each tool, is about errors, not speed.
 """
 
 import argparse
@@ -26,7 +28,9 @@ import numpy as np
 import torch
 from cases import CASES, STACKED
 from environments import ENVIRONMENTS, HERE, Unavailable
-from report import write_report
+from losses import NODES as LOSSY_NODES
+from losses import ROUNDS as LOSSY_ROUNDS
+from report import RESULTS, write_report
 from task import Task, make_task, ring_weights, save
 
 TURNS, REPETITIONS, ROUNDS = 3, 3, 500
@@ -65,12 +69,20 @@ TOOLS = {
 }
 
 
-def launch(tool: Tool, task: str) -> list[dict[str, Any]]:
+LOSSY_TOOLS = {
+    "decent-bench": Tool(
+        "with_decent_bench_losses.py", LOSSY_NODES, ENVIRONMENTS["decent-bench"].python
+    ),
+    "Gossamer": Tool("with_gossamer_losses.py", LOSSY_NODES),
+}
+
+
+def launch(tool: Tool, task: str, timeout: float = 180) -> list[dict[str, Any]]:
     """What a tool answered, one record per case."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
-        tool.command(task), env=environment, capture_output=True, text=True, timeout=180
+        tool.command(task), env=environment, capture_output=True, text=True, timeout=timeout
     )
     if done.returncode:
         raise Unavailable(f"ended with: {done.stderr.strip().splitlines()[-1]}")
@@ -132,6 +144,23 @@ def compared(found: dict[str, Any], tasks: dict[int, Task]) -> list[dict[str, An
     return rows
 
 
+def measure_losses(rounds: int) -> dict[str, Any]:
+    """Final errors of every tool's methods on a ring that loses or compresses messages."""
+    task, rows, missing = make_task(LOSSY_NODES, rounds, 1), [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "task.npz")
+        save(task, path)
+        for name, tool in LOSSY_TOOLS.items():
+            print(f"loss and compression: {name}", file=sys.stderr, flush=True)
+            try:
+                rows += [{"tool": name, **record} for record in launch(tool, path, 1800)]
+            except (Unavailable, subprocess.TimeoutExpired) as reason:
+                if name not in ENVIRONMENTS:
+                    raise
+                missing[name] = str(reason)
+    return {"date": date.today().isoformat(), "rounds": rounds, "missing": missing, "rows": rows}
+
+
 def at_same_point(case: str, key: str, x: np.ndarray) -> np.ndarray:
     """DISROPT's DSGD begins a round with the mixing that ends ours: mix once more."""
     return ring_weights(4) @ x if case == key == "four on a ring, DSGD" else x
@@ -150,21 +179,28 @@ def machine() -> dict[str, Any]:
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one turn of 50 rounds, write nothing")
-    quick = parser.parse_args(arguments).quick
+def measure_speed(quick: bool) -> dict[str, Any]:
+    """The first table: rounds per second, and that all compute the same."""
     rounds, repetitions, turns = (50, 2, 1) if quick else (ROUNDS, REPETITIONS, TURNS)
     facts = machine()
     tasks = {n: make_task(n, rounds, repetitions) for n in NODES.values()}
     found, missing = measure(turns, tasks)
-    results = {
+    return {
         "machine": facts,
         "problem": {"dim": 20, "rounds": rounds, "launches": turns, "repetitions": repetitions},
         "missing": missing,
         "rows": compared(found, tasks),
     }
-    if quick:
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="50 rounds once, write nothing")
+    parser.add_argument("--losses", action="store_true", help="only what loss and compression do")
+    options = parser.parse_args(arguments)
+    kept = json.loads(RESULTS.read_text()) if options.losses else measure_speed(options.quick)
+    results = {**kept, "losses": measure_losses(50 if options.quick else LOSSY_ROUNDS)}
+    if options.quick:
         print(json.dumps(results, indent=1))
     else:
         write_report(results)

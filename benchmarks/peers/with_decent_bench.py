@@ -1,6 +1,7 @@
 """decent-bench: a simulator in one process."""
 
 from collections.abc import Callable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,13 +15,14 @@ from task import Task, answer, given, ring_weights, timed
 CASES = {"ring of 20, DSGD": ATC, "ring of 20, tracking": AugDGM}
 
 
-def make_network(task: Task) -> P2PNetwork:
+def make_network(task: Task, **schemes: Any) -> P2PNetwork:
+    """A ring whose messages obey `schemes`: loss, compression, noise."""
     costs = [
         QuadraticCost(iop.from_numpy(P), iop.from_numpy(q))
         for P, q in zip(task.hessians, task.linear, strict=True)
     ]
     agents = [Agent(cost, state_snapshot_period=task.rounds) for cost in costs]
-    network = P2PNetwork(nx.cycle_graph(task.num_nodes), agents)
+    network = P2PNetwork(nx.cycle_graph(task.num_nodes), agents, **schemes)
     network.weights = iop.from_numpy(ring_weights(task.num_nodes))
     return network
 

@@ -1,6 +1,7 @@
 """Parts of the pages that are made of what benchmarks/ wrote."""
 
 import json
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,4 +76,41 @@ def probed(_: str) -> str:
     )
 
 
-TABLES: dict[str, Callable[[str], str]] = {"tail_verdicts": tail_verdicts, "probed": probed}
+def bad_networks(_: str) -> str:
+    """Final errors of every situation on every network."""
+    found = json.loads((BENCHMARKS / "bad_networks.json").read_text(encoding="utf-8"))
+    situations = list(found["rows"][0]["errors"])
+    rows = [
+        [_breakable(row["network"]), *(_spread(row["errors"][name]) for name in situations)]
+        for row in found["rows"]
+    ]
+    about = f"After {found['steps']:,} steps; all nodes start {found['start']:.1f} away."
+    return f"{about}\n\n{table(['network', *situations], rows)}"
+
+
+def _breakable(name: str) -> str:
+    """A name that a narrow column can break before its dots.
+
+    >>> _breakable("ring(10).drops(0.3)")
+    'ring(10)<wbr>.drops(0.3)'
+    """
+    return name.replace(").", ")<wbr>.")
+
+
+def _spread(errors: list[float]) -> str:
+    """Median and range, where that shows.
+
+    >>> _spread([0.13, 0.18, 0.15]), _spread([2e-14, 2e-14, 2e-14])
+    ('0.15 (0.13 – 0.18)', '2e-14')
+    """
+    median, low, high = (
+        f"{value:.2g}" for value in (statistics.median(errors), min(errors), max(errors))
+    )
+    return median if low == high else f"{median} ({low} – {high})"
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "bad_networks": bad_networks,
+    "probed": probed,
+    "tail_verdicts": tail_verdicts,
+}

@@ -25,6 +25,7 @@ LAYERS = (
     ("handover", "experiments"),
     ("simulation", "theory"),
     ("distributed", "problems", "tails"),
+    ("", "fit", ""),
     ("models", "data", "networks", "algorithms", "noise"),
     ("", "spec", ""),
 )

@@ -1,6 +1,7 @@
-"""The pictures of the concepts page: `python docs/scripts/pictures.py` draws them into docs/images.
+"""The pictures of the pages: `python docs/scripts/pictures.py` draws them into docs/images.
 
-Each function is one picture, named as its file.
+Each function is one picture of the concepts page, named as its file; those of the page on bad
+networks are in `network_pictures.py`.
 """
 
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import network_pictures
 import torch
 from torch import Tensor
 
@@ -142,10 +144,12 @@ def normalization() -> "Figure":
     return figure
 
 
-PICTURES: dict[str, Callable[[], "Figure"]] = {
+CONCEPTS: dict[str, Callable[[], "Figure"]] = {
     picture.__name__: picture
     for picture in (mixing, contraction, heavy_tails, tracking, normalization)
 }
+PAGES = {"concepts.md": CONCEPTS, "bad-networks.md": network_pictures.PICTURES}
+PICTURES = {name: made for pictures in PAGES.values() for name, made in pictures.items()}
 
 
 def draw(name: str, folder: Path = FOLDER) -> Path:

@@ -28,14 +28,21 @@ def PushSum(method: A) -> A: ...
 def PushSum(method: A | type[A]) -> A | type[A]:
     """The method with its parameters averaged by push-sum, which any directed network does rightly.
 
-    uᵗ⁺¹ = C (uᵗ − α dᵗ)                                    α dᵗ: what the method subtracts
+    pᵗ = min(1, wᵗ) (oᵗ − α dᵗ)                             α dᵗ: what the method subtracts
+    oᵗ⁺¹ = (oᵗ − α dᵗ) − pᵗ                                 o⁰ = 0, what the node owes
+    uᵗ⁺¹ = C (uᵗ + pᵗ)                                      u⁰ = x⁰
     wᵗ⁺¹ = C wᵗ                                             w⁰ = 1, one number per node
-    xᵗ⁺¹ = uᵗ⁺¹ / wᵗ⁺¹                                      u⁰ = x⁰
+    xᵗ⁺¹ = uᵗ⁺¹ / wᵗ⁺¹
 
     On a network that is not balanced, pulled parameters drift to the optimum of a *weighted* sum
     of the objectives. Pushed totals keep their sum, so that Σ uᵢ moves by the plain sum of the
     updates, and wᵢ measures how much of it is node i's. With a doubly stochastic C all w stay 1,
     and the method is what it was.
+
+    In the literature u takes the whole update at once, which moves x by α d/w. A node that hears
+    little, or nothing for a while because messages are lost, has a tiny w: it is thrown far away,
+    and gradients that grow with the distance throw it further. Here it pays its update in parts, so
+    that x moves by no more than what is due; all is paid in the end.
 
     A method that pushes a tracker keeps doing so: `PushSum(GTDSGD)` is Push-DIGing. An update made
     after mixing, W xᵗ − α dᵗ, becomes C uᵗ − α dᵗ.
@@ -71,17 +78,18 @@ class _PushSum(Algorithm[Any]):
     _method: ClassVar[type[Algorithm[Any]]]
 
     def init(self, x: Tensor) -> Any:
-        """The method's state, and w⁰ = 1."""
+        """The method's state, w⁰ = 1 and o⁰ = 0."""
         one = torch.ones_like(x[..., :1], dtype=torch.float64)
-        return joined(self._method.init(self, x), one)
+        return joined(self._method.init(self, x), one, torch.zeros_like(x))
 
     def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix) -> tuple[Tensor, Any]:
-        """The method's step with u = w x for x; what it adds to the mixed x is added to u."""
-        own, w = state._apart()
-        pushed = _Pushed(mix, x, w)
+        """The method's step with u = w x for x; what it adds to the mixed x is due to u."""
+        own, w, owed = state._apart()
+        pushed = _Pushed(mix, x, w, owed)
         moved, own = self._method.step(self, t, x, grad, own, pushed)
-        mixed, w = pushed.taken(self._method)
-        return (mixed + (moved - mixed) / w).to(x), type(state)(*own, w)
+        mixed, w, owed = pushed.taken(self._method)
+        paid, rest = pay(moved - mixed, w)
+        return (mixed + paid / w).to(x), type(state)(*own, w, owed + rest)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Any) -> dict[str, Tensor]:
         """What the method tells."""
@@ -98,13 +106,14 @@ class _Pushed:
     point, moves u with it.
     """
 
-    def __init__(self, mix: Mix, x: Tensor, w: Tensor) -> None:
-        self._mix, self._x, self._w = mix, x, w
+    def __init__(self, mix: Mix, x: Tensor, w: Tensor, owed: Tensor) -> None:
+        self._mix, self._x, self._w, self._owed = mix, x, w, owed
         self._pulled: list[Tensor] = []
 
     def pull(self, z: Tensor) -> Tensor:
         """C (w x + (z − x)) / C w."""
-        u = self._mix.push(self._w * self._x + (z - self._x))  # uᵗ⁺¹ = C (uᵗ − α dᵗ)
+        paid, self._owed = pay(self._owed + (z - self._x), self._w)
+        u = self._mix.push(self._w * self._x + paid)  # uᵗ⁺¹ = C (uᵗ + pᵗ)
         self._w = self._mix.push(self._w)  # wᵗ⁺¹ = C wᵗ
         self._pulled.append((u / self._w).to(z))  # xᵗ⁺¹ = uᵗ⁺¹/wᵗ⁺¹
         return self._pulled[-1]
@@ -113,40 +122,47 @@ class _Pushed:
         """C z: a total of the method's own."""
         return self._mix.push(z)
 
-    def taken(self, method: type[Algorithm[Any]]) -> tuple[Tensor, Tensor]:
-        """uᵗ⁺¹/wᵗ⁺¹ and wᵗ⁺¹."""
+    def taken(self, method: type[Algorithm[Any]]) -> tuple[Tensor, Tensor, Tensor]:
+        """uᵗ⁺¹/wᵗ⁺¹, wᵗ⁺¹ and what is owed."""
         found = f"{method.__name__}, whose step pulls {len(self._pulled)} times"
         once = len(self._pulled) == 1
         require(once, "PushSum", found, "a method that pulls its parameters once in every step")
-        return self._pulled[0], self._w
+        return self._pulled[0], self._w, self._owed
+
+
+def pay(due: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """What a node of weight w adds to u of what is due, min(1, w) of it, and what it then owes."""
+    paid = due * w.clamp(max=1)
+    return paid, (due - paid).to(due)
 
 
 class _Weighted(tuple[Tensor, ...]):
-    """A method's state with the weight w of the node behind it; no field can begin with "_"."""
+    """A method's state, and behind it the node's w and o; no field can begin with "_"."""
 
     _own: ClassVar[Any]
 
-    def _apart(self) -> tuple[Any, Tensor]:
-        """The method's state, and w."""
-        return self._own(*self[:-1]), self[-1]
+    def _apart(self) -> tuple[Any, Tensor, Tensor]:
+        """The method's state, w, and what is owed."""
+        return self._own(*self[:-2]), self[-2], self[-1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return joined, self._apart()
 
 
-def joined(own: tuple[Tensor, ...], w: Tensor) -> Any:
-    """One named tuple of the fields of `own`, a method's state, and of `push_weight` = w.
+def joined(own: tuple[Tensor, ...], w: Tensor, owed: Tensor) -> Any:
+    """One named tuple of the fields of `own`, a method's state, of `push_weight` = w and of `owed`.
 
     >>> from gossamer.algorithms.gt_dsgd import GTDSGDState
-    >>> joined(GTDSGDState(y=torch.zeros(2), grad=torch.zeros(2)), torch.ones(1))._fields
-    ('y', 'grad', 'push_weight')
+    >>> zero = torch.zeros(2)
+    >>> joined(GTDSGDState(y=zero, grad=zero), torch.ones(1), zero)._fields
+    ('y', 'grad', 'push_weight', 'owed')
     """
-    return _state_of(type(own))(*own, w)
+    return _state_of(type(own))(*own, w, owed)
 
 
 @cache
 def _state_of(own: Any) -> Any:
-    fields = namedtuple(own.__name__, (*own._fields, "push_weight"))  # type: ignore[misc]
+    fields = namedtuple(own.__name__, (*own._fields, "push_weight", "owed"))  # type: ignore[misc]
     return type(f"PushSum{own.__name__}", (_Weighted, fields), {"_own": own, "__slots__": ()})
 
 

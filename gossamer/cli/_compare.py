@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import torch
 
 from gossamer.algorithms import named
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
-from gossamer.errors import require, whole
+from gossamer.errors import choice, require, whole
 from gossamer.noise import NOISES
-from gossamer.simulation import Comparison, Entry, main_metric
+from gossamer.simulation import COSTS, Clock, Comparison, Entry, main_metric
 from gossamer.simulation import compare as compare_methods
 from gossamer.simulation._compare import example, require_measurable
+from gossamer.simulation.picture import AXES, Against
 from gossamer.simulation.words import show_hyperparameters
 from gossamer.spec import build
 
@@ -43,6 +45,17 @@ from gossamer.spec import build
     default=None,
     help="What to show; by default, and always to tune, the error, or the loss.",
 )
+@click.option(
+    "--against",
+    default="steps",
+    show_default=True,
+    help="What to draw it against: steps, bytes (MB sent per node) or seconds (by --clock).",
+)
+@click.option(
+    "--clock",
+    default=None,
+    help="What tells seconds, e.g. 'Clock(latency=0.001, bandwidth=1e9, gradient=0.02)'.",
+)
 @click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
 def compare(
     algorithms: Sequence[str],
@@ -52,6 +65,8 @@ def compare(
     steps: int,
     seeds: int,
     metric: str | None,
+    against: str,
+    clock: str | None,
     out: str,
 ) -> None:
     """Compare methods on one network, noise and problem.
@@ -62,21 +77,25 @@ def compare(
     gossamer compare -a GTNSGDm -a DSGD -a SClipEF
     gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
     gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none
+    gossamer compare -a GTNSGDm -a DSGD -n 'ring(20).every(5)' --against bytes
     """  # fmt: skip
     whole("seeds", seeds, 1)
     whole("steps", steps, 1)
     methods = [named(text) for text in algorithms]
     net, task = build_task(network, problem)
     law = None if noise == "none" else build("noise", noise, NOISES)
+    timer = None if clock is None else build("clock", clock, {"Clock": Clock})
+    axis = _axis(against, timer)
     main = main_metric(task)
     shown = main if metric is None else metric
     recorded = list(dict.fromkeys([main, shown]))
     require_measurable(recorded, [example(method) for method in methods], task, net)
     path = _writable(Path(out))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
-    arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded}
+    click.echo(f"Network: {net}.")
+    arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded, "clock": timer}
     found = compare_methods(methods, task, net, seeds=range(seeds), **arguments)
-    _draw(found, shown, path)
+    _draw(found, shown, axis, path)
     _write(found, shown, path.with_name(f"{path.name}.csv"))
     click.echo(found.table(shown))
     click.echo(f"Written: {path}.png, .svg, .pdf and .csv.")
@@ -91,36 +110,40 @@ def _writable(stem: Path) -> Path:
     return stem
 
 
-def _draw(found: Comparison, metric: str, path: Path) -> None:
-    from gossamer.plots import colours, curve, panels, style
+def _axis(against: str, clock: Clock | None) -> Any:
+    """What to draw against, refused where nothing tells it."""
+    choice("against", against, AXES)
+    told, way_out = against != "seconds" or clock is not None, "say how long things take: --clock"
+    require(told, "against", "seconds without a clock", "a clock that tells them", way_out)
+    return against
+
+
+def _draw(found: Comparison, metric: str, x: Against, path: Path) -> None:
+    from gossamer.plots import panels, style
     from gossamer.report.figures import save_figure
 
     with style():
         figure, (ax,) = panels(1, width=5.5, height=3.8)
-        for colour, entry in zip(colours(), found.entries, strict=False):
-            values = entry.run.metrics[metric].tolist()
-            label = f"{entry.run.label} ({_hyperparameters(entry)})"
-            curve(ax, entry.run.steps.tolist(), values, label, colour)
-        positive = any((entry.run.metrics[metric] > 0).any() for entry in found.entries)
-        scale = "log" if positive else "linear"
-        ax.set(xlabel="step t", ylabel=metric.replace("_", " "), yscale=scale)
-        ax.legend()
+        found.plot(metric, x=x, ax=ax)
         save_figure(figure, path)
 
 
 def _write(found: Comparison, metric: str, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["method", "hyperparameters", "seed", "step", metric])
+        costs = [name for name in COSTS if name in found.entries[0].run.metrics]
+        columns = list(dict.fromkeys([metric, *costs]))
+        writer.writerow(["method", "hyperparameters", "seed", "step", *columns])
         for entry in found.entries:
-            writer.writerows(_csv_rows(entry, metric))
+            writer.writerows(_csv_rows(entry, columns))
 
 
-def _csv_rows(entry: Entry, metric: str) -> Iterator[list[Any]]:
+def _csv_rows(entry: Entry, columns: Sequence[str]) -> Iterator[list[Any]]:
     run, hyperparameters = entry.run, _hyperparameters(entry)
-    for step, values in zip(run.steps.tolist(), run.metrics[metric], strict=True):
-        for seed, value in zip(run.config["seeds"], values.tolist(), strict=True):
-            yield [run.label, hyperparameters, seed, step, value]
+    values = torch.stack([run.metrics[name].double() for name in columns], dim=-1)
+    for step, by_seed in zip(run.steps.tolist(), values.tolist(), strict=True):
+        for seed, numbers in zip(run.config["seeds"], by_seed, strict=True):
+            yield [run.label, hyperparameters, seed, step, *numbers]
 
 
 def _hyperparameters(entry: Entry) -> str:

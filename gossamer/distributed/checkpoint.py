@@ -37,12 +37,22 @@ class NodeRecord:
     parameters: list[tuple[str, list[int]]]
     """Name and shape of every parameter tensor, in the order in which x holds them."""
     tensors: dict[str, Tensor] = field(repr=False)
-    """Vectors "x", "state.<field>"; of real runs also "resume": RNG, param groups, extras."""
+    """Vectors "x", "state.<field>" and what its links remember, "links.<mix of a step>.<name>"; of
+    real runs also "resume": RNG, param groups, extras."""
+    seed: int = 0
+    """Of the network's randomness."""
 
     @property
     def dim(self) -> int:
         """Number of parameters."""
         return self.tensors["x"].numel()
+
+    @property
+    def links(self) -> dict[str, Tensor]:
+        """What the node's links remember, by "<mix of a step>.<name>"."""
+        prefix = "links."
+        named = {name: z for name, z in self.tensors.items() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): z for name, z in named.items()}
 
 
 def step_folder(folder: Path, step: int) -> Path:

@@ -43,6 +43,17 @@ class FlatParameters:
         parts = buffer.split([p.numel() for p in self.params])
         return [part.view(p.shape) for part, p in zip(parts, self.params, strict=True)]
 
+    def taken_over(self, buffer: Tensor, before: "FlatParameters") -> Tensor:
+        """What `before` held as a `(dim,)` tensor, in this order; 0 for parameters it had not."""
+        if buffer.shape != before.buffer.shape:
+            return buffer  # no number of each parameter
+        taken = buffer.new_zeros(self.buffer.shape)
+        held = dict(zip(before.params, before.views(buffer), strict=True))
+        for p, part in zip(self.params, self.views(taken), strict=True):
+            if p in held:
+                part.copy_(held[p])
+        return taken
+
     def gather_grads(self) -> Tensor:
         """All gradients as one new `(dim,)` tensor; absent ones are 0."""
         grad = torch.empty_like(self.buffer)

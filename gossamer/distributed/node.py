@@ -6,6 +6,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.exchange import NeighborExchange
+from gossamer.networks import LinkMemory
 
 
 class Node:
@@ -15,12 +16,15 @@ class Node:
 
         xᵗ⁺¹, stateᵗ⁺¹ = algorithm.step(t, xᵗ, gᵗ, stateᵗ, mix)
 
+    What the links to its neighbours remember is state of the node, too.
+
     Args:
         algorithm: the method, with the hyper-parameters of the next step; may be replaced.
         x: `(dim,)`, whose memory stays the node's: steps write it in place.
         state: the method's state at x.
         exchange: what carries the messages.
         t: the next step.
+        links: what its links remember.
 
     >>> import torch
     >>> from gossamer.algorithms import DSGD
@@ -40,9 +44,10 @@ class Node:
         state: Any,
         exchange: NeighborExchange,
         t: int = 0,
+        links: LinkMemory = (),
     ) -> None:
         self.algorithm, self.exchange = algorithm, exchange
-        self.x, self.state, self.t = x, state, t
+        self.x, self.state, self.t, self.links = x, state, t, links
         self._others_at = t
 
     @property
@@ -56,22 +61,24 @@ class Node:
         A `PeerFailure` leaves the node as it was.
         """
         if not self.sits_out:
-            mix = self.exchange.mixer(self.t)
+            mix = self.exchange.talk(self.t, self.links)
             x, self.state = self.algorithm.step(self.t, self.x, grad, self.state, mix)
+            self.links = mix.memory
             self.x.copy_(x)
         self.t += 1
 
-    def place(self, t: int, x: Tensor, state: Any) -> None:
-        """Go on from step t, x and state, whatever was before."""
+    def place(self, t: int, x: Tensor, state: Any, links: LinkMemory = ()) -> None:
+        """Go on from step t, x, state and what links remember, whatever was before."""
         self.x.copy_(x)
-        self.state, self.t, self._others_at = state, t, t
+        self.state, self.links, self.t, self._others_at = state, links, t, t
 
     def reconnect(self, exchange: NeighborExchange, step: int) -> None:
         """Go on with other neighbours at `step`, which some node has already reached.
 
         A method that pushes totals, e.g. a tracker, restarts from x: their sums are those over all
-        nodes, and would keep the share of those that are gone for ever.
+        nodes, and would keep the share of those that are gone for ever. The new links remember
+        nothing.
         """
-        self.exchange, self._others_at = exchange, step
+        self.exchange, self._others_at, self.links = exchange, step, ()
         if self.algorithm.pushes:
             self.state = self.algorithm.init(self.x)

@@ -14,24 +14,28 @@ from torch.optim.optimizer import ParamsT, StateDict
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.agreement import require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
-from gossamer.distributed.exchange import NeighborExchange, uses_nccl
+from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import ScheduledAlgorithm
 from gossamer.distributed.launch import join
+from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
+from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node
 from gossamer.distributed.param_groups import frozen, mixed, named_shapes
 from gossamer.distributed.survivors import Survivors
-from gossamer.errors import require
+from gossamer.distributed.transport import uses_nccl
+from gossamer.errors import require, whole
+from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
-from gossamer.networks import Network
+from gossamer.networks import LinkMemory, Network
 
 OnPeerFailure = Literal["raise", "drop"]
 
 COUNTS = ("bytes_sent", "nonfinite_grads")
 """What is counted over a whole run, its resumes included."""
 
-PICKLED = ("algorithm", "network", "message_dtype", "timeout", *COUNTS)
+PICKLED = ("algorithm", "network", "seed", "message_dtype", "timeout", *COUNTS)
 """What goes into a pickle besides torch's own; the rest is made anew."""
 
 
@@ -57,6 +61,8 @@ class DecentralizedOptimizer(Optimizer):
         network: a network of as many nodes as there are processes, or a function of that number.
         process_group: who takes part; by default all processes of the launch. Processes launched
             by torchrun are joined on the way, and one that was not launched is a network of one.
+        seed: of the network's randomness: which messages are lost, who meets whom, which coins
+            compressors throw. The same on all ranks, and as in a simulated run of this seed.
         message_dtype: dtype of the messages; a narrower one than the parameters' makes the
             messages lossy, see `NeighborExchange`.
         timeout: seconds that a neighbour may be silent before it counts as failed (on gloo; with
@@ -85,6 +91,7 @@ class DecentralizedOptimizer(Optimizer):
         algorithm: Algorithm[Any],
         network: Network | Callable[[int], Network],
         *,
+        seed: int = 0,
         process_group: dist.ProcessGroup | None = None,
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
@@ -94,6 +101,7 @@ class DecentralizedOptimizer(Optimizer):
         join(timeout)
         keep_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
+        self.seed = whole("seed", seed, 0)
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
@@ -103,6 +111,7 @@ class DecentralizedOptimizer(Optimizer):
         self.network = network if isinstance(network, Network) else network(processes)
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
+        require_fit(algorithm, self.network)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
         self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
@@ -144,6 +153,15 @@ class DecentralizedOptimizer(Optimizer):
     def algorithm_state(self) -> Any:
         """The algorithm's state: a named tuple of `(dim,)` or `(1,)` tensors, to be written too."""
         return self._node.state
+
+    @property
+    def links(self) -> dict[str, Tensor]:
+        """What this node's links remember, by "<mix of a step>.<name>"; {} on most networks.
+
+        Totals on their way, "0.in_flight.<receiver>", and public copies of what was told, "1.copy"
+        and "1.copy.<sender>", with the messages that a lossy link still owes.
+        """
+        return named(self._node.links)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -196,7 +214,7 @@ class DecentralizedOptimizer(Optimizer):
                 loss = closure()
         joining = mixed(self.param_groups, self.state)
         if sum(map(len, joining)) > len(self._flat.params):  # some were unfrozen
-            self._link()
+            self._link_more()
         if not self._agreed:
             self._agree()
         groups = self.param_groups
@@ -239,8 +257,8 @@ class DecentralizedOptimizer(Optimizer):
     # ------------------------------------------------------------------ start and restart
 
     def state_dict(self) -> StateDict:
-        """This node's state and hyper-parameters, as torch packs them, and its counts."""
-        return {**super().state_dict(), "counts": self.counts}
+        """This node's state and hyper-parameters, as torch packs them, its counts and `links`."""
+        return {**super().state_dict(), "counts": self.counts, "links": self.links}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned; the ranks agree on the step before the next one.
@@ -248,8 +266,10 @@ class DecentralizedOptimizer(Optimizer):
         A state dict is one node's: each rank loads its own, or trackers are biased for ever.
         """
         _require_own(state_dict, self.algorithm, self.algorithm_state._fields)
+        require_links(state_dict, self.network)
         super().load_state_dict(state_dict)
         self._take_exactly(state_dict)
+        self._node.links = self._memory(state_dict.get("links", {}))
         self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
 
     @torch.no_grad()
@@ -263,12 +283,21 @@ class DecentralizedOptimizer(Optimizer):
                     self.state[p][name].copy_(state_dict["state"][k][name])
 
     @torch.no_grad()
-    def restore(self, step: int, x: Tensor, state: Mapping[str, Tensor]) -> None:
-        """Continue from step, x and state fields; the ranks agree on the step before the next."""
+    def restore(
+        self,
+        step: int,
+        x: Tensor,
+        state: Mapping[str, Tensor],
+        links: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """Continue from step, x and state fields; the ranks agree on the step before the next.
+
+        Links begin anew unless it is given what they remembered.
+        """
         self._flat.relink()
         kept = self.algorithm_state._asdict()  # totals have a precision of their own
         own = {name: z.to(kept[name], copy=True) for name, z in state.items()}
-        self._node.place(step, x, self.algorithm_state._replace(**own))
+        self._node.place(step, x, self.algorithm_state._replace(**own), self._memory(links or {}))
         self._show_moved()
         self._agreed = False
 
@@ -281,16 +310,19 @@ class DecentralizedOptimizer(Optimizer):
         """Add parameters, which start from those of rank 0; a collective."""
         super().add_param_group(param_group)
         if hasattr(self, "_node"):
-            self._link()
+            self._link_more()
             self._agree()
             take_from_rank_0(self.param_groups[-1]["params"], self.group)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), **{name: getattr(self, name) for name in PICKLED}}
+        own = {name: getattr(self, name) for name in PICKLED}
+        return {**super().__getstate__(), **own, "_links": self.links}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        links = state.pop("_links", {})
         super().__setstate__(state)  # of a pickle, or of a state dict
         self._link()
+        self._node.links = self._memory(links)
 
     @torch.no_grad()
     def _link(self) -> None:
@@ -307,10 +339,19 @@ class DecentralizedOptimizer(Optimizer):
         self._show_state()
         self._agreed = False
 
+    def _link_more(self) -> None:
+        """Take in parameters that join: links begin anew, but for totals that are in flight."""
+        require_nothing_owed(self.network, self.links)
+        before, links = self._flat, self._node.links
+        self._link()
+        self._node.links = in_flight(links, lambda z: self._flat.taken_over(z, before))
+
+    def _memory(self, links: Mapping[str, Tensor]) -> LinkMemory:
+        return from_named({name: z.to(self.x.device) for name, z in links.items()})
+
     def _connected(self) -> NeighborExchange:
-        return NeighborExchange(
-            self.network, self.rank, self.x, self.group, self.message_dtype, self.timeout
-        )
+        options = (self.message_dtype, self.timeout, self.seed)
+        return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
 
     def _show_state(self) -> None:
         """Let torch find the node's step and state under each parameter."""
@@ -333,9 +374,11 @@ class DecentralizedOptimizer(Optimizer):
         facts = {
             "algorithm": repr(self.algorithm),
             "network": self.network,
+            "seed": self.seed,
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
             "message_dtype": str(self.message_dtype),
             "step": self.steps,
+            "links": "public copies" if has_copies(self.links) else "no public copies",
         }
         require_agreement(facts, self.group)
         self._agreed = True

@@ -20,6 +20,7 @@ from gossamer.distributed.checkpoint import (
     write_node,
 )
 from gossamer.distributed.collectives import gather
+from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.errors import InvalidInput, require
 
@@ -38,9 +39,9 @@ class Stateful(Protocol):
 class Checkpoints:
     """Checkpoints of a run in `folder`; the two newest are kept.
 
-    Holds each node's parameters, algorithm state, step, hyper-parameters, counts, random number
-    generators and whatever `extras` say of themselves. A rank reads and writes the files of its own
-    node only, so the folder may be shared or local.
+    Holds each node's parameters, algorithm state, what its links remember, step, hyper-parameters,
+    counts, random number generators and whatever `extras` say of themselves. A rank reads and
+    writes the files of its own node only, so the folder may be shared or local.
 
     >>> # checkpoints = Checkpoints("runs/a", optimizer, scheduler=scheduler, sampler=sampler)
     >>> # checkpoints.resume()
@@ -93,8 +94,10 @@ class Checkpoints:
             tensors={
                 "x": optimizer.x,
                 **{f"state.{name}": z for name, z in state.items()},
+                **{f"links.{name}": z for name, z in optimizer.links.items()},
                 "resume": _pack({"rng": rng_state(), **self._live()}),
             },
+            seed=optimizer.seed,
         )
 
     def _live(self) -> dict[str, Any]:
@@ -125,6 +128,8 @@ class Checkpoints:
         require(
             theirs == ours, "checkpoint", f"{theirs} at step {record.step}", f"{facts} = {ours}"
         )
+        if record.links:
+            require_same_links(record, optimizer.network, optimizer.seed)
 
     def _load(self, record: NodeRecord) -> None:
         packed = record.tensors.get("resume")  # a simulation writes none
@@ -133,7 +138,7 @@ class Checkpoints:
             self._require_same_parts(saved, record.step)
         fields = self.optimizer.algorithm_state._fields
         state = {name: record.tensors[f"state.{name}"] for name in fields}
-        self.optimizer.restore(record.step, record.tensors["x"], state)
+        self.optimizer.restore(record.step, record.tensors["x"], state, record.links)
         if saved:
             self._continue_from(saved)
 

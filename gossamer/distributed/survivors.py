@@ -11,6 +11,7 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 from gossamer.distributed.failures import PeerFailure
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
+from gossamer.networks.modified import layers
 
 POLL_SECONDS = 0.02
 
@@ -30,7 +31,8 @@ class Survivors:
     """
 
     def __init__(self, network: Network, timeout: float) -> None:
-        steady = isinstance(network, StaticNetwork) and network.symmetric
+        *_, links = layers(network)
+        steady = isinstance(links, StaticNetwork) and links.symmetric
         way_out = 'use on_peer_failure="raise", or gs.ring, gs.complete, gs.torus, …'
         require(steady, "network", network.name, 'static with W = Wᵀ to be able to "drop"', way_out)
         launched = dist.is_initialized()
@@ -81,7 +83,6 @@ class Survivors:
         if self._rank in dead:
             raise _gave_up(failure, "this rank was silent too long, the others go on without it")
         for node in reversed(dead):
-            assert isinstance(network, StaticNetwork)
             try:
                 network = network.without(node)
             except InvalidInput as reason:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
+from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.mixer import Mixer
 from gossamer.networks.modified import Modified
 from gossamer.networks.static import StaticNetwork
@@ -82,13 +82,18 @@ class AcceleratedChannel(Channel):
     """P_k(W) as one product, which costs k exchanges."""
 
     def __init__(self, network: Accelerated, mixer: Mixer) -> None:
-        self._mixer = mixer
-        self._messages = network.k * network.rounds[0].out_degrees[:, None]
+        self._links, self._mixer, self.exchanges = network.rounds[0], mixer, network.k
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The same in every step."""
         return self._mixer
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers to every out-neighbour, k times."""
-        return self._messages * (dim * itemsize)
+        sent = self._links.out_degrees * (self.exchanges * dim * itemsize)
+        return sent[None, :, None].expand(len(steps), -1, -1)
+
+    def deliveries(self, t: int) -> Deliveries:
+        """All links."""
+        edges = self._links.edges
+        return Deliveries(edges.receiver, edges.sender, edges.active(t)[:, None])

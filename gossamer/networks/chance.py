@@ -1,7 +1,8 @@
 """Coins that are a pure function: the number of given integers, whoever asks for it, and when."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,12 @@ STRIDE = 0x9E3779B97F4A7C15 - 2**64
 
 MOST_SITES = 2**16
 """More than the quantities that any method mixes in a step."""
+
+MOST_AHEAD = 32
+"""Most steps whose coins a stack draws at once."""
+
+MOST_HELD = 2**16
+"""Most numbers that it draws at once, where that is more than one step."""
 
 
 def uniform(*keys: Tensor | int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -47,6 +54,15 @@ def hashed(*keys: Tensor | int) -> Tensor:
     return state
 
 
+def stream_keys(purpose: str, seeds: Iterable[int]) -> Tensor:
+    """A key for each seed, any integers, that streams of other purposes do not share; `(S,)`.
+
+    >>> stream_keys("coins", [0, 2**64]).unique().numel()
+    2
+    """
+    return torch.tensor([stream_seed(purpose, seed) for seed in seeds], dtype=torch.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Coins:
     """The coins of every node in every run of a stack, or of one node in one run.
@@ -67,12 +83,14 @@ class Coins:
         rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`;
             None where every run has a seed of its own.
         runs: how many.
+        held: what a stack has drawn for the steps to come.
     """
 
     key: Tensor
     moment: int = 0
     rows: Tensor | None = None
     runs: int = 1
+    held: dict[tuple[Any, ...], tuple[int, Tensor]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -85,12 +103,12 @@ class Coins:
         """
         nodes = torch.as_tensor(nodes)
         if isinstance(seeds, int):
-            return cls(hashed(stream_seed(purpose), seeds, nodes))
+            return cls(hashed(stream_seed(purpose, seeds), nodes))
         place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
-        distinct = torch.tensor(list(place), device=nodes.device)
+        distinct = stream_keys(purpose, place).to(nodes.device)
         own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)
         rows = torch.arange(len(nodes), device=nodes.device)[:, None] * len(place) + own
-        key = hashed(stream_seed(purpose), distinct, nodes[:, None])
+        key = hashed(distinct, nodes[:, None])
         return cls(key, 0, None if len(place) == len(seeds) else rows.flatten(), len(seeds))
 
     def at(self, t: int, site: int) -> "Coins":
@@ -98,10 +116,24 @@ class Coins:
         return replace(self, moment=t * MOST_SITES + site)
 
     def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
-        """`width` numbers in [0, 1) for each node and distinct seed."""
-        place = torch.arange(width, device=self.key.device)
-        now = _absorbed(self.key, self.moment)
-        return _fraction(_absorbed(now[..., None], place), dtype)
+        """`width` numbers in [0, 1) for each node and distinct seed, not to be changed in place.
+
+        A stack draws those of several steps at once.
+        """
+        t, site = divmod(self.moment, MOST_SITES)
+        room = MOST_HELD // (self.key.numel() * width) if self.key.ndim else 1
+        ahead = max(1, min(MOST_AHEAD, room))
+        first, name = t - t % ahead, (site, width, dtype)
+        if self.held.get(name, (-1,))[0] != first:
+            moments = MOST_SITES * torch.arange(first, first + ahead) + site
+            self.held[name] = (first, self._draw(moments, width, dtype))
+        return self.held[name][1][t - first]
+
+    def _draw(self, moments: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+        """`(moments, nodes, distinct seeds, width)`."""
+        device = self.key.device
+        now = _absorbed(self.key, moments.view(-1, *[1] * self.key.ndim).to(device))
+        return _fraction(_absorbed(now[..., None], torch.arange(width, device=device)), dtype)
 
     def deal(self, drawn: Tensor) -> Tensor:
         """What was drawn for each distinct seed, given to each run: `(nodes, runs, width)`."""

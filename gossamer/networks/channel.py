@@ -2,11 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import torch
 from torch import Tensor
 
 from gossamer.networks.mixer import Mixer
+
+if TYPE_CHECKING:
+    from gossamer.networks.periodic import Periodic
 
 LinkMemory = tuple[dict[str, Tensor], ...]
 """What the links remember: for each mix of a step name → `(nodes or links, runs, dim)`."""
@@ -17,6 +21,19 @@ class Call(NamedTuple):
 
     t: int
     site: int
+
+
+class Deliveries(NamedTuple):
+    """Which links bring something in a step."""
+
+    receiver: Tensor
+    """Of each link, `(E,)`."""
+
+    sender: Tensor
+    """Of each link, `(E,)`."""
+
+    arrived: Tensor
+    """Whether it brings something, boolean `(E, runs)`, or `(E, 1)`."""
 
 
 class Talk(Protocol):
@@ -30,16 +47,47 @@ class Talk(Protocol):
     def push(self, z: Tensor) -> Tensor: ...  # noqa: D102
 
 
+class Remembers(Protocol):
+    """Links that remember: the mix of a call writes what they do into the memory of the call.
+
+    Entries of `memory` are replaced, never written in place.
+    """
+
+    def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor: ...  # noqa: D102
+
+    def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor: ...  # noqa: D102
+
+
 class Channel(ABC):
     """The network as stacked runs use it; tensors are `(nodes, runs, dim)`."""
+
+    exchanges: int = 1
+    """How many times, one after the other, nodes exchange messages in a mix."""
 
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mix of step t, after links that remember `memory`."""
 
     @abstractmethod
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """Bytes that each node sends in a mix of `dim` numbers, int64 on the CPU.
+
+        Args:
+            steps: one after the other, and at least one.
+            dim: how many numbers are mixed.
+            itemsize: bytes of a number in a message.
+
+        Returns:
+            `(steps, nodes, runs)`, or `(steps, nodes, 1)` where all runs send alike.
+        """
+
     def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """What each node sends at a call with `dim` numbers: `(nodes, runs)`, or `(nodes, 1)`."""
+        """What each node sends at one call: `(nodes, runs)`, or `(nodes, 1)`."""
+        return self.traffic(range(call.t, call.t + 1), dim, itemsize)[0]
+
+    @abstractmethod
+    def deliveries(self, t: int) -> Deliveries:
+        """Which links bring something in an exchange of step t."""
 
 
 class PlainChannel(Channel):
@@ -47,11 +95,11 @@ class PlainChannel(Channel):
 
     Args:
         mixers: of rounds 0, …, τ − 1.
-        out_degrees: how many others each node sends to, `(τ, n)`.
+        network: whose rounds they are.
     """
 
-    def __init__(self, mixers: Sequence[Mixer], out_degrees: Tensor) -> None:
-        self._mixers, self._out_degrees = mixers, out_degrees
+    def __init__(self, mixers: Sequence[Mixer], network: "Periodic") -> None:
+        self._mixers, self._network = mixers, network
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mixer of the round, which remembers nothing."""
@@ -69,9 +117,21 @@ class PlainChannel(Channel):
         """C_t q of messages q, in float64."""
         return self._mixers[call.t % len(self._mixers)].split(message)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers to every out-neighbour."""
-        return self._out_degrees[call.t % len(self._mixers), :, None] * (dim * itemsize)
+        return self.messages(steps)[0] * (dim * itemsize)
+
+    def messages(self, steps: range) -> tuple[Tensor, Tensor]:
+        """How many each node sends, and how many of them in round 0, `(steps, nodes, 1)`."""
+        rounds = torch.arange(steps.start, steps.stop)
+        degrees = torch.stack([one.out_degrees for one in self._network.rounds])
+        sent = degrees[rounds % len(degrees), :, None]
+        return sent, sent * (rounds == 0)[:, None, None]
+
+    def deliveries(self, t: int) -> Deliveries:
+        """All links of the round."""
+        edges = self._network.edges
+        return Deliveries(edges.receiver, edges.sender, edges.active(t)[:, None])
 
 
 class RememberingChannel(Channel):
@@ -93,8 +153,8 @@ class RememberingChannel(Channel):
 class RememberedTalk:
     """The mix of step t: counts its calls, and hands each the memory of its links."""
 
-    def __init__(self, channel: RememberingChannel, t: int, memory: LinkMemory) -> None:
-        self._channel, self._t, self._before = channel, t, memory
+    def __init__(self, links: Remembers, t: int, memory: LinkMemory) -> None:
+        self._links, self._t, self._before = links, t, memory
         self._after: list[dict[str, Tensor]] = []
 
     @property
@@ -104,11 +164,11 @@ class RememberedTalk:
 
     def pull(self, z: Tensor) -> Tensor:
         """Mix opinions."""
-        return self._channel.pull(self._next(), z, self._after[-1])
+        return self._links.pull(self._next(), z, self._after[-1])
 
     def push(self, z: Tensor) -> Tensor:
         """Mix totals."""
-        return self._channel.push(self._next(), z, self._after[-1])
+        return self._links.push(self._next(), z, self._after[-1])
 
     def _next(self) -> Call:
         site = len(self._after)

@@ -9,7 +9,13 @@ from torch import Tensor
 
 from gossamer.errors import require
 from gossamer.networks.chance import Coins
-from gossamer.networks.channel import Call, Channel, PlainChannel, RememberingChannel
+from gossamer.networks.channel import (
+    Call,
+    Channel,
+    Deliveries,
+    PlainChannel,
+    RememberingChannel,
+)
 from gossamer.networks.compressors import Compressor
 from gossamer.networks.drops import Drops, LossyChannel
 from gossamer.networks.modified import Modified
@@ -39,7 +45,8 @@ class Compressed(Modified):
 
     def __post_init__(self) -> None:
         one = isinstance(self.compressor, Compressor)
-        require(one, "compressor", repr(self.compressor), "an instance", "e.g. gs.TopK(0.05)")
+        need = "a compressor with its parameters"
+        require(one, "compressor", self.compressor, need, "e.g. TopK(0.05)")
         inside = self.gamma is None or 0 < self.gamma <= 1
         require(inside, "gamma", self.gamma, "a number in (0, 1], or None")
         below = self.inner.inner if isinstance(self.inner, Drops) else self.inner
@@ -68,8 +75,9 @@ class Compressed(Modified):
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """Public copies in the precision of messages."""
-        inner = self.inner.channel(seeds, dtype, device)
+        """Public copies in the precision of messages; late totals are summed up by receivers."""
+        losing = isinstance(self.inner, Drops) and self.inner.probability > 0
+        inner = self.inner.channel(seeds, torch.float64 if losing else dtype, device)
         assert isinstance(inner, PlainChannel | LossyChannel)
         coins = Coins.of(seeds, torch.arange(self.num_nodes, device=device))
         return CompressedChannel(self, inner, coins, dtype)
@@ -118,8 +126,12 @@ class CompressedChannel(RememberingChannel):
         gamma = self._network.gamma_for(z.shape[-1])
         return torch.sub(z, copy, alpha=gamma).add_(mixed, alpha=gamma)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """Messages about `dim` numbers, whole the first time."""
-        whole = dim * itemsize
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """Short messages, those of round 0 whole; what was lost is sent again."""
         short = self._network.compressor.message_bytes(dim, self._dtype)
-        return self._inner.bytes_sent(call, 1, whole if call.t == 0 else short)
+        messages, first = self._inner.messages(steps)
+        return messages * short + first * (dim * itemsize - short)
+
+    def deliveries(self, t: int) -> Deliveries:
+        """As without compression."""
+        return self._inner.deliveries(t)

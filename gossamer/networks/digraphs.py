@@ -1,7 +1,7 @@
 """Networks of one-way links that nobody balanced."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
 
 import torch
@@ -51,7 +51,7 @@ def random_digraph(
     Some nodes hear many and others only one, so that the network is not balanced.
 
     >>> random_digraph(20, degree=3, seed=0)
-    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 5, no λ, since its R and C are ...
+    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its R and C are ...
     """
     n, degree, seed = whole("n", n, 2), whole("degree", degree, 1), whole("seed", seed, 0)
     require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
@@ -70,9 +70,10 @@ def _digraph(graph: "Graph | Iterable[tuple[int, int]]") -> Graph:
 
     if isinstance(graph, nx.Graph):
         return graph
-    edges = [tuple(edge) for edge in graph]
+    edges = list(graph) if isinstance(graph, Iterable) else []
+    pairs = all(isinstance(edge, Sequence) and len(edge) == 2 for edge in edges)
     need, way_out = "a networkx DiGraph or pairs (sender, receiver)", "e.g. [(0, 1), (1, 0)]"
-    require(all(len(edge) == 2 for edge in edges), "graph", edges, need, way_out)
+    require(pairs and len(edges) > 0, "graph", graph, need, way_out)
     return nx.DiGraph(edges)
 
 

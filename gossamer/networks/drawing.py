@@ -1,6 +1,6 @@
 """Pictures of networks."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -33,11 +33,25 @@ def draw(network: Network, ax: "Axes | None" = None) -> "Axes":
         edge_color=LINK,
         font_color="white",
         font_size=8,
+        **_arrows(graph),
     )
-    ax.set_title(f"{network.name}, λ = {network.lam:.3g}")
+    ax.set_title(_title(network))
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
+
+
+def _title(network: Network) -> str:
+    """Name and λ, where there is one, on a line of its own if the name is long."""
+    if network.why_no_lam:
+        return network.name
+    lam = f"λ = {network.lam:.3g}" + (f" {network.lam_note}" if network.lam_note else "")
+    return f"{network.name}{chr(10) if len(network.name + lam) > 40 else ', '}{lam}"
+
+
+def _arrows(graph: "nx.Graph[int]") -> dict[str, Any]:
+    """One-way links bend, so that two between the same nodes can be told apart."""
+    return {"connectionstyle": "arc3,rad=0.08", "arrowsize": 9} if graph.is_directed() else {}
 
 
 def _on_circle(network: Network) -> bool:

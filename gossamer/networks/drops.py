@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.networks.channel import Call, Channel, RememberingChannel
+from gossamer.networks.channel import Call, Channel, Deliveries, RememberingChannel
 from gossamer.networks.edges import Edges
-from gossamer.networks.losses import Losses
+from gossamer.networks.losses import BLOCK_ROUNDS, Losses
 from gossamer.networks.modified import Modified
 from gossamer.networks.periodic import Periodic
-from gossamer.networks.seeded import SeededTalk
+from gossamer.networks.seeded import SeededRounds
 from gossamer.seeding import SeedGroups
 
 
@@ -43,7 +42,7 @@ class Drops(Modified):
 
     def __post_init__(self) -> None:
         p, need = self.probability, "a number in [0, 1)"
-        require(0 <= p < 1, "probability", p, need)
+        require(0 <= p < 1, "probability", p, need, "0.1 loses one message in ten")
         shortest = 1 / (1 - p)
         need = f"at least 1/(1 − probability) = {shortest:g} rounds, that of independent losses"
         require(self.burst is None or self.burst >= shortest, "burst", self.burst, need)
@@ -88,10 +87,11 @@ class Drops(Modified):
         norm = float(torch.linalg.matrix_norm(product - 1 / n, ord=2))
         return float(norm ** (0.5 / self.period))
 
-    @cached_property
+    @property
     def edges(self) -> Edges:
         """The links of all rounds, with their weights."""
-        return Edges.of(self.inner.rounds)
+        assert isinstance(self.inner, Periodic)
+        return self.inner.edges
 
     def losses(self, seeds: Sequence[int]) -> Losses:
         """The coins of `edges`."""
@@ -114,53 +114,93 @@ class LossyChannel(RememberingChannel):
     def __init__(
         self, network: Drops, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> None:
-        self._edges, self._both_ways = network.edges.to(device), network.both_ways
+        self._network, self._both_ways = network, network.both_ways
+        self._edges = network.edges.to(device)
         self._dtype, self._device = dtype, device
         self._groups = SeedGroups.of(seeds, device)
         self._losses = network.losses(self._groups.distinct)
-        self._held: tuple[int, SeededTalk] | None = None
+        self._rounds = SeededRounds(self._groups, network.num_nodes, dtype, self._matrices)
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Σ_j r_ij z_j over what arrived; the weight of the rest is one's own."""
-        return self._round(call.t).pull(z)
+        return self._rounds.at(call.t).pull(z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C z, and what does not arrive stays on its link."""
         if self._both_ways:
-            return self._round(call.t).push(z)
-        edges, shares = self._edges, self._edges.shares[call.t % self._edges.period]
-        shares, kept = shares.to(z), edges.kept[call.t % edges.period].to(z)
-        load = z[edges.sender] * shares[:, None, None]
+            return self._rounds.at(call.t).push(z)
+        edges, place = self._edges, call.t % self._edges.period
+        shares, kept = (c[place].to(z)[:, None, None] for c in (edges.shares, edges.kept))
+        load = z.index_select(0, edges.sender).mul_(shares)
         if "in_flight" in memory:
-            load = load.add_(memory["in_flight"])
-        arrived = self._arrived(call.t).to(z)
-        brought = self._groups.scale(load.to(self._dtype).to(z.dtype), arrived)
+            load.add_(memory["in_flight"])
+        brought = self._groups.scale(load.to(self._dtype), self._arrived(call.t)).to(z.dtype)
         memory["in_flight"] = load.sub_(brought)
-        return (z * kept[:, None, None]).index_add_(0, edges.receiver, brought)
+        return (z * kept).index_add_(0, edges.receiver, brought)
 
     def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C q of messages q, in float64, likewise."""
         return self.push(call, message.double(), memory)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """A lost message was sent all the same, unless both ends know that the link is dead."""
-        edges = self._edges
-        used = self._arrived(call.t) if self._both_ways else edges.active(call.t)[:, None]
-        count = torch.zeros(edges.num_nodes, used.shape[1], dtype=torch.int64)
-        count.index_add_(0, edges.sender, used.long())
-        return (count if count.shape[1] == 1 else count[:, self._groups.place]) * (dim * itemsize)
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """All numbers on every link that is tried."""
+        return self._by_sender(self._tried(steps)) * (dim * itemsize)
+
+    def messages(self, steps: range) -> tuple[Tensor, Tensor]:
+        """How many each node sends, and how many of them were first tried in round 0.
+
+        Those that were lost are sent again with the next one.
+        """
+        rounds = torch.arange(steps.start, steps.stop)[:, None, None]
+        tried, heard = self._tried(steps), self._last_heard(steps)
+        again = self._by_sender(tried * (rounds - heard))
+        return again, self._by_sender(tried & (heard < 0))
+
+    def deliveries(self, t: int) -> Deliveries:
+        """What is not lost."""
+        arrived = self._arrived(t)[:, self._groups.place]
+        return Deliveries(self._edges.receiver, self._edges.sender, arrived)
+
+    def _tried(self, steps: range) -> Tensor:
+        """Which links are used, boolean `(steps, E, S)`, or `(steps, E, 1)`.
+
+        A lost message was sent all the same, unless both ends know that the link is dead.
+        """
+        active = self._network.edges.active(torch.arange(steps.start, steps.stop))[:, :, None]
+        return active & self._alive(steps) if self._both_ways else active
+
+    def _alive(self, steps: range) -> Tensor:
+        """Which links lose nothing, boolean `(steps, E, S)`."""
+        return torch.stack([self._losses.arrive(t) for t in steps]).transpose(1, 2)
+
+    def _last_heard(self, steps: range) -> Tensor:
+        """The last round before each step in which a link was alive, else −1; `(steps, E, S)`."""
+        begin = max(0, steps.start - BLOCK_ROUNDS)
+        while True:
+            rounds = torch.arange(begin, steps.stop)[:, None, None]
+            last = torch.where(self._alive(range(begin, steps.stop)), rounds, -1).cummax(0).values
+            before = torch.cat([torch.full_like(last[:1], -1), last[:-1]])[steps.start - begin :]
+            if begin == 0 or bool((before[0] >= 0).all()):
+                return before
+            begin = max(0, 2 * begin - steps.start)  # look twice as far back
+
+    def _by_sender(self, per_link: Tensor) -> Tensor:
+        """Sums over the links of each node, `(steps, nodes, runs)`, or `(steps, nodes, 1)`."""
+        steps, _, seeds = per_link.shape
+        sums = torch.zeros(steps, self._network.num_nodes, seeds, dtype=torch.int64)
+        sums.index_add_(1, self._network.edges.sender, per_link.long())
+        return sums if seeds == 1 else sums[:, :, self._groups.place.cpu()]
 
     def _arrived(self, t: int) -> Tensor:
         """Which links bring something in round t, boolean `(E, S)`."""
         return self._losses.arrive(t).T.to(self._device) & self._edges.active(t)[:, None]
 
-    def _round(self, t: int) -> SeededTalk:
-        """R_t of every seed; the last one is kept, for all mixes of a step."""
-        if self._held is None or self._held[0] != t:
-            edges, arrived = self._edges, self._arrived(t)
-            n, weights = edges.num_nodes, edges.weights[t % edges.period]
-            matrices = torch.zeros(arrived.shape[1], n, n, dtype=torch.float64).to(self._device)
-            matrices[:, edges.receiver, edges.sender] = arrived.T * weights
-            matrices.diagonal(dim1=1, dim2=2).copy_(1 - matrices.sum(2))
-            self._held = (t, SeededTalk(self._groups, matrices, self._dtype))
-        return self._held[1]
+    def _matrices(self, rounds: range) -> Tensor:
+        """R_t of every seed, `(rounds, S, n, n)`."""
+        edges, n = self._edges, self._edges.num_nodes
+        arrived = torch.stack([self._losses.arrive(t) for t in rounds]).to(self._device)
+        weights = edges.weights[[t % edges.period for t in rounds], None]
+        matrices = weights.new_zeros(*arrived.shape[:2], n, n)
+        matrices[:, :, edges.receiver, edges.sender] = arrived * weights
+        matrices.diagonal(dim1=2, dim2=3).copy_(1 - matrices.sum(3))
+        return matrices

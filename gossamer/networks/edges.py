@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from gossamer.networks.static import StaticNetwork
+if TYPE_CHECKING:
+    from gossamer.networks.static import StaticNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Edges:
     kept: Tensor
 
     @classmethod
-    def of(cls, rounds: Sequence[StaticNetwork]) -> "Edges":
+    def of(cls, rounds: "Sequence[StaticNetwork]") -> "Edges":
         """The links of a network's rounds."""
         n = rounds[0].num_nodes
         places = torch.cat([one.matrix.row * n + one.matrix.col for one in rounds]).unique()
@@ -59,8 +61,8 @@ class Edges:
         """τ."""
         return len(self.weights)
 
-    def active(self, t: int) -> Tensor:
-        """Which links are there in round t, boolean `(E,)`."""
+    def active(self, t: int | Tensor) -> Tensor:
+        """Which links are there in round t, boolean `(E,)`; for several t, `(rounds, E)`."""
         return self.weights[t % self.period] > 0
 
     @property

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import whole
-from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
+from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.modified import Modified
 
 
@@ -50,6 +50,7 @@ class EveryChannel(Channel):
 
     def __init__(self, network: Every, inner: Channel) -> None:
         self._network, self._inner = network, inner
+        self.exchanges = inner.exchanges
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The inner network's, or silence."""
@@ -57,11 +58,23 @@ class EveryChannel(Channel):
             return self._inner.talk(t // self._network.k, memory)
         return Silence(memory)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """Nothing between."""
-        inner = Call(call.t // self._network.k, call.site)
-        sent = self._inner.bytes_sent(inner, dim, itemsize)
-        return sent if self._network.talks_at(call.t) else torch.zeros_like(sent)
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """Nothing between talks."""
+        k, nodes = self._network.k, self._network.num_nodes
+        talks = range(steps.start // k, steps.stop // k)
+        if not talks:
+            return torch.zeros(len(steps), nodes, 1, dtype=torch.int64)
+        talked = self._inner.traffic(talks, dim, itemsize)
+        sent = talked.new_zeros(len(steps), *talked.shape[1:])
+        sent[k - 1 - steps.start % k :: k] = talked
+        return sent
+
+    def deliveries(self, t: int) -> Deliveries:
+        """Nothing between talks."""
+        if self._network.talks_at(t):
+            return self._inner.deliveries(t // self._network.k)
+        nobody = torch.zeros(0, dtype=torch.int64)
+        return Deliveries(nobody, nobody, torch.zeros(0, 1, dtype=torch.bool))
 
 
 @dataclass(frozen=True)

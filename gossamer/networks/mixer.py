@@ -50,7 +50,8 @@ class Mixer:
         if z.dtype == self.pushes.dtype:
             return product(self.pushes, z)
         sent = z.to(self.pushes.dtype)
-        return self.split(sent).add_(z).sub_(sent)
+        sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
+        return self.split(sent).add_(z - sent)
 
     def split(self, message: Tensor) -> Tensor:
         """C q of messages q, in float64."""

@@ -1,5 +1,6 @@
 """What makes one network of another: losses, compression, more exchanges or fewer."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -52,9 +53,25 @@ class Modified(Network):
         """Likewise."""
         return self.inner.lam_note
 
+    def without(self, node: int) -> Self:
+        """The same modification of the survivors' network after `node` died."""
+        return self.around(self.inner.without(node))
+
     def around(self, inner: Network) -> Self:
         """The same modification of another network."""
         return self.on(inner, *(getattr(self, one.name) for one in fields(self)[2:]))
+
+
+def layers(network: Network) -> Iterator[Network]:
+    """The network, the one that it was made of, and so on.
+
+    >>> from gossamer.networks import ring
+    >>> [type(one).__name__ for one in layers(ring(4).drops(0.1).every(2))]
+    ['Every', 'Drops', 'StaticNetwork']
+    """
+    yield network
+    if isinstance(network, Modified):
+        yield from layers(network.inner)
 
 
 def modify(network: Network, kind: type[Modified], *arguments: Any) -> Network:

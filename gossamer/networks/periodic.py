@@ -9,6 +9,7 @@ from torch import Tensor
 from gossamer.errors import InvalidInput
 from gossamer.networks.channel import Channel, PlainChannel
 from gossamer.networks.contraction import graph_components, merged_classes
+from gossamer.networks.edges import Edges
 from gossamer.networks.network import Network
 from gossamer.networks.spectrum import consensus_norm, period_product
 
@@ -41,12 +42,12 @@ class Periodic(Network):
     ) -> Channel:
         """One product per mix, the same for all runs."""
         mixers = [one.mixer(dtype, device) for one in self.rounds]
-        return PlainChannel(mixers, self.out_degrees)
+        return PlainChannel(mixers, self)
 
     @cached_property
-    def out_degrees(self) -> Tensor:
-        """How many others each node sends to in each round, (τ, n)."""
-        return torch.stack([one.out_degrees for one in self.rounds])
+    def edges(self) -> Edges:
+        """The links of all rounds, with their weights."""
+        return Edges.of(self.rounds)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Periodic):

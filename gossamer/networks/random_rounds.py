@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.networks.chance import uniform
-from gossamer.networks.channel import Call, Channel, LinkMemory, Talk
+from gossamer.networks.chance import stream_keys, uniform
+from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.graphs import complete, require_size
 from gossamer.networks.network import Network
 from gossamer.networks.recipe import Recipe
-from gossamer.networks.seeded import SeededTalk
+from gossamer.networks.seeded import SeededRounds
 from gossamer.networks.static import StaticNetwork
-from gossamer.seeding import SeedGroups, stream_seed
+from gossamer.seeding import SeedGroups
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,8 +26,8 @@ class RandomRounds(Network):
     n: int
 
     @abstractmethod
-    def matrices(self, t: int, seeds: Sequence[int]) -> Tensor:
-        """W_t for each seed, `(S, n, n)` in float64."""
+    def matrices(self, t: int | Tensor, seeds: Sequence[int]) -> Tensor:
+        """W_t for each seed, `(S, n, n)` in float64; for several t, `(rounds, S, n, n)`."""
 
     @property
     def rounds(self) -> tuple[StaticNetwork, ...]:
@@ -64,12 +64,12 @@ class RandomMatching(RandomRounds):
         """W_t is a projection of rank ⌈n/2⌉ and all nodes are alike: λ² = (⌈n/2⌉ − 1)/(n − 1)."""
         return float(((-(-self.n // 2) - 1) / (self.n - 1)) ** 0.5)
 
-    def matrices(self, t: int, seeds: Sequence[int]) -> Tensor:
+    def matrices(self, t: int | Tensor, seeds: Sequence[int]) -> Tensor:
         """(I + P_t)/2, P_t exchanging the nodes of every pair."""
-        order = _coins("matching", t, seeds, torch.arange(self.n)).argsort(dim=1)
-        first, second = order[:, 0 : self.n - 1 : 2], order[:, 1::2]
-        partner = torch.arange(self.n).repeat(len(order), 1)
-        partner.scatter_(1, first, second).scatter_(1, second, first)
+        order = _coins("matching", t, seeds, torch.arange(self.n)).argsort(dim=-1)
+        first, second = order[..., 0 : self.n - 1 : 2], order[..., 1::2]
+        partner = torch.arange(self.n).expand_as(order).clone()
+        partner.scatter_(-1, first, second).scatter_(-1, second, first)
         own = torch.eye(self.n, dtype=torch.float64)
         return (own + own[partner]) / 2
 
@@ -101,15 +101,15 @@ class ErdosRenyiRounds(RandomRounds):
         traces = self.matrices(0, range(self.DRAWS)).square().sum((1, 2))
         return float(((traces.mean() - 1) / (self.n - 1)) ** 0.5)
 
-    def matrices(self, t: int, seeds: Sequence[int]) -> Tensor:
+    def matrices(self, t: int | Tensor, seeds: Sequence[int]) -> Tensor:
         """w_ij = 1/(1 + max(d_i, d_j)) on the links of the round."""
         i, j = torch.triu_indices(self.n, self.n, offset=1)
         coins = _coins("erdos_renyi", t, seeds, i * self.n + j)
-        links = torch.zeros(len(coins), self.n, self.n, dtype=torch.float64)
-        links[:, i, j] = links[:, j, i] = (coins < self.probability).double()
-        degree = links.sum(2)
-        weights = links / (1 + torch.maximum(degree[:, :, None], degree[:, None, :]))
-        weights.diagonal(dim1=1, dim2=2).copy_(1 - weights.sum(2))
+        links = torch.zeros(*coins.shape[:-1], self.n, self.n, dtype=torch.float64)
+        links[..., i, j] = links[..., j, i] = (coins < self.probability).double()
+        degree = links.sum(-1)
+        weights = links / (1 + torch.maximum(degree[..., :, None], degree[..., None, :]))
+        weights.diagonal(dim1=-2, dim2=-1).copy_(1 - weights.sum(-1))
         return weights
 
 
@@ -138,9 +138,10 @@ def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRo
     return ErdosRenyiRounds(n, probability)
 
 
-def _coins(purpose: str, t: int, seeds: Sequence[int], places: Tensor) -> Tensor:
-    """A uniform number per seed and place, `(S, places)`."""
-    return uniform(stream_seed(purpose), torch.tensor(list(seeds))[:, None], t, places)
+def _coins(purpose: str, t: int | Tensor, seeds: Sequence[int], places: Tensor) -> Tensor:
+    """A uniform number per seed and place, `(S, places)`; for several t, `(rounds, S, places)`."""
+    rounds = t[:, None, None] if isinstance(t, Tensor) else t
+    return uniform(stream_keys(purpose, seeds)[:, None], rounds, places)
 
 
 class RandomChannel(Channel):
@@ -153,17 +154,28 @@ class RandomChannel(Channel):
         dtype: torch.dtype,
         device: torch.device | str,
     ) -> None:
-        self._network, self._dtype, self._device = network, dtype, device
-        self._groups = SeedGroups.of(seeds, device)
+        self._network, self._groups = network, SeedGroups.of(seeds, device)
+        self._rounds = SeededRounds(self._groups, network.num_nodes, dtype, self._draw)
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The products of a round."""
-        return SeededTalk(self._groups, self._matrices(t).to(self._device), self._dtype)
+        return self._rounds.at(t)
 
-    def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers to every neighbour of the round."""
-        neighbours = (self._matrices(call.t) > 0).sum(2) - 1
-        return neighbours.T[:, self._groups.place.cpu()] * (dim * itemsize)
+        drawn = self._matrices(torch.arange(steps.start, steps.stop)) > 0
+        neighbours = (drawn.sum(-1) - 1).transpose(1, 2)
+        return neighbours[:, :, self._groups.place.cpu()] * (dim * itemsize)
 
-    def _matrices(self, t: int) -> Tensor:
+    def deliveries(self, t: int) -> Deliveries:
+        """The links that are drawn for some seed."""
+        drawn = (self._matrices(t) > 0)[self._groups.place.cpu()]
+        drawn.diagonal(dim1=1, dim2=2).fill_(False)
+        receiver, sender = drawn.any(0).nonzero(as_tuple=True)
+        return Deliveries(receiver, sender, drawn[:, receiver, sender].T)
+
+    def _draw(self, rounds: range) -> Tensor:
+        return self._matrices(torch.arange(rounds.start, rounds.stop))
+
+    def _matrices(self, t: int | Tensor) -> Tensor:
         return self._network.matrices(t, self._groups.distinct)

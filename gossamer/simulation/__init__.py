@@ -4,8 +4,16 @@ from gossamer.simulation._compare import Comparison, Entry, compare
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import grid_settings, stack_settings, sweep
 from gossamer.simulation._tune import Tuned, tune
+from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
-from gossamer.simulation.metrics import METRICS, Metric, available_metrics, main_metric, metric
+from gossamer.simulation.metrics import (
+    COSTS,
+    METRICS,
+    Metric,
+    available_metrics,
+    main_metric,
+    metric,
+)
 from gossamer.simulation.run import Run
 from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.stack import Stack
@@ -13,7 +21,9 @@ from gossamer.simulation.status import Status
 from gossamer.simulation.sweep_record import Sweep
 
 __all__ = [
+    "COSTS",
     "METRICS",
+    "Clock",
     "Comparison",
     "Entry",
     "Halving",

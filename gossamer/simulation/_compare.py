@@ -2,9 +2,9 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,14 +16,19 @@ from gossamer.problems import Problem
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, list_settings
 from gossamer.simulation._tune import Tuned, tune
+from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
-from gossamer.simulation.metrics import Measure, choose_metrics
+from gossamer.simulation.metrics import COSTS, Measure, choose_metrics
+from gossamer.simulation.picture import Against, draw_runs
 from gossamer.simulation.run import Run
 from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import list_seeds, require_kind
 from gossamer.simulation.stack import Stack
-from gossamer.simulation.words import show_hyperparameters, spread
+from gossamer.simulation.words import show_bytes, show_hyperparameters, show_seconds, spread
 from gossamer.text import aligned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Method = Algorithm[Any] | type[Algorithm[Any]]
 """With its hyper-parameters, or the class of a method to be tuned."""
@@ -61,21 +66,38 @@ class Comparison:
         return self.entries[0].run.main_metric
 
     def table(self, metric: str | None = None) -> str:
-        """Method, hyper-parameters and the final metric of each, the lowest median first."""
+        """Method, hyper-parameters, final metric and cost of each, the lowest median first."""
         name = self.metric if metric is None else metric
+        costs = [cost for cost in COSTS if all(cost in one.run.metrics for one in self.entries)]
         head = ["method", "hyper-parameters", f"final {name}, median [range]"]
-        rows = [_row(entry, name) for entry in self.ranked(name)]
+        head += [COST_COLUMNS[cost][0] for cost in costs]
+        rows = [_row(entry, name, costs) for entry in self.ranked(name)]
         edges = [line for entry in self.entries for line in _edges(entry)]
         return "\n".join([*aligned([head, *rows]), *edges])
+
+    def plot(
+        self, metric: str | None = None, *, x: Against = "steps", ax: "Axes | None" = None
+    ) -> "Axes":
+        """Draw a metric of every method, by default that they were tuned by; see `Run.plot`."""
+        runs = [(entry.run.title, entry.run) for entry in self.entries]
+        return draw_runs(runs, self.metric if metric is None else metric, x, ax)
 
     def __repr__(self) -> str:
         return self.table()
 
 
-def _row(entry: Entry, metric: str) -> list[str]:
+COST_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "bytes": ("sent per node", show_bytes),
+    "seconds": ("seconds", show_seconds),
+}
+"""Cost → the head of its column, and how it is written there."""
+
+
+def _row(entry: Entry, metric: str, costs: Sequence[str]) -> list[str]:
     shown = show_hyperparameters(entry.run.hyperparameters)
     tuned = "" if entry.tuned is None else " (tuned)"
-    return [entry.run.label, shown + tuned, spread(entry.run.final(metric).tolist())]
+    spent = [COST_COLUMNS[cost][1](entry.final(cost)) for cost in costs]
+    return [entry.run.label, shown + tuned, spread(entry.run.final(metric).tolist()), *spent]
 
 
 def _edges(entry: Entry) -> list[str]:
@@ -100,6 +122,7 @@ def compare(
     judge_by: str | Measure | None = None,
     record_every: int | None = None,
     metrics: Sequence[str | Measure] | None = None,
+    clock: Clock | None = None,
     dtype: torch.dtype = torch.float64,
     search_dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
@@ -118,9 +141,9 @@ def compare(
     >>> problem, network = gs.Quadratic(8, 4), gs.ring(8)
     >>> methods = [gs.GTDSGD, gs.DSGD(lr=0.1)]
     >>> gs.compare(methods, problem, network, noise=gs.Gaussian(0.1), steps=200)
-    method   hyper-parameters  final error, median [range]
-    GT-DSGD  lr = 0.1 (tuned)  0.0234 [0.0206, 0.0579]
-    DSGD     lr = 0.1          0.0947 [0.091, 0.104]
+    method   hyper-parameters  final error, median [range]  sent per node
+    GT-DSGD  lr = 0.1 (tuned)  0.0234 [0.0206, 0.0579]      25.6 kB
+    DSGD     lr = 0.1          0.0947 [0.091, 0.104]        12.8 kB
     """
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     require(len(methods) > 0, "methods", methods, "at least one", "e.g. [gs.GTNSGDm, gs.DSGD]")
@@ -134,6 +157,7 @@ def compare(
         "seeds": list_seeds(seeds),
         "record_every": record_every,
         "metrics": recorded,
+        "clock": clock,
         "dtype": dtype,
         "device": device,
         "progress": progress,

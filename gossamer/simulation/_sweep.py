@@ -13,8 +13,9 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation._simulate import describe_algorithm
+from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
-from gossamer.simulation.metrics import Measure, main_metric, metric_name
+from gossamer.simulation.metrics import COSTS, Measure, main_metric, metric_name
 from gossamer.simulation.recorder import record
 from gossamer.simulation.run import as_json
 from gossamer.simulation.simulation import Simulation, list_seeds, require_kind, require_list
@@ -40,6 +41,7 @@ def sweep(
     judge_by: str | Measure | None = None,
     record_every: int | None = None,
     metrics: Sequence[str | Measure] | None = None,
+    clock: Clock | None = None,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
     progress: bool | None = None,
@@ -57,7 +59,7 @@ def sweep(
             `Halving` says how many when.
         judge_by: the metric, one of `metrics`, that ranks the settings; by default the error, or
             the loss where the optimum is unknown.
-        metrics: by default only `judge_by`.
+        metrics: by default only `judge_by`, and "bytes" beside it.
 
     >>> import gossamer as gs
     >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}
@@ -70,9 +72,8 @@ def sweep(
     require(is_class, "algorithm", algorithm, "the class of a method", "e.g. gs.GTNSGDm")
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     names = judged_metrics(problem, judge_by, metrics)
-    simulation = Simulation(
-        problem, network, noise, steps, record_every, names, dtype, device, progress, keep_x
-    )
+    how = (dtype, device, progress, keep_x)
+    simulation = Simulation(problem, network, noise, steps, record_every, names, clock, *how)
     settings, listed = list_settings(algorithm, grid), list_seeds(seeds)
     halving = _rule(strategy)
     of_a_sweep = {
@@ -101,6 +102,8 @@ def judged_metrics(
     """What to record, the metric to judge by first."""
     judge = main_metric(problem) if judge_by is None else judge_by
     require_list("metrics", metrics)
+    need = "a metric that says how good a setting is, not what it costs"
+    require(judge not in COSTS, "judge_by", repr(judge), need, f"e.g. {main_metric(problem)!r}")
     recorded = [judge] if metrics is None else metrics
     names = [metric_name(one) for one in recorded]
     way_out = f"e.g. judge_by={names[0]!r}" if names else "record one"

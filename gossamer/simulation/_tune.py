@@ -13,6 +13,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, sweep
+from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import Run
@@ -73,6 +74,7 @@ def tune(
     judge_by: str | Measure | None = None,
     record_every: int | None = None,
     metrics: Sequence[str | Measure] | None = None,
+    clock: Clock | None = None,
     dtype: torch.dtype = torch.float64,
     search_dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
@@ -107,6 +109,7 @@ def tune(
         "noise": noise,
         "steps": steps,
         "record_every": record_every,
+        "clock": clock,
         "device": device,
         "progress": progress,
     }

@@ -154,6 +154,14 @@ METRICS: dict[str, Measure] = {
 """Name → metric; one put here is recorded wherever what it needs is there."""
 
 
+COSTS = ("bytes", "seconds")
+"""What is recorded beside the metrics, and says nothing about how good a method is.
+
+"bytes": sent by a node so far, the mean over the nodes. "seconds": when the last node has taken the
+step, by a `Clock`.
+"""
+
+
 def main_metric(problem: Problem) -> str:
     """What a problem is judged by: the error, or the loss where the optimum is unknown."""
     return "loss" if problem.optimum is None else "error"
@@ -170,9 +178,13 @@ def available_metrics(stack: Stack) -> dict[str, Metric]:
 
 
 def choose_metrics(asked: Sequence[str | Measure] | None, stack: Stack) -> dict[str, Metric]:
-    """Those asked for, by name or as functions of a stack; by default all that exist here."""
+    """Those asked for, by name or as functions of a stack; by default all that exist here.
+
+    Costs may be among them, which are recorded anyway, and not by a function of a stack.
+    """
     if asked is None:
         return available_metrics(stack)
+    asked = [one for one in asked if one not in COSTS]
     chosen = {metric_name(one): _choose(one, stack) for one in asked}
     require(len(chosen) == len(asked), "metrics", list(map(metric_name, asked)), "each name once")
     return chosen
@@ -183,6 +195,9 @@ def metric_name(asked: str | Measure) -> str:
     name = asked if isinstance(asked, str) else _as_metric(asked).name
     need = 'names or functions of a stack with a name, e.g. ["error", my_function]'
     require(name.isidentifier(), "metrics", repr(asked), need)
+    own = isinstance(asked, str) or name not in COSTS
+    need = f"a name other than {' and '.join(COSTS)}"
+    require(own, "metrics", f"a function called {name!r}", need)
     return name
 
 

@@ -1,7 +1,7 @@
 """From step 0 to T: advance stacks that fit the machine, and record their metrics."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -9,19 +9,33 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.progress import progress as progress_bar
+from gossamer.seeding import SeedGroups
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Metric, choose_metrics
 from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.threads import threads_for
+from gossamer.simulation.traffic import Traffic, mixed_widths
 
 
 class Recorder:
-    """The records of all runs, filled stack by stack; ∞ and NaN where a run has ended."""
+    """The records of all runs, filled stack by stack; ∞ and NaN where a run has ended.
+
+    Args:
+        simulation: what runs.
+        seeds: of every run.
+        metrics: what is measured of a stack.
+        widths: how many numbers each mix of a step carries.
+    """
 
     def __init__(
-        self, simulation: Simulation, num_runs: int, metrics: Mapping[str, Metric]
+        self,
+        simulation: Simulation,
+        seeds: Sequence[int],
+        metrics: Mapping[str, Metric],
+        widths: Sequence[int],
     ) -> None:
+        num_runs = len(seeds)
         self._times, self._measures = simulation.record_steps, metrics
         self._rows = {t: row for row, t in enumerate(self._times)}
         nodes, dim = simulation.problem.num_nodes, simulation.problem.dim
@@ -29,6 +43,11 @@ class Recorder:
         self.steps = torch.tensor(self._times)
         dtype, shape = state_dtype(simulation.dtype), (len(self._times), num_runs)
         self.metrics = {name: torch.full(shape, torch.inf, dtype=dtype) for name in metrics}
+        self._groups = SeedGroups.of(seeds)
+        traffic = Traffic(simulation.network, self._groups.distinct, widths, dtype)
+        self._costs = costs(simulation, traffic)
+        for name, by_seed in self._costs.items():
+            self.metrics[name] = torch.full(shape, torch.inf, dtype=by_seed.dtype)
         self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=dtype)
         self.diverged_at = torch.full((num_runs,), -1)
         self.steps_taken = torch.zeros(num_runs, dtype=torch.int64)
@@ -51,6 +70,8 @@ class Recorder:
     def _measure(self, stack: Stack, row: int, ids: Tensor) -> None:
         for name, measure in self._measures.items():
             self.metrics[name][row, ids] = measure(stack).to(self.metrics[name])
+        for name, by_seed in self._costs.items():
+            self.metrics[name][row, ids] = by_seed[row, self._groups.place[ids]]
 
     def survivors(self, halving: Halving, end: int, settings: int) -> Tensor:
         """Which runs go on after the rung at step `end`, judged by the first metric."""
@@ -59,6 +80,13 @@ class Recorder:
         history = self.metrics[name][: len(times)].unflatten(1, (settings, -1))
         going_on = halving.survivors(history, times, self._times[-1], judge.vanishes)
         return going_on.repeat_interleave(history.shape[2])
+
+
+def costs(simulation: Simulation, traffic: Traffic) -> dict[str, Tensor]:
+    """Bytes, and seconds by the clock, at every record: `(records, seeds)` in float64."""
+    times, clock = simulation.record_steps, simulation.clock
+    found = {"bytes": traffic.bytes_at(times)}
+    return found if clock is None else found | {"seconds": clock.seconds_at(traffic, times)}
 
 
 @torch.no_grad()
@@ -76,7 +104,8 @@ def record(
     """
     stacks: Iterable[tuple[Tensor, Stack]] = simulation.stacks(algorithm, seeds)
     first = next(iter(stacks))
-    recorder = Recorder(simulation, len(seeds), choose_metrics(simulation.metrics, first[1]))
+    metrics = choose_metrics(simulation.metrics, first[1])
+    recorder = Recorder(simulation, seeds, metrics, mixed_widths(first[1]))
     stacks = itertools.chain([first], stacks)
     del first  # a stack that has been followed makes room for the next
     rungs = [] if halving is None else halving.rungs(simulation.steps)

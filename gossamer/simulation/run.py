@@ -5,14 +5,19 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from torch import Tensor
 
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
+from gossamer.simulation.metrics import COSTS
+from gossamer.simulation.picture import Against, draw_runs
 from gossamer.simulation.status import Status, count, statuses
 from gossamer.simulation.words import lines, show_call, show_hyperparameters, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TENSORS = ("steps", "diverged_at", "steps_taken", "x")
 
@@ -46,8 +51,13 @@ class Record:
     @property
     def main_metric(self) -> str:
         """The first of the metrics: unless others were asked for, the error or the loss."""
-        require(len(self.metrics) > 0, "metrics", [], "at least one", "record some")
-        return next(iter(self.metrics))
+        require(len(self._judged) > 0, "metrics", [], "at least one", "record some")
+        return self._judged[0]
+
+    @property
+    def _judged(self) -> list[str]:
+        """The metrics that say how good the runs are."""
+        return [name for name in self.metrics if name not in COSTS]
 
     @property
     def run_steps(self) -> int:
@@ -127,14 +137,38 @@ class Run(Record):
         """The metric, by default the main one, at the last record, `(seeds,)`."""
         return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
 
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        x: Against = "steps",
+        ax: "Axes | None" = None,
+        label: str | None = None,
+    ) -> "Axes":
+        """Draw a metric: the median over the seeds, and a band from the lowest to the highest.
+
+        Args:
+            metric: by default the main one.
+            x: what to draw it against: steps, "bytes" in MB sent per node, or "seconds".
+            ax: where to draw, beside what is there; a new figure if None.
+            label: of the line, by default the method with its hyper-parameters.
+        """
+        named = (self.title if label is None else label, self)
+        return draw_runs([named], metric or self.main_metric, x, ax)
+
+    @property
+    def title(self) -> str:
+        """The method with its hyper-parameters."""
+        return f"{self.label} ({show_hyperparameters(self.hyperparameters)})"
+
     def facts(self) -> dict[str, str]:
         """What it is of and how it ended, in words."""
         seeds = {"seeds": f"{len(self.diverged_at)}: {count(self.status)}"}
-        main = [self.main_metric] if self.metrics else []
+        main = self._judged[:1]
         return self._task | seeds | {f"final {k}": spread(self.final(k).tolist()) for k in main}
 
     def __repr__(self) -> str:
-        return lines(f"{self.label} ({show_hyperparameters(self.hyperparameters)})", self.facts())
+        return lines(self.title, self.facts())
 
 
 def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.provenance import versions
-from gossamer.simulation.metrics import Measure
+from gossamer.simulation.clock import Clock
+from gossamer.simulation.metrics import Measure, metric_name
 from gossamer.simulation.stack import Stack
 
 STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}
@@ -36,6 +37,9 @@ class Simulation:
     metrics: Sequence[str | Measure] | None
     """What to record, the first to judge by; None is all that exist."""
 
+    clock: Clock | None
+    """What tells seconds, if anything does."""
+
     dtype: torch.dtype
     device: torch.device | str
     progress: bool | None
@@ -47,6 +51,11 @@ class Simulation:
         whole("steps", self.steps, 1)
         whole("record_every", self.interval, 1)
         require_list("metrics", self.metrics)
+        example = "gs.Clock(latency=1e-3, bandwidth=1e9, gradient=0.02)"
+        require_kind("clock", self.clock, Clock | None, f"{example}, or None")
+        asked = "seconds" in map(metric_name, self.metrics or [])
+        timed, way_out = self.clock is not None or not asked, f"e.g. clock={example}"
+        require(timed, "metrics", "'seconds' without a clock", "a clock that tells them", way_out)
         real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
         require(real, "dtype", repr(self.dtype), "a floating-point one", "e.g. torch.float32")
 
@@ -85,6 +94,7 @@ class Simulation:
             "problem": self.problem.describe(),
             "network": self.network.describe(),
             "noise": None if self.noise is None else _describe(self.noise),
+            "clock": None if self.clock is None else self.clock.describe(),
             "steps": int(self.steps),
             "record_every": int(self.interval),
             "dtype": str(self.dtype).removeprefix("torch."),

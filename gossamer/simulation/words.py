@@ -32,6 +32,29 @@ def _number(value: Any) -> str:
     return f"one of {len(value)} per run" if isinstance(value, list) else f"{value:g}"
 
 
+def show_bytes(count: float) -> str:
+    """In the unit that suits; a dash for what was never sent to the end.
+
+    >>> show_bytes(800), show_bytes(25600), show_bytes(3.21e12), show_bytes(math.inf)
+    ('800 B', '25.6 kB', '3.21 TB', '–')
+    """
+    if not math.isfinite(count):
+        return "–"
+    power = min(4, int(math.log10(max(count, 1)) + 1e-9) // 3)
+    return f"{count / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
+
+
+def show_seconds(seconds: float) -> str:
+    """With three digits, or whole from a thousand on; a dash for a run that did not end.
+
+    >>> show_seconds(2.10642), show_seconds(86400.0), show_seconds(math.inf)
+    ('2.11', '86,400', '–')
+    """
+    if not math.isfinite(seconds):
+        return "–"
+    return f"{seconds:,.0f}" if seconds >= 1000 else f"{seconds:.3g}"
+
+
 def show_call(facts: Mapping[str, Any]) -> str:
     """What `describe` says, as a call; lists and dictionaries are left out.
 

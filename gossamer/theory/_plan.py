@@ -10,6 +10,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.theory.checks import require_nonnegative, require_steps
 from gossamer.theory.constants import Constants
+from gossamer.theory.coverage import clean, not_covered
 from gossamer.theory.estimate import (
     Estimate,
     admissible_p,
@@ -40,7 +41,8 @@ def plan(
     Args:
         problem: n private objectives; L, Δ0, the gradients at the start and the distance to go
             are taken from it.
-        network: how the n nodes mix, the same in every round.
+        network: how the n nodes mix: by one doubly stochastic W, as the theorems assume. On lossy,
+            compressed, random, changing or unbalanced networks nothing is proved: refused.
         steps: T.
         noise: the law of the gradient noise of each coordinate, or
         samples: noise vectors `(samples, dim)`, from which p and σ are estimated (p alone, in any
@@ -59,8 +61,7 @@ def plan(
     require_steps(steps)
     nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
     require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
-    static = "a network that mixes alike in every round: the theorems assume it"
-    require(network.period == 1, "network", network.name, static)
+    _require_covered(network)
     order, level = _estimate_noise(problem.dim, noise, samples, p, sigma)
     L, gap, distance = (
         estimate(problem) for estimate in (estimate_smoothness, estimate_gap, estimate_distance)
@@ -73,6 +74,15 @@ def plan(
     how |= {"‖x⁰ − x*‖": distance.how}
     words = _describe_noise(noise, samples, order, level)
     return Plan(network, steps, constants, words, distance.value, how)
+
+
+def _require_covered(network: Network) -> None:
+    """Refuse a network that the theorems are not about, with what can be done instead."""
+    why, plain = not_covered(network), clean(network)
+    need = f"one doubly stochastic W in every round, which the theorems assume (here {why})"
+    name = f"exponential({network.num_nodes})" if not_covered(plain) else plain.name
+    way_out = f"plan on {name} and measure what {network.name} changes, e.g. by gs.compare"
+    require(not why, "network", network.name, need, way_out)
 
 
 def _estimate_noise(

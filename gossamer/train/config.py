@@ -51,7 +51,7 @@ class TrainConfig:
     )
     steps: int = option(200, "steps to train, those before a resume included")
     batch_size: int = option(32, "samples per process and step")
-    seed: int = option(0, "of the initial weights, the split of the data and the batches")
+    seed: int = option(0, "of the initial weights, the data, the batches and the network")
     log_every: int = option(50, "steps from one report to the next")
     save_every: int = option(50, "steps from one checkpoint to the next")
     checkpoints: str | None = option(None, "folder to save to and resume from")

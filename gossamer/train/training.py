@@ -113,6 +113,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
         model.named_parameters(),
         make_algorithm(config),
         partial(make_network, config.network),
+        seed=config.seed,
         message_dtype=MESSAGES[config.message_dtype],
         timeout=config.timeout,
         on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]

@@ -177,12 +177,19 @@ def sclip_ef(
         yield x
 
 
+def pay(due: list[Array], w: Array) -> tuple[list[Array], list[Array]]:
+    """What each node adds to u of what is due, and what it then owes."""
+    paid = [min(1.0, w[i]) * due[i] for i in range(len(w))]
+    return paid, [due[i] - paid[i] for i in range(len(w))]
+
+
 def push_sum_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
     nodes = range(len(x))
-    u, w = x, np.ones(len(x))
+    u, w, owed = x, np.ones(len(x)), list(np.zeros_like(x))
     for t in range(steps):
         g = grad(t, x)
-        u = push(W(t), [u[i] - lr * g[i] for i in nodes])
+        paid, owed = pay([owed[i] - lr * g[i] for i in nodes], w)
+        u = push(W(t), [u[i] + paid[i] for i in nodes])
         w = push(W(t), list(w))
         x = np.array([u[i] / w[i] for i in nodes])
         yield x
@@ -192,15 +199,21 @@ def push_sum_dsgd_gclip(
     grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, order: str
 ) -> Iterator[Array]:
     nodes = range(len(x))
-    u, w = x, np.ones(len(x))
+    u, w, owed = x, np.ones(len(x)), list(np.zeros_like(x))
     for t in range(steps):
         g = grad(t, x)
-        updates = [lr * clipped(g[i], clip) for i in nodes]
+        updates = [-lr * clipped(g[i], clip) for i in nodes]
         if order == "combine-then-adapt":
-            u = push(W(t), list(u)) - np.array(updates)
+            paid, owed = pay(owed, w)
+            u = push(W(t), [u[i] + paid[i] for i in nodes])
+            w = push(W(t), list(w))
+            paid, rest = pay(updates, w)
+            u = np.array([u[i] + paid[i] for i in nodes])
+            owed = [owed[i] + rest[i] for i in nodes]
         else:
-            u = push(W(t), [u[i] - updates[i] for i in nodes])
-        w = push(W(t), list(w))
+            paid, owed = pay([owed[i] + updates[i] for i in nodes], w)
+            u = push(W(t), [u[i] + paid[i] for i in nodes])
+            w = push(W(t), list(w))
         x = np.array([u[i] / w[i] for i in nodes])
         yield x
 
@@ -210,12 +223,13 @@ def push_sum_gt_nsgdm(
 ) -> Iterator[Array]:
     nodes = range(len(x))
     y = v_old = np.zeros_like(x)
-    u, w = x, np.ones(len(x))
+    u, w, owed = x, np.ones(len(x)), list(np.zeros_like(x))
     for t in range(steps):
         g = grad(t, x)
         v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
         y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
-        u = push(W(t), [u[i] - lr * unit(y[i]) for i in nodes])
+        paid, owed = pay([owed[i] - lr * unit(y[i]) for i in nodes], w)
+        u = push(W(t), [u[i] + paid[i] for i in nodes])
         w = push(W(t), list(w))
         x = np.array([u[i] / w[i] for i in nodes])
         v_old = v

@@ -77,7 +77,7 @@ def test_pulled_alone_the_parameters_go_to_another_point():
         (gs.GTAdam(lr=0.02), 2000, constant, 1e-9),
         (gs.GTNSGDm(lr=0.05, momentum=0.5), 1500, linear, 1e-3),
     ],
-    ids=str,
+    ids=lambda given: str(given) if isinstance(given, gs.Algorithm) else "",
 )
 def test_pushed_totals_lead_to_the_optimum(
     method: gs.Algorithm[Any], steps: int, share: Callable[[float], float], most: float
@@ -90,10 +90,10 @@ PUSH_SUMS = [row for row in TABLE if row.name.startswith("PushSum")]
 
 @pytest.mark.parametrize("row", PUSH_SUMS, ids=str)
 def test_the_total_moves_by_the_plain_sum_of_the_updates(row: Row):
-    """Σ wᵢ xᵢ falls by the sum of what the nodes subtract, whatever their weights."""
+    """Σ wᵢ xᵢ + oᵢ falls by the sum of what the nodes subtract, whatever their weights."""
 
     def total(x: Tensor, state: Any) -> Tensor:
-        return (state.push_weight * x).sum(0)
+        return (state.push_weight * x + state.owed).sum(0)
 
     x = normal(DIM).expand(NODES, DIM).contiguous()
     state = row.algorithm.init(x)

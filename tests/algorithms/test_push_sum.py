@@ -63,7 +63,7 @@ def test_classes_methods_and_states_pickle():
     state = method.init(torch.ones(3, 2))
     again = pickle.loads(pickle.dumps(state))
     assert type(again) is type(state)
-    assert again._fields == ("y", "grad", "push_weight")
+    assert again._fields == ("y", "grad", "push_weight", "owed")
     assert all(map(torch.equal, again, state))
 
 

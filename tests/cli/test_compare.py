@@ -85,6 +85,7 @@ def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
     code, out, _ = gossamer("compare -a 'DSGD(0.1)' --noise none --metric loss --steps 3")
     assert code == 0
     assert "RobustRegression on ring(20, hops=2), noise none, 3 steps." in out
+    assert "Network: ring(20, hops=2): 20 nodes, degree 4, λ = 0.904029." in out
     assert "loss" in rows(tmp_path / "compare.csv")[0]
 
 
@@ -111,9 +112,32 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
     assert "0 [0, 0]" in out
 
 
+@pytest.mark.parametrize(("against", "axis"), [("bytes", "MB sent"), ("seconds", "seconds")])
+def test_costs_are_drawn_and_told(gossamer, tmp_path: Path, monkeypatch, against: str, axis: str):
+    from gossamer.simulation import _compare
+
+    drawn = []
+    draw = _compare.draw_runs
+    monkeypatch.setattr(_compare, "draw_runs", lambda *given: drawn.append(draw(*given)))
+    clock = "--clock 'Clock(latency=0.5, bandwidth=64, gradient=1, slow={2: 2})'"
+    methods, where = "-a 'GTDSGD(0.1)' -a 'DSGD(0.1)'", "-n 'ring(6)' -p 'Quadratic(6, 4)'"
+    out = gossamer(f"compare {methods} {where} --steps 4 --against {against} {clock}").out
+    assert axis in drawn[0].get_xlabel()
+    assert re.search(r"median \[range\] +sent per node +seconds\n", out)
+    assert re.search(r"GT-DSGD .* 512 B +20\n", out)  # 4 (2 + 2 (0.5 + 2 · 4 · 8 / 64))
+    last = rows(tmp_path / "compare.csv")[-1]
+    assert (float(last["bytes"]), float(last["seconds"])) == (256, 14)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ("-a DSGD --against byts", "did you mean 'bytes'?"),
+        ("-a DSGD --against seconds", "against: got seconds without a clock"),
+        ("-a DSGD --metric seconds", "metrics: got 'seconds' without a clock"),
+        ("-a DSGD --clock 'Clok(1)'", "did you mean 'Clock'?"),
+        ("-a DSGD --clock 'Clock(1)'", "missing a required argument: 'bandwidth'"),
+        ("-a DSGD --clock 'Clock(-1, 1, 1)'", "latency: got -1"),
         ("-a DSGDD", "did you mean 'DSGD'?"),
         ("-a 'ring(5)'", "need one of DSGD,"),
         ("-a DSGD --steps 0", "steps: got 0, need an integer of at least 1"),
@@ -122,7 +146,7 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
         ("-a DSGD --steps 1.5", "'1.5' is not a valid integer"),
         ("-a DSGD --seeds 0", "seeds: got 0, need an integer of at least 1"),
         ("-a DSGD --seeds -1", "seeds: got -1"),
-        ("-a 'DSGD(rate=0.1)'", "its arguments are (lr)"),
+        ("-a 'DSGD(rate=0.1)'", "the arguments of DSGD are (lr)"),
         ("-a 'DSGD(0.1, 0.2)'", "too many positional arguments"),
         ("-a 'DSGD(lr=-1)'", "lr: got -1"),
         ("-a 'DSGD(lr=fast)'", "lr: got fast"),

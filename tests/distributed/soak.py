@@ -53,11 +53,14 @@ def finish(job: subprocess.Popen, deadline: float) -> int:
 
 
 def restart_run(folder: Path, kills: int, steps: int, seed: int, limit: float) -> int:
-    """Train to the end while `kills` random ranks are killed; returns how many were."""
+    """Train to the end while `kills` random ranks are killed, each soon after a new checkpoint.
+
+    Returns how many were.
+    """
     draw = random.Random(seed)
     deadline = time.monotonic() + limit
     job = launch(folder, steps, restarts=kills + 2)
-    killed, seen = 0, -1
+    killed, seen = 0, 0
     while killed < kills and job.poll() is None and time.monotonic() < deadline:
         newest = max(steps_of_node(folder, 0), default=0)
         if newest > seen:

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from gossamer.algorithms import ALGORITHMS
 from gossamer.distributed import DecentralizedOptimizer
-from gossamer.distributed.exchange import weighted_sum
+from gossamer.distributed.links.plain import weighted_sum
 from gossamer.networks import complete, exponential, one_peer_exponential, ring
 
-STEPS, NODES, BATCH = 20, 4, 8
+STEPS, NODES, BATCH = 10, 4, 8
 HYPERPARAMETERS = {
     "DSGD": {"lr": 0.1},
     "DSGDGClip": {"lr": 0.1, "clip": 0.5},

@@ -1,55 +1,61 @@
-"""The examples run as their first lines say."""
+"""The examples for several processes do what their first lines say."""
 
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "4"]
+from processes import on_ranks
+from scripts import EXAMPLES, output, printed
 
 
-def output(command: list[str], folder: Path, deadline: float = 90) -> str:
-    """What the command prints; everything it started is killed at the deadline."""
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PYTHON": sys.executable,
-        "PYTHONPATH": path,
-    }
-    pipe, shared = subprocess.PIPE, {"env": environment, "cwd": folder, "text": True}
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=pipe, start_new_session=True, **shared
-    ) as job:
-        try:
-            out, errors = job.communicate(timeout=deadline)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            raise
-    assert job.returncode == 0, errors[-3000:]
-    return out
+def script_on_ranks(script: Path, folder: Path, *arguments: str) -> str:
+    """What a script prints on four ranks, one after the other, when started in `folder`.
+
+    Forked, they need not import torch again; torchrun itself is in test_pages and test_restart.
+    """
+    return "".join(on_ranks(run_script, script, folder, arguments, deadline=90))
+
+
+def run_script(rank: int, script: Path, folder: Path, arguments: tuple[str, ...]) -> str:
+    os.environ["RANK"] = str(rank)
+    sys.argv = [str(script), *arguments]
+    return printed(script, folder)
 
 
 def test_mlp(tmp_path):
     pytest.importorskip("sklearn", reason="the digits ship with scikit-learn")
-    out = output([*TORCHRUN, str(EXAMPLES / "mlp.py")], tmp_path)
+    out = script_on_ranks(EXAMPLES / "mlp.py", tmp_path)
     assert float(re.search(r"average model ([\d.]+)", out)[1]) > 0.9
 
 
 def test_gpt(tmp_path):
     text = "the quick brown fox jumps over the lazy dog and runs away. " * 60
     (tmp_path / "text.txt").write_text(text)
-    out = output([*TORCHRUN, str(EXAMPLES / "gpt.py"), "text.txt"], tmp_path)
+    out = script_on_ranks(EXAMPLES / "gpt.py", tmp_path, "text.txt")
     losses = [float(loss) for loss in re.findall(r"step \d+: ([\d.]+) nats", out)]
     assert len(losses) == 4
     assert losses[-1] < min(losses[0], 2.0)  # 27 characters at random cost 3.3
+
+
+def test_simulate_then_torchrun(tmp_path):
+    script = EXAMPLES / "simulate_then_torchrun.py"
+    loss = re.search(r"loss ([\d.]+)", printed(script, tmp_path))[1]
+    assert float(loss) < 0.3  # log 3 = 1.1 at the start
+    out = script_on_ranks(script, tmp_path)
+    gaps = [float(gap) for gap in re.findall(r"simulation ([\d.e-]+)", out)]
+    assert len(gaps) == 4
+    assert max(gaps) < 1e-12
+
+
+def test_survive_a_dead_node(tmp_path):
+    out = output([sys.executable, str(EXAMPLES / "survive_a_dead_node.py")], tmp_path)
+    assert "step 100 on ring(4): x = 1.500000" in out
+    assert "step 400 on ring(4).without(3): x = 1.000000" in out
+    assert "exit codes: [0, 0, 0, 1]" in out
 
 
 def can_make_namespaces() -> bool:

@@ -8,12 +8,15 @@ from torch import nn
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import DecentralizedOptimizer, NeighborExchange
-from gossamer.distributed.exchange import messages_of
+from gossamer.distributed.links.rounds import rounds_of
 from gossamer.networks import (
     complete,
+    erdos_renyi_each_round,
     exponential,
     from_matrix,
     one_peer_exponential,
+    random_digraph,
+    random_matching,
     ring,
     star,
 )
@@ -66,7 +69,7 @@ def mixed(rank: int, message_dtype, scale: float = 1.0) -> torch.Tensor:
     z = torch.randn(1000, generator=torch.Generator().manual_seed(rank), dtype=torch.float64)
     z = scale * z
     exchange = NeighborExchange(ring(4), rank, z, dist.group.WORLD, message_dtype)
-    return exchange.mixer(0).pull(z)
+    return exchange.talk(0).pull(z)
 
 
 def nonfinite_on_rank_1(rank: int) -> tuple[torch.Tensor, int]:
@@ -180,16 +183,34 @@ def test_a_part_of_the_processes_can_be_a_network(results):
     assert found == [(0, [-0.5]), (1, [-0.5]), (0, [-0.5]), (1, [-0.5])]
 
 
-@pytest.mark.parametrize("network", [*NETWORKS, ring(1), exponential(9), star(5)])
+@pytest.mark.parametrize(
+    "network",
+    [
+        *NETWORKS,
+        ring(1),
+        exponential(9),
+        star(5),
+        ring(8).drops(0.3),
+        ring(8).drops(0.3, both_ways=True),
+        one_peer_exponential(8).drops(0.5),
+        random_digraph(8, degree=3).drops(0.3, burst=4),
+        random_matching(7),
+        erdos_renyi_each_round(8, 0.3),
+    ],
+    ids=lambda network: network.name,
+)
 def test_every_send_has_one_receive_at_another_node(network):
     """NCCL would wait for ever on a round without."""
-    for one in network.rounds:
-        posts = [(i, post) for i in range(network.num_nodes) for post in messages_of(one, i)]
-        sent = [(i, post.peer) for i, post in posts if post.kind == "send"]
-        received = [(post.peer, i) for i, post in posts if post.kind == "receive"]
-        assert sorted(sent) == sorted(received)
+    nodes = range(network.num_nodes)
+    rounds = [rounds_of(network, i, seed=5) for i in nodes]
+    for t in range(20):
+        at = [one(t) for one in rounds]
+        sent = [(i, k) for i in nodes for k in at[i].sends]
+        assert sorted(sent) == sorted((j, i) for i in nodes for j in at[i].hears)
         assert len(set(sent)) == len(sent)
-        assert all(i != j for i, j in sent)
+        assert all(i != k for i, k in sent)
+        reached = [(i, k) for i in nodes for k in at[i].reaches]
+        assert sorted(reached) == sorted((j, i) for i in nodes for j in at[i].weights if j != i)
 
 
 def test_a_node_may_give_itself_no_weight():
@@ -200,4 +221,4 @@ def test_a_node_may_give_itself_no_weight():
 
 def mix_own_rank(rank: int, network) -> torch.Tensor:
     z = torch.tensor([float(rank)])
-    return NeighborExchange(network, rank, z, dist.group.WORLD).mixer(0).pull(z)
+    return NeighborExchange(network, rank, z, dist.group.WORLD).talk(0).pull(z)

@@ -119,7 +119,7 @@ def test_after_a_kill_the_survivors_reach_their_own_optimum(tmp_path):
     """At any moment, with exact gradients and tracking: without the reset a bias would stay."""
     runs = {dead: tmp_path / f"without-{dead}" for dead in (0, 3)}
     started = {
-        dead: Processes(quadratic_steps, GTDSGD(lr=0.3), ring(4), 600, None, log, True, 0.002)
+        dead: Processes(quadratic_steps, GTDSGD(lr=0.5), ring(4), 300, None, log, True, 0.002)
         for dead, log in runs.items()
     }
     for dead, processes in started.items():
@@ -129,7 +129,7 @@ def test_after_a_kill_the_survivors_reach_their_own_optimum(tmp_path):
         answers = processes.results(deadline=60)
         assert isinstance(answers.pop(dead), Dead)
         for x, name, steps in answers:
-            assert (name, steps) == (f"ring(4).without({dead})", 600)
+            assert (name, steps) == (f"ring(4).without({dead})", 300)
             torch.testing.assert_close(x, survivors_optimum(dead), rtol=0, atol=1e-6)
 
 
@@ -159,10 +159,10 @@ def test_the_survivors_of_a_drop_can_load_and_go_back():
 
 def test_a_hung_rank_is_dropped_and_told_so_when_it_wakes(tmp_path):
     log = tmp_path / "step"
-    processes = Processes(quadratic_steps, GTDSGD(lr=0.3), ring(4), 600, None, log, True, 0.002)
+    processes = Processes(quadratic_steps, GTDSGD(lr=0.5), ring(4), 200, None, log, True, 0.002)
     wait_for_step(log, 1, 20)
     processes.signal(1, signal.SIGSTOP)
-    wait_for_step(log, 0, 300)
+    wait_for_step(log, 0, 100)
     processes.signal(1, signal.SIGCONT)
     answers = processes.results(deadline=60)
     hung = answers.pop(1)

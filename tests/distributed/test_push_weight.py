@@ -51,12 +51,15 @@ def test_alone_it_is_the_method(method: Algorithm):
     assert optimizer.algorithm_state.push_weight.tolist() == [1.0]
 
 
-def test_a_node_of_little_weight_moves_further():
+def test_a_node_of_little_weight_moves_no_further_and_owes_the_rest():
     model, optimizer = weighed(DSGD(lr=0.1))
+    start = optimizer.x.clone()
     twin = copy.deepcopy(model)
     moved = train(model, optimizer, steps=1)
-    expected = train(twin, torch.optim.SGD(twin.parameters(), lr=0.1 / WEIGHT), steps=1)
+    expected = train(twin, torch.optim.SGD(twin.parameters(), lr=0.1), steps=1)
     torch.testing.assert_close(moved, expected, rtol=1e-12, atol=1e-12)
+    owed = (1 - WEIGHT) * (expected - start)
+    torch.testing.assert_close(optimizer.algorithm_state.owed, owed, rtol=1e-12, atol=1e-12)
 
 
 def test_the_weight_is_shown_under_every_parameter_as_one_number():
@@ -96,7 +99,7 @@ def test_parameters_that_join_later_have_the_node_s_weight():
     head(torch.ones(2).double()).sum().backward()
     optimizer.step()
     for after, before in zip(head.parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(after, before - 0.1 / WEIGHT, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(after, before - 0.1, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("method", "kept"), [(PushSum(DSGD(lr=0.1)), 1.0), (DSGD(lr=0.1), None)])

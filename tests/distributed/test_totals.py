@@ -12,7 +12,7 @@ from gossamer.problems import Quadratic
 
 PROBLEM = Quadratic(4, 5, seed=1, condition=2.0)
 METHODS = [GTDSGD(lr=0.5), GTNSGDm(lr=0.02, momentum=0.5)]
-STEPS = 200
+STEPS = 120
 
 
 def train(rank: int, method: Algorithm, spike: float, dtype: torch.dtype) -> nn.Parameter:

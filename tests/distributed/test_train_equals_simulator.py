@@ -10,6 +10,7 @@ from gossamer.data import BatchOrder, TokenWindows, corpus_from_file, token_shar
 from gossamer.data.zipf import zipf_text
 from gossamer.distributed import DecentralizedOptimizer, read_nodes
 from gossamer.models import GPT
+from gossamer.networks import from_text
 from gossamer.problems import LanguageProblem, ModuleProblem
 from gossamer.train import train
 from gossamer.train.config import config_of
@@ -21,10 +22,11 @@ METHOD = {"lr": 0.05, "momentum": 0.8}
 TINY = {"context": 8, "width": 16, "heads": 2, "layers": 1}
 
 
-def simulated(problem) -> Tensor:
+def simulated(problem, network: str = "ring(4)") -> Tensor:
     """x of every node after all steps, `(nodes, dim)`."""
-    method, seen = gs.GTNSGDm(**METHOD), {"metrics": ["consensus_error"], "progress": False}
-    return gs.simulate(method, problem, gs.ring(NODES), steps=STEPS, seeds=[SEED], **seen).x[:, 0]
+    seen = {"metrics": ["consensus_error"], "progress": False}
+    method, links = gs.GTNSGDm(**METHOD), from_text(network)
+    return gs.simulate(method, problem, links, steps=STEPS, seeds=[SEED], **seen).x[:, 0]
 
 
 def tiny_gpt(rank: int) -> Tensor:
@@ -73,12 +75,17 @@ def problem_of(model: str, data: str):
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("model", ["mlp", "gpt"])
-def test_training_by_name_is_the_simulated_one(tmp_path, model):
+@pytest.mark.parametrize(
+    ("model", "network"),
+    [("mlp", "ring(4)"), ("gpt", "ring(4)"), ("mlp", "ring(4).drops(0.3).compressed(TopK(0.2))")],
+)
+def test_training_by_name_is_the_simulated_one(tmp_path, model, network):
     text = tmp_path / "text.txt"
     text.write_text(zipf_text(4_000, num_types=48))
     data = {"mlp": "blobs", "gpt": str(text)}[model]
-    options = {"model": model, "data": data, "checkpoints": str(tmp_path)}
+    options = {"model": model, "data": data, "network": network, "checkpoints": str(tmp_path)}
     on_ranks(trained_by_name, options)
     real = torch.stack([record.tensors["x"] for record in read_nodes(tmp_path)])
-    torch.testing.assert_close(real, simulated(problem_of(model, data)), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        real, simulated(problem_of(model, data), network), rtol=0, atol=1e-12
+    )

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from distributed.test_examples import ROOT
+from scripts import ROOT
 
 
 @pytest.mark.parametrize(

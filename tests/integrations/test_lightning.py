@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from distributed.test_examples import EXAMPLES, TORCHRUN, output
+from scripts import EXAMPLES, TORCHRUN, output
 
 pytest.importorskip("lightning", reason="needs lightning; pip install '.[integrations]'")
 

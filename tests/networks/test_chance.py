@@ -97,8 +97,25 @@ def test_coins_are_drawn_once_for_each_distinct_seed():
 
 
 def test_coins_are_the_function_of_all_keys():
-    expected = uniform(stream_seed("drops"), 5, 4, 17 * 2**16 + 1, torch.arange(6))
+    expected = uniform(stream_seed("drops", 5), 4, 17 * 2**16 + 1, torch.arange(6))
     assert torch.equal(Coins.of(5, 4, "drops").at(17, 1).uniform(6), expected)
+
+
+def test_coins_drawn_ahead_are_those_of_their_step():
+    """In order, back and forth, and of a node that draws alone."""
+    stack = Coins.of(SEEDS, NODES)
+    for t in (0, 1, 31, 32, 5, 10**6, 33):
+        for site in (0, 1):
+            drawn = stack.at(t, site).uniform(3)
+            assert torch.equal(drawn, Coins.of(SEEDS, NODES).at(t, site).uniform(3))
+            assert torch.equal(
+                drawn[2, 1], Coins.of(SEEDS[1], int(NODES[2])).at(t, site).uniform(3)
+            )
+
+
+def test_every_integer_is_a_seed_of_its_own():
+    seeds = [0, 2**64, 2**80, -1, 2**64 - 1]
+    assert len(Coins.of(seeds, NODES).uniform(1)[0].unique()) == len(seeds)
 
 
 def test_fewer_coins_are_the_first_of_more():

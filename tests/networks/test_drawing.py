@@ -32,6 +32,27 @@ def test_draws_a_picture_with_arrows_for_directed_links(
     plt.close("all")
 
 
+@pytest.mark.parametrize(
+    ("network", "title", "arrows"),
+    [
+        (gs.random_digraph(8, degree=2), "random_digraph(8, degree=2, seed=0)", 16),
+        (gs.ring(8).drops(0.1), "ring(8).drops(0.1)", 0),
+        (gs.random_matching(8), "random_matching(8)\nλ = 0.655 in mean square", 0),
+        (gs.torus(4, 4).every(12), "torus(4, 4).every(12), λ = 0.958", 0),
+        (
+            gs.ring(16, hops=2, weights="laplacian").every(12),
+            "ring(16, hops=2, weights='laplacian').every(12)\nλ = 0.996",
+            0,
+        ),
+    ],
+)
+def test_the_title_gives_lam_where_there_is_one(network: gs.Network, title: str, arrows: int):
+    axes = network.draw()
+    assert axes.get_title() == title
+    assert len(axes.patches) == arrows
+    plt.close("all")
+
+
 def test_draws_on_given_axes():
     _, axes = plt.subplots()
     assert gs.torus(3, 3).draw(axes) is axes

@@ -49,7 +49,10 @@ def test_shapes_and_kinds():
     assert run.x.shape == (4, 5, 3)
     assert run.x.dtype == torch.float32
     assert run.diverged_at.tolist() == [-1] * 5
-    assert all(v.shape == (11, 5) and v.dtype == torch.float32 for v in run.metrics.values())
+    assert all(values.shape == (11, 5) for values in run.metrics.values())
+    kinds = {name: values.dtype for name, values in run.metrics.items()}
+    assert kinds.pop("bytes") == torch.float64
+    assert set(kinds.values()) == {torch.float32}
     assert run.hyperparameters == {"lr": 0.1, "momentum": 0.8}
 
 

@@ -80,8 +80,8 @@ def test_seeds_that_are_reported_are_not_tuned_on():
 def test_the_judge_decides_and_other_metrics_are_recorded_of_the_report_only():
     found = tuned(judge_by="consensus_error", metrics=["error", "consensus_error"])
     assert found.hyperparameters == {"lr": min(search_set(gs.DSGD)["lr"])}
-    assert list(found.run.metrics) == ["consensus_error", "error"]
-    assert list(found.search.metrics) == ["consensus_error"]
+    assert list(found.run.metrics) == ["consensus_error", "error", "bytes"]
+    assert list(found.search.metrics) == ["consensus_error", "bytes"]
 
 
 @pytest.mark.parametrize("name", gs.ALGORITHMS)

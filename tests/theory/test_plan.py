@@ -179,7 +179,7 @@ def test_refusals():
     problem = gs.Quadratic(4, 2)
     with pytest.raises(gs.InvalidInput, match="network: got 5 nodes where the problem has 4"):
         plan(problem, gs.ring(5), 100)
-    with pytest.raises(gs.InvalidInput, match="mixes alike in every round"):
+    with pytest.raises(gs.InvalidInput, match="one doubly stochastic W in every round"):
         plan(problem, gs.one_peer_exponential(4), 100)
     with pytest.raises(gs.InvalidInput, match="steps: got 1"):
         plan(problem, gs.ring(4), 1)
@@ -187,3 +187,31 @@ def test_refusals():
         plan(problem, gs.ring(4), 100, noise=NOISE, samples=torch.zeros(100, 2))
     with pytest.raises(gs.InvalidInput, match="sigma: got -1"):
         plan(problem, gs.ring(4), 100, p=1.5, sigma=-1)
+
+
+@pytest.mark.parametrize(
+    ("network", "why", "instead"),
+    [
+        (gs.ring(8).drops(0.1), "messages are lost", "ring(8)"),
+        (gs.ring(8).drops(0.1, both_ways=True), "messages are lost", "ring(8)"),
+        (gs.ring(8).compressed(gs.TopK(0.1)), "messages are compressed", "ring(8)"),
+        (gs.ring(8).every(3), "nodes talk in every 3rd step only", "ring(8)"),
+        (gs.random_matching(8), "links are drawn anew in every round", "exponential(8)"),
+        (gs.one_peer_exponential(8), "links change from round to round", "exponential(8)"),
+        (gs.random_digraph(8, degree=2), "its one-way links are not balanced", "exponential(8)"),
+    ],
+)
+def test_networks_that_the_theorems_are_not_about_are_refused(network, why: str, instead: str):
+    with pytest.raises(gs.InvalidInput) as refusal:
+        plan(gs.Quadratic(8, 3), network, 100)
+    assert f"(here {why}" in str(refusal.value)
+    assert f"plan on {instead} and measure what {network.name} changes" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "network", [gs.ring(8).accelerated(2), gs.ring(8).drops(0.0), gs.ring(8).every(1)]
+)
+def test_networks_with_one_matrix_are_planned_with_its_lam(network):
+    planned = plan(gs.Quadratic(8, 3), network, 100)
+    assert planned.constants.lam == network.lam
+    assert network.name in [option.name for option in planned.networks()]

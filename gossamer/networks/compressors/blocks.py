@@ -7,6 +7,12 @@ differ, that one drowns the others. A block suffers from its own largest only.
 import torch
 from torch import Tensor
 
+DIGITS = 7
+"""Binary digits of a unit after its first, as many as bfloat16 has."""
+
+INTEGER = {4: torch.int32, 8: torch.int64}
+"""Bytes of a number → integers with as many."""
+
 
 def shape(dim: int, size: int) -> tuple[int, int]:
     """Number and width of the blocks: of `size` coordinates, or one of all where that is less.
@@ -40,9 +46,25 @@ def moved(copy: Tensor, moves: Tensor) -> Tensor:
 
 
 def steps(differences: Tensor, most: float) -> Tensor:
-    """For each block the unit in which its largest entry is `most`, `(…, blocks, 1)`."""
+    """For each block a unit in which its largest entry is at most `most`, `(…, blocks, 1)`.
+
+    It is rounded up to `DIGITS` binary digits. With all its digits, what rounding changes in the
+    largest entry would change the copies of all others, and grow from step to step: two runs that
+    differ in the last digit would part after some hundred steps.
+    """
     least = torch.finfo(differences.dtype).tiny
-    return largest_size(differences).div_(most).clamp_min_(least)
+    return rounded_up(largest_size(differences).div_(most).clamp_min_(least))
+
+
+def rounded_up(positive: Tensor) -> Tensor:
+    """The next number with `DIGITS` binary digits after the first, or the number itself.
+
+    >>> rounded_up(torch.tensor([1.0, 1.001, 3.0]))
+    tensor([1.0000, 1.0078, 3.0000])
+    """
+    spare = {4: 23, 8: 52}[positive.itemsize] - DIGITS
+    bits = positive.view(INTEGER[positive.itemsize])
+    return (((bits + (2**spare - 1)) >> spare) << spare).view(positive.dtype)
 
 
 def largest_size(differences: Tensor) -> Tensor:
@@ -51,5 +73,5 @@ def largest_size(differences: Tensor) -> Tensor:
     Sizes are in the same order as the integers with their bits, whose maximum takes half the
     time; what is not a number is the largest.
     """
-    integer = {4: torch.int32, 8: torch.int64}[differences.itemsize]
-    return differences.abs().view(integer).amax(-1, keepdim=True).view(differences.dtype)
+    sizes = differences.abs().view(INTEGER[differences.itemsize])
+    return sizes.amax(-1, keepdim=True).view(differences.dtype)

@@ -22,19 +22,20 @@ class QSGD(Compressor):
     s = 2^(bits−1) − 1, and with u uniform on [0, 1)
 
     $$ĥ⁺ = ĥ + \tfrac{m}{s} ⌊\tfrac{s}{m}(z - ĥ) + u⌋, \qquad E ĥ⁺ = z, \qquad
-      E‖z - ĥ⁺‖² ≤ \tfrac{B - 1}{4 s²} ‖z - ĥ‖².$$
+      E‖z - ĥ⁺‖² ≤ 1.02 \tfrac{B}{4 s²} ‖z - ĥ‖²,$$
 
-    An unbiased Q need not be a contraction: here it is, for any z, because B is the largest power
-    of two that leaves no more than 2/3: 16 for 3 bits, 128 for 4, 512 for 5. The largest entry
-    rather than the 2-norm of the original: the latter is larger, √B times if entries are equal,
-    and so are its levels. Heavy tails stay in their blocks.
+    the 1.02 because m/s is rounded up to 8 binary digits. An unbiased Q need not be a contraction:
+    here it is, for any z, because B is the largest power of two that leaves no more than 2/3: 16
+    for 3 bits, 128 for 4, 512 for 5. The largest entry rather than the 2-norm of the original: the
+    latter is larger, √B times if entries are equal, and so are its levels. Heavy tails stay in
+    their blocks.
 
     The u of a block are a random start plus multiples of the golden ratio, mod 1. Each is
     uniform, and mean and error above need no more; one hash per block instead of per coordinate.
 
     >>> copy, z = torch.zeros(3), torch.tensor([7.0, -2.0, 0.5])
     >>> QSGD(4).compress(copy, z, Coins.of(0, 0))
-    tensor([ 7., -2.,  1.])
+    tensor([ 7., -2.,  0.])
     >>> QSGD(4).message_bytes(3_000_000, torch.float32) / (4 * 3_000_000)
     0.13281266...
 

@@ -1,0 +1,197 @@
+"""What a network is, in words: a label and a value for each thing that a user may want to know."""
+
+import torch
+
+from gossamer.algorithms import ALGORITHMS, DSGD, PushSum
+from gossamer.errors import InvalidInput
+from gossamer.fit import require_fit
+from gossamer.networks import (
+    QSGD,
+    Accelerated,
+    Cast,
+    Compressed,
+    Compressor,
+    Drops,
+    Every,
+    Modified,
+    Network,
+    RandK,
+    RandomRounds,
+    Sign,
+    TopK,
+)
+from gossamer.networks.random_rounds import RandomMatching
+from gossamer.theory.coverage import clean, not_covered, ordinal
+
+Row = tuple[str, str]
+
+EXAMPLE = 1_000_000
+"""Numbers of a model, to give an idea of bytes."""
+
+
+def explain(network: Network) -> list[Row]:
+    """All rows about a network, in the order of questions: what, how, how fast, and what then."""
+    return [
+        ("network", network.name),
+        ("nodes", f"{network.num_nodes:,}"),
+        ("neighbours per node", _neighbours(network)),
+        *_balance(network),
+        *_modifications(network),
+        ("kept exactly", _kept(network)),
+        *_speed(network),
+        ("messages", _messages(network)),
+        ("methods", _methods(network)),
+        ("theorems", _theorems(network)),
+    ]
+
+
+def _neighbours(network: Network) -> str:
+    return network.degrees.removeprefix("degrees ").removeprefix("degree ")
+
+
+def _balance(network: Network) -> list[Row]:
+    """What one-way links mean."""
+    if network.balanced:
+        return []
+    opinions, totals = "opinions are averaged with R, whose rows sum to 1", "totals split with C"
+    return [("links", f"one-way and not balanced: {opinions}, {totals}, whose columns do")]
+
+
+def _modifications(network: Network) -> list[Row]:
+    """A row for each, the innermost first."""
+    if not isinstance(network, Modified):
+        return []
+    inside = _modifications(network.inner)
+    match network:
+        case Drops():
+            return [*inside, ("lost", _lost(network))]
+        case Compressed():
+            return [*inside, ("compressed", _compressed(network.compressor)), _gamma(network)]
+        case Accelerated(k=k):
+            averages = f"{k} exchanges in every mix, weighted by Chebyshev's polynomial"
+            return [*inside, ("accelerated", averages)]
+        case Every(k=k):
+            return [*inside, ("talks", f"in every {ordinal(k)} step, with local steps between")]
+    raise AssertionError(f"{type(network)} has no words")
+
+
+def _lost(network: Drops) -> str:
+    in_bursts = "" if network.burst is None else f", in bursts of {network.burst:g} rounds"
+    if network.both_ways:
+        how = f"both ways at once{in_bursts}; its weight goes back to both ends"
+        return f"each link with probability {network.probability:g}, {how}"
+    opinion, total = "an opinion is replaced by the receiver's own", "a total waits on its link"
+    how = f"on its own way{in_bursts}; {opinion}, {total} for the next message"
+    return f"each message with probability {network.probability:g}, {how}"
+
+
+def _compressed(compressor: Compressor) -> str:
+    size = compressor.message_bytes(EXAMPLE, torch.float32)
+    whole = EXAMPLE * torch.float32.itemsize
+    length = f"{size:,} bytes, {size / whole:.1%} of {whole:,}; the first message is whole"
+    return (
+        f"{_sent(compressor)}; what a message does not say is said later. "
+        f"Of {EXAMPLE:,} numbers in float32 it takes {length}"
+    )
+
+
+def _sent(compressor: Compressor) -> str:
+    match compressor:
+        case TopK(share=share):
+            return f"the {100 * share:.3g} % of the coordinates that changed most"
+        case RandK(share=share):
+            return f"{100 * share:.3g} % of the coordinates, by chance"
+        case QSGD(bits=bits):
+            return f"what changed, rounded to {bits} bits by chance"
+        case Sign():
+            return "the signs of what changed"
+        case Cast(dtype=dtype):
+            return f"what changed, in {dtype}"
+    return repr(compressor)
+
+
+def _gamma(network: Compressed) -> Row:
+    """γ, and how to choose it."""
+    given = network.gamma is not None
+    how = "as given" if given else "by default; where a run diverges, halve it and the step size"
+    return "γ", f"{network.gamma_for(EXAMPLE):g}, {how}"
+
+
+def _kept(network: Network) -> str:
+    """What no round of it can change."""
+    late = any(isinstance(one, Drops) and not one.both_ways for one in _layers(network))
+    if late:
+        return "totals, with what waits on the links; averages of opinions move a little by chance"
+    if network.balanced:
+        return "averages of opinions, and totals"
+    return "totals; averages of opinions drift towards nodes that are heard by many"
+
+
+def _layers(network: Network) -> list[Network]:
+    """The network and what it was made of."""
+    return [network, *(_layers(network.inner) if isinstance(network, Modified) else [])]
+
+
+def _speed(network: Network) -> list[Row]:
+    """λ and what it means, or why there is none."""
+    if network.why_no_lam:
+        return [("λ", f"none: {network.why_no_lam}")]
+    note = f" {network.lam_note}" if network.lam_note else ""
+    time = f"{network.mixing_time():,} steps until disagreement falls to 0.1 %"
+    rows = [
+        ("λ", f"{network.lam:.6f}{note}"),
+        ("spectral gap 1 − λ", f"{network.spectral_gap:.3g}"),
+        ("mixing time", time),
+    ]
+    period = ("period", f"{network.period} rounds, λ per round")
+    return rows if network.period == 1 else [*rows, period]
+
+
+def _messages(network: Network) -> str:
+    """How many in a round, of all nodes, for each quantity that is mixed."""
+    match network:
+        case Every(k=k):
+            return f"{_messages(network.inner)}, in every {ordinal(k)} step"
+        case Accelerated(k=k):
+            return f"{k} × {_messages(network.inner)}"
+        case Drops(both_ways=True, probability=p):
+            return f"{_count(network) * (1 - p):,.6g} per mix in all, on average"
+        case RandomMatching(n=n):
+            return f"{n - n % 2:,} per mix in all"
+        case RandomRounds():
+            mean = float((network.matrices(0, range(100)) > 0).sum((1, 2)).double().mean())
+            return f"about {mean - network.n:,.0f} per mix in all"
+    average = ", on average over a period" if network.period > 1 else ""
+    return f"{_count(network):,.6g} per mix in all{average}"
+
+
+def _count(network: Network) -> float:
+    """Links of a round."""
+    return sum(int(one.out_degrees.sum()) for one in network.rounds) / network.period
+
+
+def _methods(network: Network) -> str:
+    """Which may run on it."""
+    if _fits(DSGD, network):
+        return "all"
+    tracking = f"those that track ({', '.join(n for n, m in ALGORITHMS.items() if m.tracker)})"
+    others = "; any other as PushSum(…), e.g. PushSum(DSGD)"
+    return tracking + (others if _fits(PushSum(DSGD), network) else "")
+
+
+def _fits(method: type[DSGD], network: Network) -> bool:
+    try:
+        require_fit(method(lr=1.0), network)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _theorems(network: Network) -> str:
+    """Whether the guarantee of GT-NSGDm holds."""
+    why, plain = not_covered(network), clean(network)
+    if not why:
+        return "hold for GT-NSGDm; `gossamer plan` computes them"
+    measure = "What the network changes is measured, e.g. by `gossamer compare`"
+    planned = f", and planned for {plain.name}" if not not_covered(plain) else ""
+    return f"say nothing here, since {why}. {measure}{planned}"

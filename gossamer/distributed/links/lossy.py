@@ -1,0 +1,40 @@
+"""Links that lose messages one way, and no total with them."""
+
+from torch import Tensor
+
+from gossamer.distributed.links.plain import PlainLinks
+from gossamer.networks.channel import Call
+
+
+class LossyLinks(PlainLinks):
+    """A message is sent in any case, and the receiver discards what is lost.
+
+    An opinion that did not arrive is replaced by one's own. A total is kept by its sender, as
+    f ← f + c z in the memory "in_flight.<receiver>", until it has arrived: the message is
+    round(f), and what it brought is subtracted from f.
+    """
+
+    def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """c_ii z_i and what arrived."""
+        round_t, node = self.rounds(call.t), self.wire.node
+        messages = {k: self._loaded(k, call.t, z, memory) for k in round_t.sends}
+        length = z.numel() * self.wire.dtype.itemsize
+        received = self.wire.transport.transfer(messages, dict.fromkeys(round_t.hears, length))
+        total = z * round_t.shares.get(node, 0.0)
+        for j in round_t.shares:
+            if j != node:
+                total.add_(received[j].view(self.wire.dtype).to(z))
+        return total
+
+    def _loaded(self, receiver: int, t: int, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """The message to `receiver`; what it will not bring stays in flight."""
+        round_t, name = self.rounds(t), f"in_flight.{receiver}"
+        load = z * round_t.gives[receiver]
+        if name in memory:
+            load.add_(memory.pop(name))
+        message = self.wire.rounded(load)
+        if receiver not in round_t.reaches:
+            memory[name] = load
+        elif message.dtype != load.dtype:
+            memory[name] = load - message.to(load)
+        return message

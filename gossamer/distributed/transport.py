@@ -1,0 +1,104 @@
+"""Bytes to and from other processes."""
+
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from gossamer.distributed.failures import PeerFailure
+
+
+class Message(NamedTuple):
+    """One operation a rank posts: a "send" or a "receive" of bytes, and who is at the other end."""
+
+    kind: str
+    peer: int
+    content: Tensor
+
+
+class Transport:
+    """What carries the messages of node i = `node`; node numbers are the ranks of its group.
+
+    Receive buffers are kept from call to call, one per neighbour.
+
+    Args:
+        node: the node that this process is.
+        like: a tensor like those that messages tell of.
+        group: the process group that carries the messages; None for a network of one node.
+        timeout: seconds that a neighbour may be silent.
+    """
+
+    def __init__(
+        self, node: int, like: Tensor, group: dist.ProcessGroup | None, timeout: float
+    ) -> None:
+        self.node, self.timeout, self.step, self.bytes_sent = node, timeout, 0, 0
+        self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
+        self._fused = uses_nccl(group, like)
+        self._device = like.device if self._fused else torch.device("cpu")
+        self.buffers: dict[int, Tensor] = {}
+
+    @property
+    def group(self) -> dist.ProcessGroup | None:
+        """Who carries the messages."""
+        return self._group() if self._group else None
+
+    def transfer(self, sent: Mapping[int, Tensor], lengths: Mapping[int, int]) -> dict[int, Tensor]:
+        """Send a tensor to each of some nodes, and return the bytes of some, by sender.
+
+        What is returned is overwritten by the next transfer. Both ends of a link must post alike:
+        NCCL waits for ever on a message that nobody takes, even where gloo happens to pass.
+
+        Args:
+            sent: receiver → its message.
+            lengths: sender → how many bytes it sends.
+        """
+        posts = [Message("receive", r, self._buffer(r, lengths[r])) for r in sorted(lengths)]
+        posts += [Message("send", r, self._as_bytes(sent[r])) for r in sorted(sent)]
+        pending = []
+        for batch in self._batches(posts):
+            with self._naming_edges(batch):
+                works = dist.batch_isend_irecv([self._operation(post) for post in batch])
+                pending.append((batch, works))
+        for batch, works in pending:
+            with self._naming_edges(batch):
+                for work in works:
+                    work.wait() if self._fused else work.wait(timedelta(seconds=self.timeout))
+        self.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
+        return {post.peer: post.content for post in posts if post.kind == "receive"}
+
+    def _buffer(self, peer: int, length: int) -> Tensor:
+        if peer not in self.buffers or len(self.buffers[peer]) < length:
+            self.buffers[peer] = torch.empty(length, dtype=torch.uint8, device=self._device)
+        return self.buffers[peer][:length]
+
+    def _as_bytes(self, message: Tensor) -> Tensor:
+        return message.to(self._device).contiguous().view(torch.uint8)
+
+    def _batches(self, posts: Sequence[Message]) -> Iterator[Sequence[Message]]:
+        """NCCL takes a round in one batch; gloo message by message, so that each can fail alone."""
+        yield from filter(None, [posts] if self._fused else ([post] for post in posts))
+
+    @contextmanager
+    def _naming_edges(self, batch: Sequence[Message]) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            edges = [self._edge(post) for post in batch]
+            raise PeerFailure(self.node, edges, self.step, str(error).splitlines()[0]) from None
+
+    def _operation(self, post: Message) -> dist.P2POp:
+        operation = dist.isend if post.kind == "send" else dist.irecv
+        return dist.P2POp(operation, post.content, group=self.group, group_peer=post.peer)
+
+    def _edge(self, post: Message) -> tuple[int, int]:
+        return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)
+
+
+def uses_nccl(group: dist.ProcessGroup | None, tensor: Tensor) -> bool:
+    """Whether messages like `tensor` go by NCCL; else they go by gloo, through the CPU."""
+    return group is not None and tensor.is_cuda and "nccl" in str(dist.get_backend_config(group))

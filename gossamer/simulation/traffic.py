@@ -1,0 +1,97 @@
+"""The messages of runs, counted apart from the runs.
+
+How much is sent when depends on the network, on the seed and on how many numbers a step mixes, but
+not on these numbers: it is counted once for each seed, whatever the hyper-parameters.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gossamer.networks import Channel, Network
+from gossamer.simulation.stack import Stack
+
+ELEMENTS_AT_ONCE = 2**20
+"""Elements of the largest tensor built in counting: steps × links × seeds."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What runs with these seeds send.
+
+    Args:
+        network: over which.
+        seeds: each once.
+        widths: how many numbers each mix of a step carries, in turn.
+        dtype: of the messages.
+    """
+
+    network: Network
+    seeds: Sequence[int]
+    widths: Sequence[int]
+    dtype: torch.dtype
+
+    @cached_property
+    def channel(self) -> Channel:
+        """How the runs talk."""
+        return self.network.channel(self.seeds, self.dtype, "cpu")
+
+    def blocks(self, end: int) -> Iterator[range]:
+        """The steps 0, …, end − 1, as many at once as are handy."""
+        links = max(one.matrix.values.numel() for one in self.network.rounds)
+        size = max(1, ELEMENTS_AT_ONCE // (links * len(self.seeds)))
+        return (range(begin, min(begin + size, end)) for begin in range(0, end, size))
+
+    def sent(self, steps: range) -> list[Tensor]:
+        """Bytes of each node in each mix: for every mix `(steps, nodes, seeds)`, or 1 for seeds."""
+        count = {dim: self._sent(steps, dim) for dim in dict.fromkeys(self.widths)}
+        return [count[dim] for dim in self.widths]
+
+    def _sent(self, steps: range, dim: int) -> Tensor:
+        return self.channel.traffic(steps, dim, self.dtype.itemsize)
+
+    def bytes_at(self, times: Sequence[int]) -> Tensor:
+        """Bytes that a node has sent before each of `times`, the mean over the nodes.
+
+        `(times, seeds)` in float64; `times` rise from 0.
+        """
+        total = torch.zeros(1, len(self.seeds), dtype=torch.int64)
+        sums, wanted = [total], torch.tensor(times)
+        for steps in self.blocks(times[-1]):
+            silence = torch.zeros(len(steps), 1, dtype=torch.int64)
+            so_far = total + sum((mix.sum(1) for mix in self.sent(steps)), silence).cumsum(0)
+            inside = wanted[(wanted > steps.start) & (wanted <= steps.stop)]
+            sums.append(so_far[inside - steps.start - 1])
+            total = so_far[-1:]
+        return torch.cat(sums).double() / self.network.num_nodes
+
+
+def mixed_widths(stack: Stack) -> list[int]:
+    """How many numbers each mix of a step carries.
+
+    Found by a step of one node in one run that leads nowhere.
+    """
+    state = type(stack.state)(*(entry[:1, :1] for entry in stack.state))
+    x, mix = stack.x[:1, :1], CountingMix()
+    one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
+    one_run.step(stack.t, x, torch.zeros_like(x), state, mix)
+    return mix.widths
+
+
+@dataclass
+class CountingMix:
+    """Mixes nothing, and notes how many numbers it was given at each call."""
+
+    widths: list[int] = field(default_factory=list)
+
+    def pull(self, z: Tensor) -> Tensor:
+        """Z itself."""
+        self.widths.append(z.shape[-1])
+        return z
+
+    def push(self, z: Tensor) -> Tensor:
+        """Z itself."""
+        return self.pull(z)

@@ -1,0 +1,258 @@
+"""Processes on any network take the simulator's steps: the same losses, partners, coins, copies."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+import torch
+import torch.distributed as dist
+from processes import on_ranks
+from torch import Tensor
+
+from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DSGDGClip, GTNSGDm, PushSum
+from gossamer.distributed import NeighborExchange
+from gossamer.distributed.node import Node
+from gossamer.errors import InvalidInput
+from gossamer.fit import require_fit
+from gossamer.networks import (
+    QSGD,
+    Cast,
+    Network,
+    RandK,
+    Sign,
+    Talk,
+    TopK,
+    erdos_renyi_each_round,
+    from_digraph,
+    one_peer_exponential,
+    random_matching,
+    ring,
+)
+from gossamer.networks.channel import Call
+from gossamer.networks.drops import Drops
+from gossamer.networks.modified import layers
+
+NODES, DIM, STEPS, SEED = 4, 40, 10, 3
+DIGRAPH = from_digraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3), (0, 3)], name="digraph")
+METHODS = [
+    GTNSGDm(lr=0.1, momentum=0.8),
+    GTDSGD(lr=0.1),
+    DSGDGClip(lr=0.1, clip=5.0),
+    PushSum(DSGD(lr=0.1)),
+]
+NETWORKS = [
+    ring(4),
+    DIGRAPH,
+    DIGRAPH.drops(0.3),
+    ring(4).drops(0.3, both_ways=True, burst=4),
+    one_peer_exponential(4).drops(0.3),
+    ring(4).every(5),
+    ring(4).compressed(TopK(0.1)),
+    ring(4).compressed(RandK(0.1)),
+    ring(4).compressed(QSGD(4)),
+    ring(4).compressed(Sign()),
+    ring(4).compressed(Cast("bfloat16")),
+    ring(4).accelerated(3),
+    random_matching(4),
+    erdos_renyi_each_round(4, 0.5),
+    random_matching(4).every(2),
+    DIGRAPH.drops(0.3).compressed(TopK(0.1)).every(2),
+    DIGRAPH.drops(0.5, burst=4).compressed(RandK(0.2)),
+    ring(4).drops(0.2, both_ways=True).compressed(QSGD(4)),
+    ring(4).drops(0.5, both_ways=True, burst=3).compressed(Sign()),
+]
+
+
+def fits(method: Algorithm, network: Network) -> bool:
+    try:
+        require_fit(method, network)
+    except InvalidInput:
+        return False
+    return True
+
+
+PAIRS = [
+    pytest.param(method, network, id=f"{type(method).label} on {network.name}")
+    for network in NETWORKS
+    for method in METHODS
+    if fits(method, network)
+]
+
+
+def gradient(x: Tensor, node: int, t: int) -> Tensor:
+    """Of a quadratic of the node's own, with noise."""
+    generator = torch.Generator().manual_seed(1000 * node + t)
+    noise = torch.randn(DIM, generator=generator, dtype=torch.float64)
+    center = torch.linspace(-node, node + 1, DIM, dtype=torch.float64)
+    return (x - center + 0.3 * noise).to(x)
+
+
+@dataclass
+class End:
+    """Where a run ended, with what its links remember and how many bytes each node sent."""
+
+    x: Tensor
+    state: tuple[Tensor, ...]
+    links: tuple[dict[str, Tensor], ...]
+    bytes_sent: Tensor | int
+
+
+class Recorded:
+    """A talk that also counts the bytes of its calls."""
+
+    def __init__(self, talk: Talk, channel, t: int, itemsize: int):
+        self.talk, self.channel, self.t, self.itemsize = talk, channel, t, itemsize
+        self.bytes_sent, self.site = torch.zeros(NODES, 1, dtype=torch.int64), 0
+
+    def pull(self, z: Tensor) -> Tensor:
+        self._count(z)
+        return self.talk.pull(z)
+
+    def push(self, z: Tensor) -> Tensor:
+        self._count(z)
+        return self.talk.push(z)
+
+    def _count(self, z: Tensor) -> None:
+        call = Call(self.t, self.site)
+        self.bytes_sent += self.channel.bytes_sent(call, z.shape[-1], self.itemsize)
+        self.site += 1
+
+
+@cache
+def simulated(method: Algorithm, network: Network, dtype=torch.float64, steps=STEPS) -> End:
+    channel = network.channel([SEED], dtype, "cpu")
+    x = torch.zeros(NODES, 1, DIM, dtype=dtype)
+    state, links, sent = method.init(x), (), torch.zeros(NODES, 1, dtype=torch.int64)
+    for t in range(steps):
+        grad = torch.stack([gradient(x[i], i, t) for i in range(NODES)])
+        talk = Recorded(channel.talk(t, links), channel, t, dtype.itemsize)
+        x, state = method.step(t, x, grad, state, talk)
+        links, sent = talk.talk.memory, sent + talk.bytes_sent
+    return End(x, state, links, sent)
+
+
+def real(rank: int, method: Algorithm, network: Network, dtype=torch.float64, steps=STEPS) -> End:
+    x = torch.zeros(DIM, dtype=dtype)
+    exchange = NeighborExchange(network, rank, x, dist.group.WORLD, seed=SEED)
+    node = Node(method, x, method.init(x), exchange)
+    for t in range(steps):
+        node.advance(gradient(x, rank, t))
+    return End(x, node.state, node.links, exchange.take_bytes_sent())
+
+
+class Counted:
+    """Within, adds up the bytes of every message that torch is given to send."""
+
+    def __enter__(self):
+        self.original, self.bytes_sent = dist.batch_isend_irecv, 0
+        dist.batch_isend_irecv = self._batch
+        return self
+
+    def __exit__(self, *_):
+        dist.batch_isend_irecv = self.original
+
+    def _batch(self, operations):
+        self.bytes_sent += sum(op.tensor.nbytes for op in operations if op.op is dist.isend)
+        return self.original(operations)
+
+
+def all_pairs(rank: int) -> list[tuple[End, int]]:
+    ends = []
+    for pair in PAIRS:
+        with Counted() as counted:
+            end = real(rank, *pair.values)
+        ends.append((end, counted.bytes_sent))
+    return ends
+
+
+@pytest.fixture(scope="module")
+def ends() -> dict[str, list[tuple[End, int]]]:
+    """What every rank has in the end, by pair."""
+    by_rank = on_ranks(all_pairs, deadline=120)
+    return {pair.id: [by_rank[rank][i] for rank in range(NODES)] for i, pair in enumerate(PAIRS)}
+
+
+@pytest.mark.parametrize(("method", "network"), PAIRS)
+def test_processes_equal_simulator(ends, request, method, network):
+    expected = simulated(method, network)
+    for node, (end, _) in enumerate(ends[request.node.callspec.id]):
+        close(end.x, expected.x[node, 0])
+        for mine, theirs in zip(end.state, expected.state, strict=True):
+            close(mine, theirs[node, 0])
+
+
+@pytest.mark.parametrize(("method", "network"), PAIRS)
+def test_links_remember_what_the_simulator_s_do(ends, request, method, network):
+    found = [end for end, _ in ends[request.node.callspec.id]]
+    for site, memory in enumerate(simulated(method, network).links):
+        for node, end in enumerate(found):
+            if "copy" in memory:
+                close(end.links[site]["copy"], memory["copy"][node, 0])
+        if "in_flight" in memory:
+            drops = next(one for one in layers(network) if isinstance(one, Drops))
+            ends_of = zip(drops.edges.sender.tolist(), drops.edges.receiver.tolist(), strict=True)
+            for load, (sender, receiver) in zip(memory["in_flight"], ends_of, strict=True):
+                held = found[sender].links[site].get(f"in_flight.{receiver}")
+                close(torch.zeros_like(load[0]) if held is None else held, load[0])
+
+
+@pytest.mark.parametrize(("method", "network"), PAIRS)
+def test_the_bytes_counted_are_those_sent_and_those_of_the_simulator(
+    ends, request, method, network
+):
+    counted = [end.bytes_sent for end, _ in ends[request.node.callspec.id]]
+    assert counted == [sent for _, sent in ends[request.node.callspec.id]]
+    assert counted == simulated(method, network).bytes_sent.flatten().tolist()
+
+
+def close(mine: Tensor, theirs: Tensor) -> None:
+    torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
+
+
+LATE = [DIGRAPH.drops(0.4), DIGRAPH.drops(0.4).compressed(TopK(0.1))]
+
+
+def in_float32(rank: int) -> list[End]:
+    return [real(rank, GTDSGD(lr=0.1), network, torch.float32) for network in LATE]
+
+
+def test_totals_are_kept_in_float32():
+    """Σ y + what is in flight = Σ grad; of compressed messages γ of the difference is taken."""
+    ends = on_ranks(in_float32)
+    for k, gamma in enumerate([1.0, LATE[1].gamma_for(DIM)]):
+        flying = [
+            z
+            for rank in range(NODES)
+            for name, z in ends[rank][k].links[0].items()
+            if name.startswith("in_flight")
+        ]
+        assert sum(z.abs().max() for z in flying) > 0.1
+        trackers = sum(ends[rank][k].state.y for rank in range(NODES))
+        expected = sum(ends[rank][k].state.grad.double() for rank in range(NODES))
+        close(trackers + gamma * sum(flying), expected)
+
+
+def bytes_of_a_large_message(rank: int) -> dict[str, int]:
+    """Of 3 million numbers, once the first message has been sent whole; and between talks."""
+    z = torch.randn(3_000_000, generator=torch.Generator().manual_seed(rank))
+    sent = {}
+    for network in (ring(2), ring(2).compressed(TopK(0.05)), ring(2).compressed(Sign())):
+        exchange = NeighborExchange(network, rank, z, dist.group.WORLD, seed=SEED)
+        first = exchange.talk(0)
+        first.pull(z)
+        with Counted() as counted:
+            exchange.talk(1, first.memory).pull(2 * z)
+        sent[network.name] = counted.bytes_sent
+    pausing = NeighborExchange(ring(2).every(5), rank, z, dist.group.WORLD)
+    with Counted() as counted:
+        for t in range(4):
+            assert pausing.talk(t).pull(z) is z
+    return {**sent, "between talks": counted.bytes_sent}
+
+
+def test_compressed_messages_are_short_and_silence_is_silent():
+    for sent in on_ranks(bytes_of_a_large_message, size=2):
+        assert sent["ring(2)"] == 12_000_000
+        assert sent["ring(2).compressed(TopK(0.05))"] <= 0.12 * 12_000_000
+        assert sent["ring(2).compressed(Sign())"] <= 0.04 * 12_000_000
+        assert sent["between talks"] == 0

@@ -1,0 +1,81 @@
+"""Networks that lose messages: what their rounds are, and how fast they average."""
+
+import pytest
+import torch
+from networks.any_network import digraph
+from networks.monte_carlo import mean_square, rounds
+
+import gossamer as gs
+from gossamer.networks.drops import Drops
+
+LINKS_CHANGE = gs.time_varying([gs.ring(6), gs.star(6)])
+
+
+@pytest.mark.parametrize("network", [gs.ring(6), gs.star(6), LINKS_CHANGE], ids=lambda n: n.name)
+@pytest.mark.parametrize("burst", [None, 4])
+def test_links_that_fail_both_ways_leave_rounds_doubly_stochastic(network: gs.Network, burst):
+    """Each W_t is symmetric, with the weights of the round on the links that live."""
+    lossy = network.drops(0.3, both_ways=True, burst=burst)
+    for t in range(40):
+        W, whole = rounds(lossy, [0, 1], t), network.at(t).weights
+        torch.testing.assert_close(W, W.mT, rtol=0, atol=1e-15)
+        torch.testing.assert_close(W.sum(-1), torch.ones(2, 6).double(), rtol=0, atol=1e-14)
+        links = W - torch.diag_embed(W.diagonal(dim1=1, dim2=2))
+        assert ((links == 0) | (links == whole)).all()
+
+
+def test_opinions_that_are_lost_one_way_are_replaced_by_ones_own():
+    network = digraph()
+    R = network.weights
+    for t in range(40):
+        W = rounds(network.drops(0.3), [0, 1], t)
+        torch.testing.assert_close(W.sum(-1), torch.ones(2, 10).double(), rtol=0, atol=1e-14)
+        links = W - torch.diag_embed(W.diagonal(dim1=1, dim2=2))
+        assert ((links == 0) | (links == R)).all()
+        assert (W.diagonal(dim1=1, dim2=2) >= R.diagonal() - 1e-15).all()
+
+
+def test_a_link_that_is_not_there_brings_nothing():
+    """On links that change, what is in flight waits for a round with its link."""
+    star, ring = gs.star(6), gs.ring(6)
+    lossy = gs.time_varying([star, ring]).drops(0.9)
+    channel, memory = lossy.channel([0], torch.float64, "cpu"), ()
+    z = torch.eye(6, dtype=torch.float64)[:, None]
+    for t in range(30):
+        talk = channel.talk(t, memory)
+        y = talk.push(z)
+        links = (ring if t % 2 else star).weights > 0
+        assert (y[:, 0][~links] == 0).all()
+        memory = talk.memory
+
+
+@pytest.mark.parametrize(
+    "network", [gs.ring(8), gs.star(8), gs.erdos_renyi(8, 0.5, seed=1)], ids=lambda n: n.name
+)
+@pytest.mark.parametrize("probability", [0.1, 0.5])
+def test_lambda_in_mean_square(network: gs.Network, probability: float):
+    lossy = network.drops(probability, both_ways=True)
+    norm, band = mean_square(lossy, draws=4000)
+    assert abs(lossy.lam**2 - norm) < band
+    assert lossy.lam > network.lam
+    assert "in mean square" in repr(lossy)
+
+
+def test_lambda_without_loss_and_one_way():
+    assert gs.ring(8).drops(0.0).lam == gs.ring(8).lam
+    with pytest.raises(gs.InvalidInput, match="has none, since messages are lost one way"):
+        _ = gs.ring(8).drops(0.1).lam
+
+
+def test_the_coins_of_a_link_are_those_of_its_ends():
+    """Two directions die together where they fail both ways, and alone where they do not."""
+    for both_ways in (True, False):
+        lossy = gs.ring(6).drops(0.5, both_ways=both_ways)
+        assert isinstance(lossy, Drops)
+        edges, losses = lossy.edges, lossy.losses(range(5))
+        back = [
+            int(((edges.sender == i) & (edges.receiver == j)).nonzero())
+            for i, j in zip(edges.receiver, edges.sender, strict=True)
+        ]
+        same = [torch.equal(losses.arrive(t), losses.arrive(t)[:, back]) for t in range(20)]
+        assert all(same) if both_ways else not any(same)

@@ -1,0 +1,87 @@
+"""Pictures of runs: where the lines lie, and what the axes say."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gossamer as gs
+from gossamer.plots import OKABE_ITO
+
+PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6).drops(0.3, both_ways=True)
+CLOCK = gs.Clock(latency=0.001, bandwidth=1e6, gradient=0.02, stragglers=1.0)
+
+
+@pytest.fixture(scope="module")
+def run() -> gs.Run:
+    return simulated(gs.GTDSGD(0.05))
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+def simulated(method: gs.Algorithm[Any], **changes: Any) -> gs.Run:
+    given = {"noise": gs.Gaussian(0.1), "steps": 30, "seeds": range(3), "clock": CLOCK}
+    return gs.simulate(method, PROBLEM, NETWORK, **(given | changes))
+
+
+@pytest.mark.parametrize(
+    ("x", "label", "unit"),
+    [("steps", "steps", None), ("bytes", "MB sent per node", 1e6), ("seconds", "seconds", 1.0)],
+)
+def test_a_metric_against_what_it_costs(run: gs.Run, x: Any, label: str, unit: float | None):
+    ax = run.plot(x=x)
+    (line,) = ax.lines
+    middle = run.steps if unit is None else run.metrics[x].median(dim=1).values / unit
+    np.testing.assert_allclose(line.get_xdata(), middle.numpy(), rtol=1e-15)
+    np.testing.assert_allclose(
+        line.get_ydata(), run.metrics["error"].median(dim=1).values.numpy(), rtol=1e-15
+    )
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == (label, "error", "log")
+    assert line.get_label() == "GT-DSGD (lr = 0.05)"
+
+
+def test_runs_drawn_beside_each_other_have_their_own_colours_and_labels(run: gs.Run):
+    ax = run.plot("consensus_error", label="lossy")
+    simulated(gs.DSGD(0.05)).plot("consensus_error", x="steps", ax=ax)
+    assert [line.get_label() for line in ax.lines] == ["lossy", "DSGD (lr = 0.05)"]
+    assert [line.get_color() for line in ax.lines] == list(OKABE_ITO[:2])
+    assert ax.get_ylabel() == "consensus error"
+
+
+def test_a_comparison_draws_all_its_methods():
+    methods = [gs.DSGD(0.1), gs.DSGD(0.1), gs.GTDSGD(0.1)]
+    found = gs.compare(methods, PROBLEM, NETWORK, steps=10, metrics=["error", "loss"])
+    ax = found.plot("loss", x="bytes")
+    assert len(ax.lines) == 3
+    at_the_end = [float(line.get_xdata()[-1]) for line in ax.lines]
+    assert at_the_end[0] == at_the_end[1] == at_the_end[2] / 2
+    assert ax.get_ylabel() == "loss"
+
+
+def test_a_run_is_drawn_until_it_diverges():
+    run = simulated(gs.DSGD(1e30), noise=None, seeds=0)
+    finite = run.metrics["error"][:, 0].isfinite()
+    assert 2 < int(finite.sum()) < len(finite)
+    (line,) = run.plot(x="bytes").lines
+    np.testing.assert_allclose(line.get_xdata(), run.metrics["bytes"][finite, 0] / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"x": "byte"}, "x: got 'byte', need one of steps, bytes, seconds; did you mean 'bytes'?"),
+        ({"x": "seconds"}, "'seconds', which DSGD has no record of, need .* clock=gs.Clock"),
+        ({"metric": "eror"}, "metric: got 'eror', need one of error, .*did you mean 'error'"),
+    ],
+)
+def test_what_was_not_recorded_cannot_be_drawn(arguments: Any, words: str):
+    run = simulated(gs.DSGD(0.1), clock=None, steps=2)
+    with pytest.raises(gs.InvalidInput, match=words.replace("?", r"\?")):
+        run.plot(**arguments)
