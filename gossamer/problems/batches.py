@@ -1,6 +1,7 @@
 """The mini-batches of all nodes and runs of a step."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -28,11 +29,11 @@ class NodeOrders:
 
     def indices(self, t: int, seeds: Sequence[int]) -> Tensor:
         """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""
-        groups = SeedGroups.of(seeds, self._device)
+        groups = _recent_groups(tuple(seeds), self._device)
         nodes = range(len(self.sizes))
         rows = [self._row(t, seed, node) for node in nodes for seed in groups.distinct]
         by_seed = torch.stack(rows).view(len(self.sizes), -1, self.batch_size)
-        return by_seed[:, groups.place]
+        return by_seed if len(groups.distinct) == len(seeds) else by_seed[:, groups.place]
 
     def _row(self, t: int, seed: int, node: int) -> Tensor:
         """The batch of step `t`; the epoch that it belongs to is kept on the device."""
@@ -48,6 +49,12 @@ class NodeOrders:
     def on(self, device: Device) -> "NodeOrders":
         """The same orders, their indices on another device."""
         return NodeOrders(self.sizes, self.batch_size, device)
+
+
+@lru_cache(maxsize=8)
+def _recent_groups(seeds: tuple[int, ...], device: Device) -> SeedGroups:
+    """The same runs are asked for step after step; nothing is sent to a GPU for them again."""
+    return SeedGroups.of(seeds, device)
 
 
 class NodeBatches(NodeOrders):
