@@ -20,7 +20,7 @@ DRAWS = 1000
 """How often a random split is drawn until no node is empty."""
 
 Parts = list[np.ndarray]
-Cut = Callable[[np.ndarray, int, np.random.Generator], Parts]
+Cut = Callable[[np.ndarray, int, "np.random.Generator"], Parts]  # in quotes: loaded on use
 """(labels, number of nodes, random numbers) ↦ the samples of every node."""
 
 
@@ -181,7 +181,7 @@ def _classes(labels: np.ndarray) -> Parts:
     return [np.flatnonzero(labels == value) for value in np.unique(labels)]
 
 
-def _dealt(count: int, shares: list[float], random: np.random.Generator) -> Parts:
+def _dealt(count: int, shares: list[float], random: "np.random.Generator") -> Parts:
     """0, …, count − 1 in random order, cut in proportion to the shares, as equal as possible."""
     ends = np.ceil(np.cumsum(shares) / np.sum(shares) * count - 1e-9).astype(int)
     return list(np.split(random.permutation(count), ends[:-1]))
