@@ -1,6 +1,7 @@
 """The mini-batches of all nodes and runs of a step."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -8,38 +9,31 @@ from torch import Tensor
 from gossamer.data.moving import Device
 from gossamer.data.order import BatchOrder, TokenWindows, read_windows, token_shard
 from gossamer.data.pairs import Pairs
+from gossamer.seeding import SeedGroups
 
 
-class NodeBatches:
-    """Batches of datasets, one per node, in the orders that `BatchOrder` gives.
+class NodeOrders:
+    """Which samples all nodes and runs use, in the orders that `BatchOrder` gives.
 
     Args:
-        datasets: what each node holds.
+        sizes: how many samples each node holds.
         batch_size: samples per node and step.
-        device: where the data are.
+        device: where the indices are.
     """
 
-    def __init__(self, datasets: Sequence[Pairs], batch_size: int, device: Device = "cpu") -> None:
-        self.datasets, self.batch_size, self._device = list(datasets), batch_size, device
+    def __init__(self, sizes: Sequence[int], batch_size: int, device: Device = "cpu") -> None:
+        self.sizes, self.batch_size, self._device = list(sizes), batch_size, device
         self._epochs: dict[tuple[int, int], tuple[int, Tensor]] = {}
-        orders = [self._order(0, node) for node in range(len(self.datasets))]
+        orders = [self._order(0, node) for node in range(len(self.sizes))]
         self.steps_per_epoch = min(order.steps_per_epoch for order in orders)
-
-    def at(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of step `t`, each `(nodes, runs, batch, …)`."""
-        return self.read(self.indices(t, seeds))
-
-    def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """The samples that `index`, `(nodes, runs, batch)`, picks of each node's data."""
-        pairs = [data[rows] for data, rows in zip(self.datasets, index, strict=True)]
-        inputs, targets = zip(*pairs, strict=True)
-        return torch.stack(inputs), torch.stack(targets)
 
     def indices(self, t: int, seeds: Sequence[int]) -> Tensor:
         """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""
-        nodes = range(len(self.datasets))
-        rows = torch.stack([self._row(t, seed, node) for node in nodes for seed in seeds])
-        return rows.view(len(self.datasets), len(seeds), self.batch_size)
+        groups = _recent_groups(tuple(seeds), self._device)
+        nodes = range(len(self.sizes))
+        rows = [self._row(t, seed, node) for node in nodes for seed in groups.distinct]
+        by_seed = torch.stack(rows).view(len(self.sizes), -1, self.batch_size)
+        return by_seed if len(groups.distinct) == len(seeds) else by_seed[:, groups.place]
 
     def _row(self, t: int, seed: int, node: int) -> Tensor:
         """The batch of step `t`; the epoch that it belongs to is kept on the device."""
@@ -50,7 +44,41 @@ class NodeBatches:
         return self._epochs[seed, node][1][step]
 
     def _order(self, seed: int, node: int) -> BatchOrder:
-        return BatchOrder(len(self.datasets[node]), self.batch_size, seed, node)
+        return BatchOrder(self.sizes[node], self.batch_size, seed, node)
+
+    def on(self, device: Device) -> "NodeOrders":
+        """The same orders, their indices on another device."""
+        return NodeOrders(self.sizes, self.batch_size, device)
+
+
+@lru_cache(maxsize=8)
+def _recent_groups(seeds: tuple[int, ...], device: Device) -> SeedGroups:
+    """The same runs are asked for step after step; nothing is sent to a GPU for them again."""
+    return SeedGroups.of(seeds, device)
+
+
+class NodeBatches(NodeOrders):
+    """Batches of datasets, one per node.
+
+    Args:
+        datasets: what each node holds.
+        batch_size: samples per node and step.
+        device: where the data are.
+    """
+
+    def __init__(self, datasets: Sequence[Pairs], batch_size: int, device: Device = "cpu") -> None:
+        super().__init__(list(map(len, datasets)), batch_size, device)
+        self.datasets = list(datasets)
+
+    def at(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of step `t`, each `(nodes, runs, batch, …)`."""
+        return self.read(self.indices(t, seeds))
+
+    def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """The samples that `index`, `(nodes, runs, batch)`, picks of each node's data."""
+        pairs = [data[rows] for data, rows in zip(self.datasets, index, strict=True)]
+        inputs, targets = zip(*pairs, strict=True)
+        return torch.stack(inputs), torch.stack(targets)
 
     def to(self, device: Device, dtype: torch.dtype) -> "NodeBatches":
         """The same on another device, floating-point data in another precision."""

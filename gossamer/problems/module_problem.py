@@ -9,9 +9,16 @@ from torch import Tensor, nn
 
 from gossamer.data.moving import Device
 from gossamer.data.pairs import Pairs, as_pairs
-from gossamer.errors import require
+from gossamer.errors import InvalidInput, require
 from gossamer.problems.batches import NodeBatches
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
+from gossamer.problems.penalty import (
+    Penalty,
+    VectorFunction,
+    as_penalty,
+    penalized,
+    penalized_grad,
+)
 from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.problems.vector_module import Loss, VectorModule
 from gossamer.problems.vmap_evaluator import VmapEvaluator
@@ -23,7 +30,7 @@ SAMPLES_AT_ONCE = 256
 class ModuleProblem(Problem):
     """n nodes train copies of one module, each on its own data, by mini-batches.
 
-        f_i(x) = mean of loss(module_x(input), target) over the samples of node i
+        f_i(x) = mean of loss(module_x(input), target) over the samples of node i + penalty(x)
 
     x is the module's trainable parameters as one vector, in the order of `module.parameters()`;
     x⁰ is what the module holds. Gradients of step t use the batch that `BatchOrder` gives node i
@@ -44,7 +51,9 @@ class ModuleProblem(Problem):
             pairs, or anything that has the methods of `Pairs`, e.g. `TokenWindows`.
             Floating-point data take the module's precision.
         batch_size: samples per node and step.
-        validation: data for `validation_loss`.
+        validation: data for `validation_loss`, and for `accuracy` where targets are integers and
+            the outputs have one axis more, the scores of the classes.
+        penalty: a function of x that every node adds, e.g. `gs.L2Penalty(1e-4)`.
         vectorize: evaluate all nodes at once.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
 
@@ -68,6 +77,7 @@ class ModuleProblem(Problem):
         *,
         batch_size: int,
         validation: Any = None,
+        penalty: Penalty | VectorFunction | None = None,
         vectorize: bool = True,
         autocast: torch.dtype | None = None,
     ) -> None:
@@ -79,22 +89,26 @@ class ModuleProblem(Problem):
         self.batches = NodeBatches([data.to(*place) for data in datasets], batch_size, place[0])
         self.batch_size, self.steps_per_epoch = batch_size, self.batches.steps_per_epoch
         self._validation = None if validation is None else as_pairs(validation).to(*place)
-        self.has_validation = validation is not None
+        self.has_validation, self.penalty = validation is not None, as_penalty(penalty)
+        self._answers = LoopEvaluator(model.judged_by(share_right))
         first = self.batches.datasets[0]
         samples = first[torch.arange(min(2, len(first)))]
         with seeded(self.start.device):  # the caller's random numbers stay as they were
             model.check(*samples)
             self.evaluator = VmapEvaluator(model, *samples) if vectorize else LoopEvaluator(model)
+            self.has_accuracy = self.has_validation and self._has_answers(*samples)
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
-        return self.evaluator.gradients(x, *self.batches.at(t, seeds), t, seeds)
+        grads = self.evaluator.gradients(x, *self.batches.at(t, seeds), t, seeds)
+        return penalized_grad(grads, self.penalty, x)
 
     def local_loss(self, x: Tensor) -> Tensor:
         """f_i over all of node i's samples, without dropout, in the precision of `x`."""
         there = self.to(x.device, x.dtype)
         pairs = zip(x, there.batches.datasets, strict=True)
-        return torch.stack([there._dataset_loss(points, data) for points, data in pairs])
+        losses = torch.stack([there._dataset_loss(points, data) for points, data in pairs])
+        return penalized(losses, self.penalty, x)
 
     def local_grad(self, x: Tensor) -> Tensor:
         """∇f_i over all of node i's samples, without dropout, in the precision of `x`."""
@@ -105,20 +119,33 @@ class ModuleProblem(Problem):
                     leaf = points.detach().requires_grad_()
                     loss = share * there.evaluator.losses(leaf, inputs, targets).sum()
                     total += torch.autograd.grad(loss, leaf)[0]
-        return grads
+        return penalized_grad(grads, self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
-        """The mean loss on the validation data: `(points, dim)` → `(points,)`."""
+        """The mean loss on the validation data, without penalty: `(points, dim)` → `(points,)`."""
         require(self._validation is not None, "validation", None, "data given to the problem")
         there = self.to(points.device, points.dtype)
         assert there._validation is not None
         return there._dataset_loss(points, there._validation)
 
+    def accuracy(self, points: Tensor) -> Tensor:
+        """The share of right answers on the validation data: `(points, dim)` → `(points,)`."""
+        need = "data given to the problem, with integers as targets"
+        require(self.has_accuracy, "validation", self._validation, need)
+        there = self.to(points.device, points.dtype)
+        assert there._validation is not None
+        return _mean(there._answers, points, there._validation)
+
     def _dataset_loss(self, points: Tensor, data: Pairs) -> Tensor:
-        losses = self.evaluator.losses
-        return torch.stack([share * losses(points, *batch) for share, *batch in _pieces(data)]).sum(
-            0
-        )
+        return _mean(self.evaluator, points, data)
+
+    def _has_answers(self, inputs: Tensor, targets: Tensor) -> bool:
+        """Whether outputs are scores of classes, of which the targets name one."""
+        try:
+            self._answers.losses(self.start[None], inputs, targets)
+        except InvalidInput:
+            return False
+        return True
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
@@ -135,6 +162,7 @@ class ModuleProblem(Problem):
             return self
         place = moved.start.device, moved.start.dtype
         moved.evaluator, moved.batches = self.evaluator.to(*place), self.batches.to(*place)
+        moved._answers = self._answers.to(*place)
         if self._validation is not None:
             moved._validation = self._validation.to(*place)
         return moved
@@ -149,6 +177,7 @@ class ModuleProblem(Problem):
             "dim": self.dim,
             "samples": [len(data) for data in self.batches.datasets],
             "batch_size": self.batch_size,
+            "penalty": None if self.penalty is None else self.penalty.describe(),
             "autocast": None if self.autocast is None else str(self.autocast),
             "start": hashlib.sha256(start).hexdigest()[:16],
         }
@@ -156,6 +185,24 @@ class ModuleProblem(Problem):
     def __repr__(self) -> str:
         sizes = {"num_nodes": self.num_nodes, "dim": self.dim, "batch_size": self.batch_size}
         return as_call(type(self).__name__, module=self._model.name, **sizes)
+
+
+def share_right(outputs: Tensor, targets: Tensor) -> Tensor:
+    """How many of the targets are the place of the largest output, as a share.
+
+    >>> share_right(torch.tensor([[0.1, 0.9], [0.7, 0.3]]), torch.tensor([1, 1]))
+    tensor(0.5000)
+    """
+    classes = not targets.is_floating_point() and outputs.shape[:-1] == targets.shape
+    shapes = f"{targets.dtype} targets for outputs of shape {tuple(outputs.shape)}"
+    require(classes, "targets", shapes, "the number of a class for every row of outputs")
+    return (outputs.argmax(-1) == targets).to(outputs.dtype).mean()
+
+
+def _mean(evaluator: Evaluator, points: Tensor, data: Pairs) -> Tensor:
+    """What `evaluator` tells of all samples, `(points,)`."""
+    losses = evaluator.losses
+    return torch.stack([share * losses(points, *batch) for share, *batch in _pieces(data)]).sum(0)
 
 
 def _pieces(data: Pairs) -> Iterator[tuple[float, Tensor, Tensor]]:

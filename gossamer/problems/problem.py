@@ -37,6 +37,9 @@ class Problem(ABC):
     has_validation: bool = False
     """Whether there is data held out, for `validation_loss`."""
 
+    has_accuracy: bool = False
+    """Whether answers are right or wrong, for `accuracy`."""
+
     @abstractmethod
     def local_loss(self, x: Tensor) -> Tensor:
         """f_i at node i's points: `(nodes, points, dim)` → `(nodes, points)`; differentiable."""
@@ -64,6 +67,13 @@ class Problem(ABC):
     def validation_loss(self, points: Tensor) -> Tensor:
         """The mean loss on data held out: `(points, dim)` → `(points,)`."""
         raise NotImplementedError(f"{type(self).__name__} holds no data out")
+
+    def accuracy(self, points: Tensor) -> Tensor:
+        """The share of right answers: `(points, dim)` → `(points,)`.
+
+        On data held out, where there is any.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no right and wrong answers")
 
     def grad(self, points: Tensor) -> Tensor:
         """∇f at each of the points: `(points, dim)` → `(points, dim)`."""

@@ -51,6 +51,12 @@ class VectorModule:
         """The loss on one batch in evaluation mode."""
         return self._loss_of(self._evaluating, x, inputs, targets)
 
+    def judged_by(self, loss: Loss) -> Self:
+        """The same module with another loss."""
+        judged = copy.copy(self)
+        judged._loss = loss
+        return judged
+
     def _loss_of(self, module: nn.Module, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         parts = x.split([shape.numel() for shape in self._shapes.values()])
         named = zip(self._shapes.items(), parts, strict=True)

@@ -102,6 +102,12 @@ def validation_loss(stack: Stack) -> Tensor:
     return stack.problem.validation_loss(stack.x.mean(0))
 
 
+@metric(needs=["problem.has_accuracy"])
+def error_rate(stack: Stack) -> Tensor:
+    """The share of wrong answers of x̄, 1 − accuracy."""
+    return 1 - stack.problem.accuracy(stack.x.mean(0))
+
+
 @metric(vanishes=True)
 def grad_norm(stack: Stack) -> Tensor:
     """(1/n) Σ ‖∇f(x_i)‖, the quantity the theorems bound."""
@@ -135,7 +141,15 @@ def _mean_norm(z: Tensor) -> Tensor:
 
 METRICS: dict[str, Measure] = {
     known.name: known
-    for known in (error, loss, validation_loss, grad_norm, consensus_error, tracker_error)
+    for known in (
+        error,
+        loss,
+        validation_loss,
+        error_rate,
+        grad_norm,
+        consensus_error,
+        tracker_error,
+    )
 }
 """Name → metric; one put here is recorded wherever what it needs is there."""
 

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from gossamer.data import multi30k
-from gossamer.data._multi30k import SHA256, cache_folder
+from gossamer.data._multi30k import SHA256
+from gossamer.data.downloads import cache_folder
 from gossamer.errors import InvalidInput
 
 
 @pytest.fixture
 def folder() -> Path:
     named = os.environ.get("GOSSAMER_MULTI30K")
-    found = Path(named) if named else cache_folder()
+    found = Path(named) if named else cache_folder("multi30k")
     if not all((found / name).exists() for name in SHA256):
         pytest.skip("Multi30k is neither in the cache nor in the folder GOSSAMER_MULTI30K names")
     return found
@@ -64,7 +65,7 @@ def test_download_fills_the_cache_once(folder: Path, tmp_path, monkeypatch):
     monkeypatch.setattr(urllib.request, "urlopen", serve)
     assert multi30k().digest() == multi30k().digest()
     assert len(opened) == 2
-    assert sorted(path.name for path in cache_folder().iterdir()) == sorted(SHA256)
+    assert sorted(path.name for path in cache_folder("multi30k").iterdir()) == sorted(SHA256)
 
 
 def test_failed_download_says_what_to_do(tmp_path, monkeypatch):
@@ -76,4 +77,4 @@ def test_failed_download_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(urllib.request, "urlopen", fail)
     with pytest.raises(InvalidInput, match=r"no route to host.*name a folder that has it"):
         multi30k()
-    assert not cache_folder().exists()
+    assert not cache_folder("multi30k").exists()

@@ -505,3 +505,28 @@ def test_simulates_with_any_method():
     )  # fmt: skip
     assert (run.metrics["loss"][-1] < run.metrics["loss"][0]).all()
     assert json.loads(json.dumps(run.config))["problem"]["module"] == "Sequential"
+
+
+def test_accuracy_is_the_share_of_right_answers_on_the_validation_data():
+    held_out = torch.randn(30, 5, dtype=torch.float64), torch.randint(CLASSES, (30,))
+    problem = build(perceptron(nn.Dropout(0.5)), VECTORS, validation=held_out)
+    x = points(problem)[0]
+    expected = [
+        float((problem.module_at(w)(held_out[0]).argmax(-1) == held_out[1]).double().mean())
+        for w in x
+    ]
+    assert problem.accuracy(x).tolist() == pytest.approx(expected, abs=1e-12)
+    assert problem.to(torch.float32).accuracy(x.float()).dtype == torch.float32
+    run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, metrics=["error_rate"])
+    expected = 1 - problem.accuracy(run.x.mean(0)).item()
+    assert run.final("error_rate").item() == pytest.approx(expected)
+
+
+def test_without_classes_or_validation_data_there_is_no_accuracy():
+    assert not build(perceptron(), VECTORS).has_accuracy
+    real = [(torch.randn(6, 5), torch.randn(6, CLASSES)) for _ in range(NODES)]
+    loss = functional.mse_loss
+    problem = ModuleProblem(perceptron(), loss, real, batch_size=2, validation=real[0])
+    assert (problem.has_validation, problem.has_accuracy) == (True, False)
+    with pytest.raises(gs.InvalidInput, match=r"validation: got .*, need data .* with integers"):
+        problem.accuracy(problem.start[None])

@@ -1,0 +1,96 @@
+"""A set of samples with labels: to be standardized, held out in part, and split over nodes."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from gossamer.data.splits import Split, iid
+from gossamer.errors import require
+from gossamer.seeding import stream
+
+
+@dataclass(frozen=True, repr=False)
+class Dataset:
+    """Features of any shape and a label for each: an integer names a class, other numbers are real.
+
+    `load` gives those that need no internet; any arrays make one, `Dataset("mine", X, y)`.
+
+    Args:
+        name: what results call it.
+        features: a tensor or array, `(samples, …)`, kept in float64.
+        labels: a tensor or array, `(samples,)`, kept in int64 or float64.
+
+    >>> data = Dataset("mine", torch.arange(12.0).view(6, 2), torch.tensor([0, 1, 0, 1, 0, 1]))
+    >>> data
+    Dataset('mine', 6 samples of shape (2,), 2 classes)
+    >>> [labels.tolist() for _, labels in data.split(3)]
+    [[1, 0], [0, 1], [0, 1]]
+    """
+
+    name: str
+    features: Tensor
+    labels: Tensor
+
+    def __post_init__(self) -> None:
+        features, labels = torch.as_tensor(self.features).double(), torch.as_tensor(self.labels)
+        labels = labels.double() if labels.is_floating_point() else labels.long()
+        shapes = f"shapes {tuple(features.shape)} and {tuple(labels.shape)}"
+        fits = features.ndim > 1 and labels.shape == features.shape[:1] and len(labels) > 0
+        require(fits, self.name, shapes, "features (samples, …) and labels (samples,)")
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "labels", labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def num_classes(self) -> int | None:
+        """How many classes there are, if labels name classes."""
+        return None if self.labels.is_floating_point() else len(self.labels.unique())
+
+    def standardized(self) -> Self:
+        """Every feature shifted and scaled to mean 0 and variance 1; a constant one becomes 0."""
+        centered = self.features - self.features.mean(0)
+        deviation = centered.square().mean(0).sqrt()
+        tiny = 1e-12 * self.features.abs().amax(0)
+        scale = torch.where(deviation > tiny, deviation, torch.inf)
+        return replace(self, features=centered / scale)
+
+    def hold_out(self, share: float, seed: int = 0) -> tuple[Self, Self]:
+        """The rest, and a random `share` of the samples to be judged on."""
+        count = round(share * len(self))
+        require(0 < count < len(self), "share", share, "a number in (0, 1) that leaves samples")
+        order = torch.randperm(len(self), generator=stream("held out", seed))
+        return self.take(order[count:]), self.take(order[:count])
+
+    def take(self, index: Tensor) -> Self:
+        """The samples that `index` picks."""
+        return replace(self, features=self.features[index], labels=self.labels[index])
+
+    def split(
+        self, num_nodes: int, how: Split | None = None, seed: int = 0
+    ) -> list[tuple[Tensor, Tensor]]:
+        """(features, labels) of every node, for any problem that is made of data.
+
+        Args:
+            num_nodes: n.
+            how: e.g. `gs.data.by_label(1)` or `gs.data.dirichlet(0.1)`; by default `iid()`.
+            seed: of the split.
+        """
+        parts = (how or iid())(self.labels, num_nodes, seed)
+        return [(self.features[index], self.labels[index]) for index in parts]
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that name the samples and their labels."""
+        content = hashlib.sha256(self.features.numpy().tobytes())
+        content.update(self.labels.numpy().tobytes())
+        return content.hexdigest()[:16]
+
+    def __repr__(self) -> str:
+        classes = self.num_classes
+        kind = "real labels" if classes is None else f"{classes} classes"
+        samples = f"{len(self)} samples of shape {tuple(self.features.shape[1:])}"
+        return f"Dataset({self.name!r}, {samples}, {kind})"

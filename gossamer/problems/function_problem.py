@@ -1,0 +1,193 @@
+"""Any differentiable function of a vector as a problem: n nodes with their own data."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self, SupportsIndex
+
+import torch
+from torch import Tensor
+from torch.func import grad, vmap
+
+from gossamer.data.moving import Device
+from gossamer.errors import InvalidInput, require, whole
+from gossamer.problems.batches import NodeOrders
+from gossamer.problems.node_data import NodeData
+from gossamer.problems.penalty import (
+    Penalty,
+    VectorFunction,
+    as_penalty,
+    name_of,
+    penalized,
+    penalized_grad,
+    source_of,
+)
+from gossamer.problems.problem import Problem, as_call
+from gossamer.problems.vector_module import first_line
+
+NodeLoss = Callable[..., Tensor]
+"""(x, *data of one node) ↦ a scalar, differentiable in x, `(dim,)`."""
+
+
+class FunctionProblem(Problem):
+    """f_i(x) = loss(x, *data_i) + penalty(x) for any differentiable function of a vector.
+
+    The function is written for one node and one point; gradients come by automatic
+    differentiation, for all nodes and runs at once (`torch.func`). It must be a pure function of
+    its arguments without branches on their values: `torch.where` in place of `if`.
+
+    With a `batch_size` the tensors of a node are its samples, one per row, and the loss must be
+    the mean over the rows that it is given. The gradient of step t is then that of the batch which
+    `BatchOrder` gives node i in step t of the run's seed; losses are those of all samples.
+
+    Args:
+        loss: (x, *data) ↦ scalar, x of shape `(dim,)`.
+        node_data: what each node holds: one tensor or array, or a tuple of them, e.g.
+            `data.split(num_nodes)`. Sizes may differ between nodes; nodes of one size are evaluated
+            together.
+        dim: how many coordinates x has; it then starts at 0.
+        start: x⁰, in place of `dim`.
+        batch_size: samples per node and step; by default gradients are exact.
+        penalty: a function of x that every node adds, e.g. `gs.NonconvexPenalty(0.01)`.
+        optimum: a minimiser of f, where it is known.
+        smoothness: L, where it is known.
+        compile: let `torch.compile` turn the gradient into one program. This takes half a minute
+            once and needs a C++ compiler; a large stack is then several times faster.
+
+    >>> centers = torch.tensor([[-3.0], [0.0], [1.0], [2.0]])                       # four nodes
+    >>> problem = FunctionProblem(lambda x, c: (x - c).cosh().log().sum(), centers, dim=1)
+    >>> problem
+    FunctionProblem(loss='<lambda>', num_nodes=4, dim=1)
+    >>> problem.grad(torch.zeros(1, 1).double())                     # mean of −tanh c
+    tensor([[-0.1826]], dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        loss: NodeLoss,
+        node_data: Iterable[Any],
+        *,
+        dim: SupportsIndex | None = None,
+        start: Tensor | None = None,
+        batch_size: int | None = None,
+        penalty: Penalty | VectorFunction | None = None,
+        optimum: Tensor | None = None,
+        smoothness: float | None = None,
+        compile: bool = False,
+    ) -> None:
+        self._function, self._data, self.penalty = loss, NodeData.of(node_data), as_penalty(penalty)
+        self.num_nodes, self.start = len(self._data.place), _start(dim, start)
+        self.dim, self.batch_size, self.smoothness = len(self.start), batch_size, smoothness
+        self._require_loss()
+        num_parts = len(self._data.first())
+        self._losses = _stacked(loss, num_parts, own_batches=False)
+        self._grads = _stacked(grad(loss), num_parts, own_batches=False, compile=compile)
+        self._batch_grads = _stacked(grad(loss), num_parts, own_batches=True, compile=compile)
+        self._require_vmap()
+        self._orders = None if batch_size is None else NodeOrders(self._data.sizes(), batch_size)
+        self._load_optimum(optimum)
+
+    def local_loss(self, x: Tensor) -> Tensor:
+        """loss(x, *data_i) + penalty(x)."""
+        if x.numel() == 0:
+            return x.sum(-1)  # vmap knows no empty axes
+        return penalized(self._data.map(self._losses, x), self.penalty, x)
+
+    def local_grad(self, x: Tensor) -> Tensor:
+        """∇f_i, over all that node i holds."""
+        if x.numel() == 0:
+            return x
+        return penalized_grad(self._data.map(self._grads, x), self.penalty, x)
+
+    def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
+        """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
+        if self._orders is None:
+            return self.local_grad(x)
+        batch = self._data.rows(self._orders.indices(t, seeds))
+        return penalized_grad(self._batch_grads(x, *batch), self.penalty, x)
+
+    def to(
+        self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
+    ) -> Self:
+        """The same problem on another device, in another precision, or both."""
+        moved = super().to(device, dtype)
+        if moved is not self:
+            moved._data = self._data.to(moved.start.device, moved.start.dtype)
+            if self._orders is not None:
+                moved._orders = self._orders.on(moved.start.device)
+        return moved
+
+    def describe(self) -> dict[str, Any]:
+        """Name, sizes, how loss and penalty are written, and digests of data and start."""
+        start = self.start.detach().cpu().double().numpy().tobytes()
+        return {
+            "name": type(self).__name__,
+            "num_nodes": self.num_nodes,
+            "dim": self.dim,
+            "loss": source_of(self._function),
+            "penalty": None if self.penalty is None else self.penalty.describe(),
+            "batch_size": self.batch_size,
+            "data": self._data.digest(),
+            "start": hashlib.sha256(start).hexdigest()[:16],
+        }
+
+    def __repr__(self) -> str:
+        sizes = {"num_nodes": self.num_nodes, "dim": self.dim}
+        batches = {} if self.batch_size is None else {"batch_size": self.batch_size}
+        return as_call(type(self).__name__, loss=name_of(self._function), **sizes, **batches)
+
+    def _load_optimum(self, optimum: Tensor | None) -> None:
+        if optimum is not None:
+            shape = f"shape {tuple(optimum.shape)}"
+            require(optimum.shape == (self.dim,), "optimum", shape, f"shape ({self.dim},)")
+            self.optimum = optimum.detach().double()
+            self.minimum = float(self.loss(self.optimum[None]))
+
+    def _require_loss(self) -> None:
+        """Refuse a loss that is no scalar at node 0, or fails there."""
+        name = name_of(self._function)
+        try:
+            value = self._function(self.start, *self._data.first())
+        except Exception as reason:
+            raise InvalidInput(
+                f"loss: got {name}, which fails on the data of node 0 ({first_line(reason)}); "
+                f"need loss(x, *data) with x of shape ({self.dim},)"
+            ) from reason
+        scalar = isinstance(value, Tensor) and value.shape == () and value.is_floating_point()
+        found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        require(scalar, "loss", f"{found} from {name}", "a scalar tensor", "e.g. the mean")
+
+    def _require_vmap(self) -> None:
+        """Refuse a loss that cannot be differentiated for many nodes and points at once."""
+        try:
+            x = self.start.expand(self.num_nodes, 1, self.dim)
+            self._data.map(_stacked(grad(self._function), len(self._data.first()), False), x)
+        except RuntimeError as reason:
+            raise InvalidInput(
+                f"loss: got {name_of(self._function)}, which cannot be differentiated for many "
+                f"nodes at once ({first_line(reason)}); write it in torch without branches on "
+                "values, e.g. with torch.where, or subclass gs.Problem"
+            ) from reason
+
+
+def _stacked(
+    function: NodeLoss, num_parts: int, own_batches: bool, compile: bool = False
+) -> NodeLoss:
+    """`function` for all nodes and points: `(nodes, points, dim)`, `(nodes, …)` → one of each.
+
+    With `own_batches` every point has its own data, `(nodes, points, …)`.
+    """
+    batch = 0 if own_batches else None
+    stacked = vmap(vmap(function, (0, *[batch] * num_parts)))
+    return torch.compile(stacked) if compile else stacked
+
+
+def _start(dim: SupportsIndex | None, start: Tensor | None) -> Tensor:
+    """x⁰ in float64: as given, or 0."""
+    require((dim is None) != (start is None), "dim", dim, "either dim or start")
+    if start is None:
+        assert dim is not None
+        return torch.zeros(whole("dim", dim, 1), dtype=torch.float64)
+    start = torch.as_tensor(start).detach().double().clone()
+    one_axis = start.ndim == 1 and len(start) > 0
+    require(one_axis, "start", f"shape {tuple(start.shape)}", "shape (dim,)")
+    return start

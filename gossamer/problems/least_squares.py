@@ -1,0 +1,65 @@
+"""Linear least squares on each node's samples, with its optimum."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from gossamer.problems.linear_model import LinearModel
+from gossamer.problems.penalty import L2Penalty, Penalty, VectorFunction
+
+
+class LeastSquares(LinearModel):
+    """f_i(w) = (1/2m_i) Σ_k (a_ik · w − b_ik)² + penalty(w), labels b real numbers.
+
+    Without a penalty, or with `gs.L2Penalty(λ)`, the optimum solves
+
+        [(1/n) Σ_i A_iᵀA_i/m_i + λ I] w* = (1/n) Σ_i A_iᵀb_i/m_i
+
+    and is known if this matrix is invertible. L = max_i λ_max(A_iᵀA_i/m_i) plus that of the
+    penalty.
+
+    The arguments are those of `LinearModel`.
+
+    >>> rows = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> problem = LeastSquares([(rows, torch.tensor([1.0, 0.0])), (rows, torch.tensor([3.0, 2.0]))])
+    >>> problem.optimum, problem.minimum
+    (tensor([2., 1.], dtype=torch.float64), 0.5)
+    """
+
+    curvature: ClassVar[float] = 1.0
+
+    def __init__(
+        self,
+        node_data: Iterable[Any],
+        *,
+        penalty: Penalty | VectorFunction | None = None,
+        batch_size: int | None = None,
+        validation: Any = None,
+    ) -> None:
+        super().__init__(node_data, penalty=penalty, batch_size=batch_size, validation=validation)
+        if penalty is None or isinstance(penalty, L2Penalty):
+            self._load_optimum(penalty.weight if isinstance(penalty, L2Penalty) else 0.0)
+
+    def _load_optimum(self, weight: float) -> None:
+        identity = torch.eye(self.dim, dtype=torch.float64)
+        matrix = self._grams().mean(0) + weight * identity
+        curvatures = torch.linalg.eigvalsh(matrix)
+        if curvatures[0] <= 1e-10 * curvatures[-1]:
+            return  # many minimisers, or one that rounding would misplace
+        right = -((self._share * self._offset) @ self._rows).mean((0, 1))
+        self.optimum = torch.linalg.solve(matrix, right)
+        self.minimum = float(self.loss(self.optimum[None]))
+
+    def scored(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores are residuals: a · w − b."""
+        return features, -labels
+
+    def score_loss(self, score: Tensor) -> Tensor:
+        """s²/2."""
+        return score.square() / 2
+
+    def score_slope(self, score: Tensor) -> Tensor:
+        """s."""
+        return score

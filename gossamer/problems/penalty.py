@@ -1,0 +1,160 @@
+"""Penalties: a function of the parameters that every node adds to its loss."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+from torch.func import grad, vmap
+
+from gossamer.errors import require
+
+VectorFunction = Callable[[Tensor], Tensor]
+"""x, `(dim,)` ↦ a scalar, differentiable."""
+
+
+class Penalty(ABC):
+    """r(x), added to every f_i and therefore to f."""
+
+    @property
+    def smoothness(self) -> float | None:
+        """∇r is Lipschitz with this constant, where it is known."""
+        return None
+
+    @abstractmethod
+    def __call__(self, x: Tensor) -> Tensor:
+        """r at every point: `(…, dim)` → `(…)`."""
+
+    @abstractmethod
+    def grad(self, x: Tensor) -> Tensor:
+        """∇r at every point: `(…, dim)` → the same."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What to write in a result; a call of its class where there is one."""
+
+
+@dataclass(frozen=True)
+class L2Penalty(Penalty):
+    """r(x) = (λ/2) ‖x‖², λ = `weight`.
+
+    >>> import torch
+    >>> L2Penalty(0.5)(torch.tensor([1.0, 2.0]))
+    tensor(1.2500)
+    """
+
+    weight: float
+
+    def __post_init__(self) -> None:
+        _require_weight(self.weight)
+
+    @property
+    def smoothness(self) -> float:
+        """λ."""
+        return self.weight
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(λ/2) Σ x_k²."""
+        return self.weight / 2 * x.square().sum(-1)
+
+    def grad(self, x: Tensor) -> Tensor:
+        """λ x."""
+        return self.weight * x
+
+    def describe(self) -> str:
+        """As it is built."""
+        return repr(self)
+
+
+@dataclass(frozen=True)
+class NonconvexPenalty(Penalty):
+    """r(x) = λ Σ_k x_k² / (1 + x_k²), λ = `weight`: small coordinates are shrunk, large ones left.
+
+    Each term has slope 2 x_k / (1 + x_k²)² and a curvature between −1/2 and 2, so ∇r is
+    2 λ-Lipschitz; it makes the losses of convex models nonconvex, as in Antoniadis et al. (2011).
+
+    >>> import torch
+    >>> NonconvexPenalty(0.5)(torch.tensor([0.0, 1.0, -1.0]))
+    tensor(0.5000)
+    """
+
+    weight: float
+
+    def __post_init__(self) -> None:
+        _require_weight(self.weight)
+
+    @property
+    def smoothness(self) -> float:
+        """2 λ."""
+        return 2 * self.weight
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """λ Σ_k x_k² / (1 + x_k²)."""
+        square = x.square()
+        return self.weight * (square / (1 + square)).sum(-1)
+
+    def grad(self, x: Tensor) -> Tensor:
+        """2 λ x_k / (1 + x_k²)²."""
+        return 2 * self.weight * x / (1 + x.square()).square()
+
+    def describe(self) -> str:
+        """As it is built."""
+        return repr(self)
+
+
+@dataclass(frozen=True)
+class FunctionPenalty(Penalty):
+    """r as one's own function of a vector, with its gradient by automatic differentiation."""
+
+    function: VectorFunction
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """`function` at every point."""
+        return vmap(self.function)(x.reshape(-1, x.shape[-1])).view(x.shape[:-1])
+
+    def grad(self, x: Tensor) -> Tensor:
+        """Its derivative at every point."""
+        return vmap(grad(self.function))(x.reshape(-1, x.shape[-1])).view(x.shape)
+
+    def describe(self) -> str:
+        """The function's source, or its name."""
+        return source_of(self.function)
+
+
+def as_penalty(penalty: Penalty | VectorFunction | None) -> Penalty | None:
+    """A penalty as it is, or made of a function from a vector to a scalar."""
+    if penalty is None or isinstance(penalty, Penalty):
+        return penalty
+    need = "a function from a vector to a scalar, or e.g. gs.L2Penalty(0.01)"
+    require(callable(penalty), "penalty", repr(penalty), need)
+    return FunctionPenalty(penalty)
+
+
+def penalized(values: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
+    """f_i + r."""
+    return values if penalty is None else values + penalty(x)
+
+
+def penalized_grad(grads: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
+    """∇f_i + ∇r."""
+    return grads if penalty is None else grads + penalty.grad(x)
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """How a function is written, where that can be read, else its name."""
+    try:
+        return inspect.cleandoc(inspect.getsource(function)).strip()
+    except (OSError, TypeError):
+        return name_of(function)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function is called."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _require_weight(weight: float) -> None:
+    finite = isinstance(weight, int | float) and 0 <= weight < float("inf")
+    require(finite, "weight", weight, "a finite number ≥ 0")

@@ -1,0 +1,177 @@
+"""Own functions of a vector: against the problems written by hand, and batch by batch."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import gossamer as gs
+from gossamer.data import BatchOrder
+from gossamer.problems.robust_regression import TUKEY
+
+SIZES = [4, 7, 4, 5]
+
+
+def squares(x: Tensor, features: Tensor, labels: Tensor) -> Tensor:
+    return ((features @ x - labels) ** 2).mean() / 2
+
+
+def data(seed: int = 0) -> list[tuple[Tensor, Tensor]]:
+    generator = torch.Generator().manual_seed(seed)
+    kind = {"generator": generator, "dtype": torch.float64}
+    return [(torch.randn(m, 3, **kind), torch.randn(m, **kind)) for m in SIZES]
+
+
+def points(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
+
+
+def tukey(w: Tensor, features: Tensor, labels: Tensor) -> Tensor:
+    inside = (1 - ((labels - features @ w) / TUKEY) ** 2).clamp(min=0)
+    return TUKEY**2 / 6 * (1 - inside**3).mean()
+
+
+@pytest.mark.parametrize("num_nodes", [7, 20])
+def test_the_papers_loss_is_robust_regression(num_nodes: int):
+    """1,000 samples on 7 nodes are shards of two sizes."""
+    by_hand, whole = gs.RobustRegression(num_nodes), gs.RobustRegression(1)
+    features, labels = whole._features[0].mT * TUKEY, -whole._offset[0, 0] * TUKEY
+    shards = zip(features.tensor_split(num_nodes), labels.tensor_split(num_nodes), strict=True)
+    problem = gs.FunctionProblem(tukey, shards, dim=20, optimum=by_hand.optimum)
+    x = 2 * points(num_nodes, 5, 20)
+    close(problem.local_loss(x), by_hand.local_loss(x))
+    close(problem.local_grad(x), by_hand.local_grad(x))
+    assert problem.minimum == pytest.approx(0, abs=1e-12)
+
+
+def test_a_run_is_that_of_the_problem_written_by_hand():
+    problem = gs.FunctionProblem(squares, data(), dim=3, penalty=gs.L2Penalty(0.1))
+    by_hand = gs.LeastSquares(data(), penalty=gs.L2Penalty(0.1))
+    runs = [
+        gs.simulate(gs.GTNSGDm(0.1, 0.8), task, gs.ring(4), noise=gs.StudentT(1.5), steps=50)
+        for task in (problem, by_hand)
+    ]
+    torch.testing.assert_close(runs[0].x, runs[1].x, rtol=1e-9, atol=1e-9)
+
+
+def test_batches_are_those_that_a_process_would_see():
+    problem = gs.FunctionProblem(squares, data(), dim=3, batch_size=2)
+    x, t, seeds = points(4, 3, 3), 5, [7, 0, 7]
+    found = problem.sample_grad(x, t, seeds)
+    for node, (features, labels) in enumerate(data()):
+        for run, seed in enumerate(seeds):
+            rows = BatchOrder(SIZES[node], 2, seed, node).at(t)
+            residual = features[rows] @ x[node, run] - labels[rows]
+            close(found[node, run], features[rows].mT @ residual / 2)
+    assert torch.equal(found, problem.sample_grad(x, t, seeds)), "asked twice, it answers the same"
+
+
+def test_data_may_be_integers_arrays_scalars_or_nothing():
+    table = points(5, 2)
+    words = [np.array([0, 3]), np.array([4, 4, 1])]
+    problem = gs.FunctionProblem(lambda x, k: (x.view(5, 2)[k] ** 2).sum(), words, dim=10)
+    moved = problem.to(torch.float32)
+    assert moved.local_loss(table.flatten().float().expand(2, 1, 10)).dtype == torch.float32
+    close(problem.local_loss(table.flatten().expand(2, 1, 10))[0, 0], (table[[0, 3]] ** 2).sum())
+    scaled = gs.FunctionProblem(lambda x, c: c * x.square().sum(), [1.0, 2.0, np.float32(3)], dim=2)
+    close(
+        scaled.local_grad(torch.ones(3, 1, 2).double()).flatten(),
+        torch.tensor([2.0, 2, 4, 4, 6, 6]).double(),
+    )
+    alone = gs.FunctionProblem(lambda x: x.square().sum(), [(), ()], dim=2)
+    assert (alone.num_nodes, float(alone.loss(torch.ones(1, 2).double()))) == (2, 2.0)
+
+
+def test_the_start_is_given_or_zero_and_is_copied():
+    start = torch.ones(3)
+    problem = gs.FunctionProblem(squares, data(), start=start)
+    start.fill_(7)
+    assert problem.start.tolist() == [1, 1, 1]
+    assert gs.FunctionProblem(squares, data(), dim=3).start.tolist() == [0, 0, 0]
+
+
+def test_description_has_the_source_and_tells_data_start_and_penalty_apart():
+    described = gs.FunctionProblem(squares, data(), dim=3).describe()
+    assert described["loss"].endswith("return ((features @ x - labels) ** 2).mean() / 2")
+    others = [
+        gs.FunctionProblem(squares, data(1), dim=3),
+        gs.FunctionProblem(squares, data()[::-1], dim=3),
+        gs.FunctionProblem(squares, data(), start=torch.ones(3)),
+        gs.FunctionProblem(squares, data(), dim=3, penalty=gs.L2Penalty(0.1)),
+        gs.FunctionProblem(squares, data(), dim=3, penalty=lambda x: x.sum()),
+        gs.FunctionProblem(squares, data(), dim=3, batch_size=2),
+    ]
+    every = [described, *(other.describe() for other in others)]
+    assert all(one != other for k, one in enumerate(every) for other in every[:k])
+
+
+def test_compiled_gradients_are_the_same(monkeypatch: pytest.MonkeyPatch):
+    """With a compiler that changes nothing; the real one takes half a minute."""
+    compiled = []
+    monkeypatch.setattr(torch, "compile", lambda f: compiled.append(f) or f)
+    plain, fast = (gs.FunctionProblem(squares, data(), dim=3, compile=on) for on in (False, True))
+    assert len(compiled) == 2, "of all samples, and of batches"
+    assert torch.equal(fast.local_grad(points(4, 2, 3)), plain.local_grad(points(4, 2, 3)))
+
+
+def branching(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return squares(x, a, b) if x.sum() > 0 else x.sum()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: gs.FunctionProblem(squares, data()), "dim: got None, need either dim or start"),
+        (lambda: gs.FunctionProblem(squares, [], dim=3), "node_data: got no nodes, need"),
+        (
+            lambda: gs.FunctionProblem(squares, ["text"], dim=3),
+            "node_data[0]: got str, need a tensor",
+        ),
+        (
+            lambda: gs.FunctionProblem(squares, data(), dim=4),
+            "loss: got squares, which fails on the data of node 0",
+        ),
+        (
+            lambda: gs.FunctionProblem(lambda x, a, b: a @ x, data(), dim=3),
+            "loss: got shape (4,) from <lambda>, need a scalar",
+        ),
+        (lambda: gs.FunctionProblem(lambda x, a, b: 1.0, data(), dim=3), "loss: got float from"),
+        (
+            lambda: gs.FunctionProblem(branching, data(), dim=3),
+            "got branching, which cannot be differentiated",
+        ),
+        (
+            lambda: gs.FunctionProblem(squares, data(), dim=3, batch_size=5),
+            "batch_size: got 5, need an integer in [1, 4], the samples of node 0",
+        ),
+        (
+            lambda: gs.FunctionProblem(lambda x, c: x.sum(), [1.0], dim=1, batch_size=1),
+            "or no batch_size",
+        ),
+        (
+            lambda: gs.FunctionProblem(squares, data(), dim=3, optimum=torch.ones(2)),
+            "optimum: got shape (2,), need shape (3,)",
+        ),
+        (
+            lambda: gs.FunctionProblem(squares, data(), start=torch.ones(1, 3)),
+            "start: got shape (1, 3), need shape (dim,)",
+        ),
+        (
+            lambda: gs.FunctionProblem(squares, data(), dim=3, penalty=0.1),
+            "penalty: got 0.1, need a function",
+        ),
+        (
+            lambda: gs.FunctionProblem(lambda x, c: c, [float("nan")], dim=1),
+            "node_data[0]: got NaN or infinite",
+        ),
+    ],
+)
+def test_refusals(make, message: str):
+    with pytest.raises(gs.InvalidInput, match=re.escape(message)):
+        make()
