@@ -5,8 +5,7 @@ f = (1/n) Σ f_i from stochastic gradients whose noise has only a p-th moment, 1
 """
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gossamer.algorithms import (
     ALGORITHMS,
@@ -23,7 +22,6 @@ from gossamer.algorithms import (
     QGDSGDm,
     SClipEF,
 )
-from gossamer.distributed import DecentralizedOptimizer
 from gossamer.errors import InvalidInput
 from gossamer.networks import (
     COMPRESSORS,
@@ -103,6 +101,7 @@ from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from gossamer import data as data
+    from gossamer import distributed as distributed
     from gossamer import experiments as experiments
     from gossamer import models as models
     from gossamer import plots as plots
@@ -111,9 +110,11 @@ if TYPE_CHECKING:
     from gossamer import tails as tails
     from gossamer import theory as theory
     from gossamer import train as train
+    from gossamer.distributed import DecentralizedOptimizer
 
 PARTS_ON_USE = (
     "data",
+    "distributed",
     "experiments",
     "models",
     "plots",
@@ -124,6 +125,9 @@ PARTS_ON_USE = (
     "train",
 )
 """Parts that `import gossamer` leaves out for speed: `gossamer.theory` is there when asked for."""
+
+NAMES_ON_USE = {"DecentralizedOptimizer": "distributed"}
+"""Names that are loaded with their part."""
 
 __all__ = [
     "ALGORITHMS",
@@ -212,13 +216,15 @@ __all__ = [
 
 if not TYPE_CHECKING:  # for a type checker, any name would be a module
 
-    def __getattr__(name: str) -> ModuleType:
-        """The parts that are loaded on use."""
+    def __getattr__(name: str) -> Any:
+        """What is loaded on use."""
         if name in PARTS_ON_USE:
             return import_module(f"gossamer.{name}")
+        if name in NAMES_ON_USE:
+            return getattr(import_module(f"gossamer.{NAMES_ON_USE[name]}"), name)
         raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """Every public name and part, loaded or not."""
-    return sorted({*globals(), *PARTS_ON_USE})
+    return sorted({*globals(), *PARTS_ON_USE, *NAMES_ON_USE})
