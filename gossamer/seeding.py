@@ -75,7 +75,9 @@ class SeedGroups:
         rows, runs, dim = z.shape
         seeds = len(self.distinct)
         as_they_are = seeds in (1, runs)
-        return (z, drawn) if as_they_are else (z.view(rows, -1, seeds, dim), drawn[:, None])
+        return (
+            (z, drawn) if as_they_are else (z.view(rows, runs // seeds, seeds, dim), drawn[:, None])
+        )
 
     def scale(self, z: Tensor, factors: Tensor) -> Tensor:
         """Z, `(rows, runs, dim)`, times the factor of its row and seed, `(rows, seeds)`."""

@@ -14,6 +14,9 @@ from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.mixing import Mix
 from gossamer.errors import require
 
+LEAST_WEIGHT = 1e-290
+"""A node that heard nothing for hundreds of rounds has no digits left to read x from: it stays."""
+
 A = TypeVar("A", bound=Algorithm[Any])
 
 
@@ -89,7 +92,7 @@ class _PushSum(Algorithm[Any]):
         moved, own = self._method.step(self, t, x, grad, own, pushed)
         mixed, w, owed = pushed.taken(self._method)
         paid, rest = pay(moved - mixed, w)
-        return (mixed + paid / w).to(x), type(state)(*own, w, owed + rest)
+        return (mixed + paid / w.clamp(min=LEAST_WEIGHT)).to(x), type(state)(*own, w, owed + rest)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Any) -> dict[str, Tensor]:
         """What the method tells."""
@@ -115,7 +118,8 @@ class _Pushed:
         paid, self._owed = pay(self._owed + (z - self._x), self._w)
         u = self._mix.push(self._w * self._x + paid)  # uᵗ⁺¹ = C (uᵗ + pᵗ)
         self._w = self._mix.push(self._w)  # wᵗ⁺¹ = C wᵗ
-        self._pulled.append((u / self._w).to(z))  # xᵗ⁺¹ = uᵗ⁺¹/wᵗ⁺¹
+        ratio = torch.where(self._w > LEAST_WEIGHT, u / self._w, self._x)
+        self._pulled.append(ratio.to(z))  # xᵗ⁺¹ = uᵗ⁺¹/wᵗ⁺¹
         return self._pulled[-1]
 
     def push(self, z: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ class Accelerated(Modified):
 
     def _lam(self) -> float:
         lam = self.inner.lam
-        return 0.0 if lam == 0 else 1 / math.cosh(self.k * math.acosh(1 / lam))
+        return 0.0 if lam == 0 else 1 / math.cosh(min(700.0, self.k * math.acosh(1 / lam)))
 
     @cached_property
     def momenta(self) -> tuple[float, ...]:

@@ -77,10 +77,11 @@ class Compressed(Modified):
     ) -> Channel:
         """Public copies in the precision of messages; late totals are summed up by receivers."""
         losing = isinstance(self.inner, Drops) and self.inner.probability > 0
-        inner = self.inner.channel(seeds, torch.float64 if losing else dtype, device)
+        mixed_in = torch.float64 if losing else dtype
+        inner = self.inner.channel(seeds, mixed_in, device)
         assert isinstance(inner, PlainChannel | LossyChannel)
         coins = Coins.of(seeds, torch.arange(self.num_nodes, device=device))
-        return CompressedChannel(self, inner, coins, dtype)
+        return CompressedChannel(self, inner, coins, dtype, mixed_in)
 
 
 class CompressedChannel(RememberingChannel):
@@ -91,6 +92,7 @@ class CompressedChannel(RememberingChannel):
         inner: what mixes the copies.
         coins: of every node and run.
         dtype: of the messages, and so of the copies.
+        mixed_in: precision of `inner`.
     """
 
     def __init__(
@@ -99,13 +101,15 @@ class CompressedChannel(RememberingChannel):
         inner: PlainChannel | LossyChannel,
         coins: Coins,
         dtype: torch.dtype,
+        mixed_in: torch.dtype,
     ) -> None:
-        self._network, self._inner, self._coins, self._dtype = network, inner, coins, dtype
+        self._network, self._inner, self._coins = network, inner, coins
+        self._dtype, self._mixed_in = dtype, mixed_in
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Z + γ (R ĥ − ĥ)."""
         copy = self._public(call, z, memory)
-        return self._towards(self._inner.pull(call, copy, memory), copy, z)
+        return self._towards(self._inner.pull(call, copy.to(self._mixed_in), memory), copy, z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Z + γ (C ĥ − ĥ)."""

@@ -73,18 +73,21 @@ class Drops(Modified):
         return "in mean square" + ("" if self.burst is None else ", bursts left out of account")
 
     def _lam(self) -> float:
-        """‖E[W_t²] − 11ᵀ/n‖^{1/2}; E[W²] = W̄² + 2p(1 − p) Σ w² L over the links, L = Laplacian."""
+        """‖M‖^{1/2τ} with M = E[W₀ … E[W_{τ−1} (I − 11ᵀ/n) W_{τ−1}] … W₀], from within outwards.
+
+        With W̄ the mean, E[W M W] = W̄ M W̄ + p(1 − p) Σ w² (M_ii + M_jj − 2M_ij) L over the links
+        i—j, L their Laplacian. Static: ‖E[W²] − 11ᵀ/n‖^{1/2}.
+        """
         if self.probability == 0:
             return self.inner.lam
-        p, n = self.probability, self.num_nodes
-        product = torch.eye(n, dtype=torch.float64)
-        for one in self.inner.rounds:
+        p, eye = self.probability, torch.eye(self.num_nodes, dtype=torch.float64)
+        M = eye - 1 / self.num_nodes
+        for one in reversed(self.inner.rounds):
             W = one.weights
-            mean = torch.eye(n, dtype=W.dtype) * p + W * (1 - p)
-            squares = W.square().fill_diagonal_(0)
-            laplacian = torch.diag(squares.sum(1)) - squares
-            product = (mean @ mean + 2 * p * (1 - p) * laplacian) @ product
-        norm = float(torch.linalg.matrix_norm(product - 1 / n, ord=2))
+            mean, own = p * eye + (1 - p) * W, M.diagonal()
+            on_links = p * (1 - p) * W.square() * (own[:, None] + own - 2 * M)
+            M = mean @ M @ mean + torch.diag(on_links.sum(1)) - on_links
+        norm = float(torch.linalg.matrix_norm(M, ord=2))
         return float(norm ** (0.5 / self.period))
 
     @property

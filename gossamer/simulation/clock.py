@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.networks.chance import uniform
+from gossamer.networks.chance import stream_keys, uniform
 from gossamer.networks.channel import Deliveries
-from gossamer.seeding import stream_seed
 from gossamer.simulation.traffic import Traffic
 
 
@@ -106,7 +105,7 @@ class Clock:
             return seconds.expand(len(steps), -1, -1)
         rounds = torch.arange(steps.start, steps.stop)[:, None, None]
         nodes = torch.arange(len(factors))[:, None]
-        coins = uniform(stream_seed("stragglers"), torch.tensor(list(seeds)), rounds, nodes)
+        coins = uniform(stream_keys("stragglers", seeds), rounds, nodes)
         return seconds * (1 - self.stragglers * torch.log1p(-coins))
 
     def _sending(self, sent: Tensor) -> Tensor:

@@ -117,3 +117,17 @@ def test_what_is_no_plain_method_is_refused(bad: object):
 def test_what_cannot_be_found_is_refused(text: str):
     with pytest.raises(gs.InvalidInput):
         named(text)
+
+
+def test_a_node_that_hears_nothing_for_long_stays_where_it_is():
+    """Its weight is halved until nothing is left of it; then it hears the others again."""
+    deaf = torch.tensor([[0.5, 0.0], [0.5, 1.0]]).double()
+    method, x = gs.PushSum(gs.DSGD(lr=0.1)), torch.ones(2, 1).double()
+    state = method.init(x)
+    for t in range(1500):
+        x, state = method.step(t, x, x, state, mix=lambda z: deaf @ z)
+    assert state.push_weight[0] == 0
+    assert x.isfinite().all()
+    for t in range(200):
+        x, state = method.step(t, x, x, state, mix=lambda z: z.mean(0, keepdim=True).expand(2, 1))
+    assert x.abs().max() < 1e-3

@@ -44,3 +44,7 @@ def test_more_exchanges_need_fewer_messages_than_plain_ones():
     """On a ring of 20, to 10⁻³: 209 plain exchanges, 10 × 6 accelerated ones."""
     plain, fast = gs.ring(20), gs.ring(20).accelerated(10)
     assert 10 * fast.mixing_time() < plain.mixing_time() / 3
+
+
+def test_many_exchanges_leave_nothing():
+    assert gs.ring(20).accelerated(3000).lam < 1e-200

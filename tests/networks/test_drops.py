@@ -79,3 +79,49 @@ def test_the_coins_of_a_link_are_those_of_its_ends():
         ]
         same = [torch.equal(losses.arrive(t), losses.arrive(t)[:, back]) for t in range(20)]
         assert all(same) if both_ways else not any(same)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("seeds", [[0], [0, 1], [1, 0, 1]], ids=str)
+def test_losses_and_compression_in_every_precision(dtype, both_ways, seeds):
+    network = gs.ring(4).drops(0.3, both_ways=both_ways).compressed(gs.TopK(0.5))
+    method, problem = gs.GTDSGD(lr=0.05), gs.Quadratic(4, 3)
+    run, exact = (
+        gs.simulate(method, problem, network, steps=40, seeds=seeds, dtype=kind)
+        for kind in (dtype, torch.float64)
+    )
+    tolerance = 100 * torch.finfo(dtype).eps
+    torch.testing.assert_close(run.x.double(), exact.x, rtol=0, atol=tolerance)
+
+
+def test_one_node_loses_nothing():
+    network = gs.complete(1).drops(0.5)
+    run = gs.simulate(gs.GTDSGD(lr=0.1), gs.Quadratic(1, 2), network, steps=4, seeds=[0, 3])
+    alone = gs.simulate(gs.GTDSGD(lr=0.1), gs.Quadratic(1, 2), gs.complete(1), steps=4)
+    torch.testing.assert_close(run.x[:, :1], alone.x, rtol=1e-12, atol=1e-12)
+
+
+def test_lam_of_rounds_that_do_not_commute():
+    """Without losses it is the plain network's; with them, that of the channel's own rounds."""
+    pairs = [[(0, 1, 0.5), (2, 3, 0.5), (4, 5, 0.5)], [(1, 2, 0.5), (3, 4, 0.5)]]
+    network = gs.time_varying([_linked(6, links) for links in pairs])
+    assert network.drops(1e-12, both_ways=True).lam == pytest.approx(network.lam, abs=1e-9)
+    lossy, draws = network.drops(0.2, both_ways=True), range(4000)
+    channel = lossy.channel(draws, torch.float64, "cpu")
+    z = torch.eye(6, dtype=torch.float64)[:, None].expand(6, len(draws), 6).contiguous() - 1 / 6
+    for t in range(2):
+        z = channel.talk(t, ()).pull(z)
+    moment = torch.einsum("irk,irl->kl", z, z) / len(draws)
+    measured = float(torch.linalg.matrix_norm(moment, ord=2)) ** (1 / 4)
+    assert lossy.lam == pytest.approx(measured, abs=0.005)
+
+
+def _linked(n: int, links: list[tuple[int, int, float]]) -> torch.Tensor:
+    W = torch.eye(n, dtype=torch.float64)
+    for i, j, weight in links:
+        W[i, i] -= weight
+        W[j, j] -= weight
+        W[i, j] += weight
+        W[j, i] += weight
+    return W

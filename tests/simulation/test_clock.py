@@ -33,7 +33,7 @@ def direct(clock: gs.Clock, network: gs.Network, steps: int, mixes: int, arrives
     ready, last = [0.0] * N, [0.0]
     for t in range(steps):
         for i in range(N):
-            coin = float(uniform(stream_seed("stragglers"), 4, t, i))
+            coin = float(uniform(stream_seed("stragglers", 4), t, i))
             late = 1 - clock.stragglers * math.log(1 - coin)
             ready[i] += clock.gradient * (clock.slow or {}).get(i, 1.0) * late
         for _ in range(mixes):

@@ -59,5 +59,6 @@ class Compressor(ABC):
         """
 
     def __repr__(self) -> str:
-        arguments = ", ".join(map(repr, astuple(self)))  # type: ignore[call-overload]
-        return f"{type(self).__name__}({arguments})"
+        values = astuple(self)  # type: ignore[call-overload]
+        plain = (value.item() if hasattr(value, "item") else value for value in values)  # numpy's
+        return f"{type(self).__name__}({', '.join(map(repr, plain))})"

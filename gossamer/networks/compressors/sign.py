@@ -27,6 +27,9 @@ class Sign(Compressor):
     large one no more than the bound says, and over many steps that is what counts: on an
     unbalanced digraph γ must be below about 3/B.
 
+    A spike in one coordinate moves the copies of its whole block, for a while by as much, and totals
+    beside it keep their sum to the rounding of the spike only: under heavy tails prefer another.
+
     >>> Sign().compress(torch.zeros(3), torch.tensor([3.5, -2.0, 1.0]), Coins.of(0, 0))
     tensor([ 2., -2.,  2.])
     >>> Sign().message_bytes(3_000_000, torch.float32) / (4 * 3_000_000)
