@@ -34,7 +34,9 @@ class Accelerated(Modified):
         whole("k", self.k, 1)
         fixed = isinstance(self.inner, StaticNetwork) and self.inner.symmetric
         need = "the same W = Wᵀ in every exchange, without loss or compression"
-        way_out = "accelerate an undirected network, e.g. gs.ring(20).accelerated(3)"
+        way_out = "accelerate an undirected network, e.g. ring(20).accelerated(3)"
+        if isinstance(self.inner, Modified):
+            way_out = "leave out .drops(…) and .compressed(…)"
         require(fixed, "accelerated", self.inner.name, need, way_out)
 
     @property

@@ -46,7 +46,8 @@ class Simulation:
     keep_x: bool
 
     def __post_init__(self) -> None:
-        require_kind("network", self.network, Network, "gs.ring(20)")
+        example = "gs.ring(20), gs.from_graph(graph) or gs.from_digraph(digraph)"
+        require_kind("network", self.network, Network, example)
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         whole("steps", self.steps, 1)
         whole("record_every", self.interval, 1)
