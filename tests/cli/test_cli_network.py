@@ -230,7 +230,14 @@ def test_drawing(gossamer, tmp_path: Path, suffix: str):
             "ring needs its arguments (n, hops=1, weights=metropolis), as in 'ring(4).drops(0.1)'",
         ),
         ("'exponential(8).drops(0.1, both_ways=True)'", "e.g. exponential(8, directed=False)"),
-        ("'ring(20).drops(0.1).accelerated(2)'", "leave out .drops(…) and .compressed(…)"),
+        (
+            "'ring(20).drops(0.1).accelerated(2)'",
+            "or compression; leave out .drops(…)",
+        ),
+        (
+            "'ring(20).drops(0.1).compressed(Sign()).accelerated(2)'",
+            "leave out .drops(…) and .compressed(…)",
+        ),
         ("'ring(20).drops(0.1, bothways=True)'", "are (probability, both_ways=False, burst=None)"),
         ("'ring(20).drops'", "or 'ring(20).drops(0.1)'"),
         ("'ring(20).drops(0.1).drops(0.2)'", "need at most one .drops(…)"),

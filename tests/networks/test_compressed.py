@@ -87,7 +87,5 @@ def test_there_is_no_lambda():
 
 
 def test_a_word_for_gamma_is_refused():
-    with pytest.raises(
-        gs.InvalidInput, match=r"gamma: got 'a', need a number in \(0, 1\], or None"
-    ):
+    with pytest.raises(gs.InvalidInput, match="gamma: got 'a', need a number in"):
         NETWORK.compressed(gs.TopK(0.1), gamma="a")  # type: ignore[arg-type]
