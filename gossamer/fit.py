@@ -18,7 +18,7 @@ def require_fit(method: Algorithm[Any], network: Network) -> None:
     """
     label = type(method).label
     found = f"{label} on {network.name}, which is not balanced"
-    way_out = f"use gs.PushSum({type(method).__name__}), or a method with a tracker"
+    way_out = f"use PushSum({type(method).__name__}), or a method with a tracker"
     need = "a method that pushes a total"
     require(network.balanced or bool(method.pushes), "algorithm", found, need, way_out)
     found = f"{label} on {network.name}"

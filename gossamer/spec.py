@@ -44,7 +44,7 @@ def build(
             the class lists in `modifiers`; calls may stand in arguments and in lists.
         known: what the names of functions stand for.
         data: what other names stand for; without it, for themselves.
-        parts: functions known within arguments only.
+        parts: functions known within the arguments of methods, and nowhere else.
 
     >>> from gossamer.networks import NETWORKS
     >>> build("network", "ring(8).without(3)", NETWORKS).num_nodes
@@ -83,7 +83,9 @@ class _Builder:
     def call(self, node: ast.Call) -> Any:
         """What the function returns; its complaints name the text and its arguments."""
         maker = self.maker(node.func)
-        within = replace(self, known={**self.parts, **self.known})
+        within = self
+        if isinstance(node.func, ast.Attribute):
+            within = replace(self, kind=f"argument of {maker.__name__}", known=self.parts)
         positional, named = _arguments(node, self.text, within.value)
         try:
             inspect.signature(maker).bind(*positional, **named)
@@ -101,14 +103,21 @@ class _Builder:
         if not isinstance(function, ast.Attribute):
             raise _unreadable(self.text)
         before = ast.unparse(function.value)
-        if isinstance(function.value, ast.Name) and before not in (*self.known, *self.data):
-            way_out = f"write {function.attr} instead of {before}.{function.attr}"
-            raise InvalidInput(f"{self.kind}: {self.text}: no module is named here; {way_out}")
+        if isinstance(function.value, ast.Name) and before not in self.data:
+            reason = self._no_object(before, function.attr)
+            raise InvalidInput(f"{self.kind}: {self.text}: {reason}")
         thing = self.value(function.value)
         methods = getattr(type(thing), "modifiers", ())
         name = choice(f"method of {before}", function.attr, methods)
         method: Callable[..., Any] = getattr(thing, name)
         return method
+
+    def _no_object(self, word: str, attribute: str) -> str:
+        """What a bare word before a dot lacks."""
+        if word in self.known:
+            arguments = usage(self.known[word])
+            return f"{word} needs its arguments {arguments}, as in 'ring(4).drops(0.1)'"
+        return f"no module is named here; write {attribute} instead of {word}.{attribute}"
 
 
 def _call(text: str) -> ast.Call:

@@ -180,6 +180,7 @@ copyreg.pickle(_Made, lambda made: (PushSum, (made._method,)))  # type: ignore[a
 @cache
 def _class_of(method: type[Algorithm[Any]]) -> Any:
     facts = {
+        "__module__": __name__,
         "__doc__": f"`{method.__name__}` by push-sum, see `PushSum`.",
         "label": f"PushSum({method.label})",
         "pushes": (*method.pushes, "push_weight"),

@@ -27,13 +27,14 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --network 'torus(2, 2)' --lr 0.1 --momentum 0.8
     gossamer train --help                   all options
     """
-    from gossamer.train.config import make_network, read_arguments
+    from gossamer.fit import require_fit
+    from gossamer.train.config import make_algorithm, make_network, read_arguments
     from gossamer.train.refusal import raising_refusals
 
     whole("processes", processes, 1)
     whole("max_restarts", max_restarts, 0)
     config = read_arguments(arguments)  # --help and bad input end here, not once per process
-    make_network(config.network, processes)
+    require_fit(make_algorithm(config), make_network(config.network, processes))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
     command = [*launcher, "-m", "gossamer.train", *arguments]

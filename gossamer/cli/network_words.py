@@ -13,13 +13,13 @@ from gossamer.networks import (
     Compressor,
     Drops,
     Every,
-    Modified,
     Network,
     RandK,
     RandomRounds,
     Sign,
     TopK,
 )
+from gossamer.networks.modified import layers
 from gossamer.networks.random_rounds import RandomMatching
 from gossamer.theory.coverage import clean, not_covered, ordinal
 
@@ -51,31 +51,54 @@ def _neighbours(network: Network) -> str:
 
 def _balance(network: Network) -> list[Row]:
     """What one-way links mean."""
-    if network.balanced:
+    if all(one.symmetric for one in network.rounds):
         return []
+    if network.balanced:
+        heard = "a node is heard with as much weight as it hears"
+        return [("links", f"one-way and balanced: {heard}")]
     opinions, totals = "opinions are averaged with R, whose rows sum to 1", "totals split with C"
     return [("links", f"one-way and not balanced: {opinions}, {totals}, whose columns do")]
 
 
 def _modifications(network: Network) -> list[Row]:
     """A row for each, the innermost first."""
-    if not isinstance(network, Modified):
-        return []
-    inside = _modifications(network.inner)
+    *outside, _ = layers(network)
+    compressed = any(isinstance(one, Compressed) for one in outside)
+    return [row for one in reversed(outside) for row in _modification(one, compressed)]
+
+
+def _modification(network: Network, compressed: bool) -> list[Row]:
+    """What one of them does; `compressed`: whether some other, or it, compresses messages."""
     match network:
         case Drops():
-            return [*inside, ("lost", _lost(network))]
+            return [("lost", _lost(network) + (_sent_again(network) if compressed else ""))]
         case Compressed():
-            return [*inside, ("compressed", _compressed(network.compressor)), _gamma(network)]
+            return [("compressed", _compressed(network.compressor)), _gamma(network)]
         case Accelerated(k=k):
-            averages = f"{k} exchanges in every mix, weighted by Chebyshev's polynomial"
-            return [*inside, ("accelerated", averages)]
+            averages = f"{_some(k, 'exchange')} in every mix, weighted by Chebyshev's polynomial"
+            return [("accelerated", averages)]
         case Every(k=k):
-            return [*inside, ("talks", f"in every {ordinal(k)} step, with local steps between")]
+            between = ", with local steps between" if k > 1 else ""
+            return [("talks", f"{_now_and_then(k)}{between}")]
     raise AssertionError(f"{type(network)} has no words")
 
 
+def _now_and_then(k: int) -> str:
+    return f"in every {ordinal(k)} step" if k > 1 else "in every step"
+
+
+def _some(count: int, thing: str) -> str:
+    """A number of things.
+
+    >>> _some(1, "step"), _some(2000, "step")
+    ('1 step', '2,000 steps')
+    """
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
+
+
 def _lost(network: Drops) -> str:
+    if network.probability == 0:
+        return "nothing"
     in_bursts = "" if network.burst is None else f", in bursts of {network.burst:g} rounds"
     if network.both_ways:
         how = f"both ways at once{in_bursts}; its weight goes back to both ends"
@@ -83,6 +106,13 @@ def _lost(network: Drops) -> str:
     opinion, total = "an opinion is replaced by the receiver's own", "a total waits on its link"
     how = f"on its own way{in_bursts}; {opinion}, {total} for the next message"
     return f"each message with probability {network.probability:g}, {how}"
+
+
+def _sent_again(network: Drops) -> str:
+    """What compression adds: whoever missed a message about a difference needs it."""
+    if network.probability == 0:
+        return ""
+    return ". A compressed message that was lost is sent again, together with the next one"
 
 
 def _compressed(compressor: Compressor) -> str:
@@ -119,17 +149,17 @@ def _gamma(network: Compressed) -> Row:
 
 def _kept(network: Network) -> str:
     """What no round of it can change."""
-    late = any(isinstance(one, Drops) and not one.both_ways for one in _layers(network))
-    if late:
-        return "totals, with what waits on the links; averages of opinions move a little by chance"
-    if network.balanced:
+    late = any(isinstance(one, Drops) and _loses_one_way(one) for one in layers(network))
+    if network.balanced and not late:
         return "averages of opinions, and totals"
-    return "totals; averages of opinions drift towards nodes that are heard by many"
+    totals = "totals, with what waits on the links" if late else "totals"
+    drift = [] if network.balanced else ["drift towards nodes that are heard by many"]
+    chance = ["move a little by chance"] if late else []
+    return f"{totals}; averages of opinions {' and '.join(drift + chance)}"
 
 
-def _layers(network: Network) -> list[Network]:
-    """The network and what it was made of."""
-    return [network, *(_layers(network.inner) if isinstance(network, Modified) else [])]
+def _loses_one_way(network: Drops) -> bool:
+    return network.probability > 0 and not network.both_ways
 
 
 def _speed(network: Network) -> list[Row]:
@@ -137,7 +167,7 @@ def _speed(network: Network) -> list[Row]:
     if network.why_no_lam:
         return [("λ", f"none: {network.why_no_lam}")]
     note = f" {network.lam_note}" if network.lam_note else ""
-    time = f"{network.mixing_time():,} steps until disagreement falls to 0.1 %"
+    time = f"{_some(network.mixing_time(), 'step')} until disagreement falls to 0.1 %"
     rows = [
         ("λ", f"{network.lam:.6f}{note}"),
         ("spectral gap 1 − λ", f"{network.spectral_gap:.3g}"),
@@ -151,10 +181,13 @@ def _messages(network: Network) -> str:
     """How many in a round, of all nodes, for each quantity that is mixed."""
     match network:
         case Every(k=k):
-            return f"{_messages(network.inner)}, in every {ordinal(k)} step"
+            return f"{_messages(network.inner)}, {_now_and_then(k)}"
         case Accelerated(k=k):
             return f"{k} × {_messages(network.inner)}"
-        case Drops(both_ways=True, probability=p):
+        case Compressed(inner=Drops() as drops) if _loses_one_way(drops):
+            sent = _count(network) * drops.messages_per_link
+            return f"{sent:,.6g} per mix in all, on average, with those that are sent again"
+        case Drops(both_ways=True, probability=p) if p > 0:
             return f"{_count(network) * (1 - p):,.6g} per mix in all, on average"
         case RandomMatching(n=n):
             return f"{n - n % 2:,} per mix in all"
@@ -172,11 +205,12 @@ def _count(network: Network) -> float:
 
 def _methods(network: Network) -> str:
     """Which may run on it."""
+    by_push_sum = _fits(PushSum(DSGD), network)
     if _fits(DSGD, network):
-        return "all"
+        return "all" if by_push_sum else "all, but not as PushSum(…)"
     tracking = f"those that track ({', '.join(n for n, m in ALGORITHMS.items() if m.tracker)})"
     others = "; any other as PushSum(…), e.g. PushSum(DSGD)"
-    return tracking + (others if _fits(PushSum(DSGD), network) else "")
+    return tracking + (others if by_push_sum else ", but not as PushSum(…)")
 
 
 def _fits(method: type[DSGD], network: Network) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 from gossamer.errors import require, whole
 from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.mixer import Mixer
-from gossamer.networks.modified import Modified
+from gossamer.networks.modified import Modified, layers
 from gossamer.networks.static import StaticNetwork
 
 
@@ -34,7 +34,11 @@ class Accelerated(Modified):
         whole("k", self.k, 1)
         fixed = isinstance(self.inner, StaticNetwork) and self.inner.symmetric
         need = "the same W = Wᵀ in every exchange, without loss or compression"
-        way_out = "accelerate an undirected network, e.g. gs.ring(20).accelerated(3)"
+        way_out = "accelerate an undirected network, e.g. ring(20).accelerated(3)"
+        *faults, _ = layers(self.inner)
+        if faults:
+            calls = [f".{type(fault).__name__.lower()}(…)" for fault in reversed(faults)]
+            way_out = f"leave out {' and '.join(calls)}"
         require(fixed, "accelerated", self.inner.name, need, way_out)
 
     @property

@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.errors import real, require
 from gossamer.networks.chance import Coins
 from gossamer.networks.channel import (
     Call,
@@ -47,11 +47,12 @@ class Compressed(Modified):
         one = isinstance(self.compressor, Compressor)
         need = "a compressor with its parameters"
         require(one, "compressor", self.compressor, need, "e.g. TopK(0.05)")
-        inside = self.gamma is None or 0 < self.gamma <= 1
-        require(inside, "gamma", self.gamma, "a number in (0, 1], or None")
+        need = "a number in (0, 1], or None"
+        inside = self.gamma is None or 0 < real("gamma", self.gamma, need) <= 1
+        require(inside, "gamma", self.gamma, need)
         below = self.inner.inner if isinstance(self.inner, Drops) else self.inner
         need = "the same links in every round: a difference means nothing to who missed the last"
-        way_out = "compress a network that does not change, e.g. gs.ring(20)"
+        way_out = "compress a network that does not change, e.g. ring(20)"
         require(isinstance(below, StaticNetwork), "compressed", self.inner.name, need, way_out)
 
     @property

@@ -54,7 +54,7 @@ def random_digraph(
     random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its R and C are ...
     """
     n, degree, seed = whole("n", n, 2), whole("degree", degree, 1), whole("seed", seed, 0)
-    require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
+    require(degree < n, "degree", degree, f"less than n = {n}", f"use complete({n})")
     require_size(n, degree)
     draws = random.Random(seed)
     steps = [[1, *draws.sample(range(2, n), degree - 1)] for _ in range(n)]
@@ -72,8 +72,10 @@ def _digraph(graph: "Graph | Iterable[tuple[int, int]]") -> Graph:
         return graph
     edges = list(graph) if isinstance(graph, Iterable) else []
     pairs = all(isinstance(edge, Sequence) and len(edge) == 2 for edge in edges)
-    need, way_out = "a networkx DiGraph or pairs (sender, receiver)", "e.g. [(0, 1), (1, 0)]"
-    require(pairs and len(edges) > 0, "graph", graph, need, way_out)
+    need = "a networkx DiGraph or pairs (sender, receiver)"
+    way_out = "e.g. [(0, 1), (1, 0)], or networkx.DiGraph(matrix) of an adjacency matrix"
+    shown = repr(graph) if len(repr(graph)) < 80 else f"a {type(graph).__name__}"
+    require(pairs and len(edges) > 0, "graph", shown, need, way_out)
     return nx.DiGraph(edges)
 
 

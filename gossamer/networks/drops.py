@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.errors import real, require
 from gossamer.networks.channel import Call, Channel, Deliveries, RememberingChannel
 from gossamer.networks.edges import Edges
 from gossamer.networks.losses import BLOCK_ROUNDS, Losses
@@ -41,17 +41,21 @@ class Drops(Modified):
     place: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        p, need = self.probability, "a number in [0, 1)"
-        require(0 <= p < 1, "probability", p, need, "0.1 loses one message in ten")
+        need, way_out = "a number in [0, 1)", "0.1 loses one message in ten"
+        p = real("probability", self.probability, need, way_out)
+        require(0 <= p < 1, "probability", self.probability, need, way_out)
         shortest = 1 / (1 - p)
         need = f"at least 1/(1 − probability) = {shortest:g} rounds, that of independent losses"
-        require(self.burst is None or self.burst >= shortest, "burst", self.burst, need)
+        if self.burst is not None:
+            require(real("burst", self.burst, need) >= shortest, "burst", self.burst, need)
         rounds = isinstance(self.inner, Periodic)
         need = "a network whose links are not random already"
         require(rounds, "drops", self.inner.name, need, "draw fewer links instead")
         two_way = not self.both_ways or all(one.symmetric for one in self.inner.rounds)
         need = "W = Wᵀ: a link fails both ways only where there are two"
-        require(two_way, "both_ways", self.inner.name, need, "leave both_ways out")
+        way_out = "leave both_ways out, or take an undirected network, e.g. "
+        way_out += "exponential(8, directed=False)"
+        require(two_way, "both_ways", self.inner.name, need, way_out)
 
     @property
     def call(self) -> str:
@@ -65,11 +69,13 @@ class Drops(Modified):
         """Only where links fail both ways is every W_t doubly stochastic."""
         if self.both_ways or self.probability == 0:
             return self.inner.why_no_lam
-        return "messages are lost one way, so that no round is doubly stochastic"
+        return "messages are lost one way, and a round with a loss is not doubly stochastic"
 
     @property
     def lam_note(self) -> str:
-        """Rounds are random."""
+        """Rounds are random, unless nothing is lost."""
+        if self.probability == 0:
+            return self.inner.lam_note
         return "in mean square" + ("" if self.burst is None else ", bursts left out of account")
 
     def _lam(self) -> float:
@@ -95,6 +101,16 @@ class Drops(Modified):
         """The links of all rounds, with their weights."""
         assert isinstance(self.inner, Periodic)
         return self.inner.edges
+
+    @property
+    def messages_per_link(self) -> float:
+        """In a round, on average, where one-way losses are sent again with the next message.
+
+        1 + p · burst: with probability p the last one was lost, and `burst` of them, on average, in
+        a row until then. 1/(1 − p) where losses are independent.
+        """
+        p = self.probability
+        return 1 / (1 - p) if self.burst is None else 1 + p * self.burst
 
     def losses(self, seeds: Sequence[int]) -> Losses:
         """The coins of `edges`."""

@@ -45,6 +45,8 @@ def from_graph(
     >>> from_graph(nx.petersen_graph())
     from_graph(graph_...): 10 nodes, degree 3, λ = 0.5
     """
+    need, way_out = "a networkx graph", "gs.from_matrix takes weights, gs.from_digraph edges"
+    require(hasattr(graph, "is_directed"), "graph", f"a {type(graph).__name__}", need, way_out)
     weights = weights or ("max_degree" if graph.is_directed() else "metropolis")
     if is_own(weights):
         return from_matrix(weights(graph), name=name)
@@ -72,7 +74,7 @@ def ring(
     """
     n, hops = whole("n", n, 1), whole("hops", hops, 1)
     most = max(1, n // 2)
-    require(hops <= most, "hops", hops, f"at most n // 2 = {most}", f"use gs.complete({n})")
+    require(hops <= most, "hops", hops, f"at most n // 2 = {most}", f"use complete({n})")
     require_size(n, 2 * hops)
     node, shift = torch.arange(n).repeat(hops), torch.arange(1, hops + 1).repeat_interleave(n)
     parameters = f"{n}" + (f", hops={hops}" if hops > 1 else "")
@@ -216,7 +218,7 @@ def random_regular(
     random_regular(20, degree=4, seed=0): 20 nodes, degree 4, λ = ...
     """
     n, degree, seed = whole("n", n, 1), whole("degree", degree, 0), whole("seed", seed, 0)
-    require(degree < n, "degree", degree, f"less than n = {n}", f"use gs.complete({n})")
+    require(degree < n, "degree", degree, f"less than n = {n}", f"use complete({n})")
     require(n * degree % 2 == 0, "degree", degree, f"an even n · degree (n = {n} is odd)")
     require_size(n, degree)
     import networkx as nx

@@ -135,5 +135,6 @@ def _require_balanced(graph: Graph, links: Links) -> None:
             "graph",
             f"node {node!r} with in-weight {flow_in[off[0]]:g} and out-weight {flow_out[off[0]]:g}",
             "a weight-balanced digraph (equal at every node)",
-            'set the edge attribute "weight", or use graph.to_undirected()',
+            'use gs.from_digraph(graph), or set the edge attribute "weight", or use '
+            "graph.to_undirected()",
         )

@@ -53,6 +53,11 @@ class Modified(Network):
         """Likewise."""
         return self.inner.lam_note
 
+    @property
+    def degrees(self) -> str:
+        """Likewise."""
+        return self.inner.degrees
+
     def without(self, node: int) -> Self:
         """The same modification of the survivors' network after `node` died."""
         return self.around(self.inner.without(node))

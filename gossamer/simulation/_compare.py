@@ -22,7 +22,7 @@ from gossamer.simulation.metrics import COSTS, Measure, choose_metrics
 from gossamer.simulation.picture import Against, draw_runs
 from gossamer.simulation.run import Run
 from gossamer.simulation.search_sets import search_set
-from gossamer.simulation.simulation import list_seeds, require_kind
+from gossamer.simulation.simulation import list_seeds, require_kind, require_network
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.words import show_bytes, show_hyperparameters, show_seconds, spread
 from gossamer.text import aligned
@@ -146,6 +146,7 @@ def compare(
     DSGD     lr = 0.1          0.0947 [0.091, 0.104]        12.8 kB
     """
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
+    require_network(network)
     require(len(methods) > 0, "methods", methods, "at least one", "e.g. [gs.GTNSGDm, gs.DSGD]")
     recorded = judged_metrics(problem, judge_by, metrics)
     grids = {} if grids is None else grids

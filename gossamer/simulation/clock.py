@@ -8,8 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+<<<<<<< HEAD
 from gossamer.errors import require
 from gossamer.networks.chance import stream_keys, uniform
+=======
+from gossamer.errors import real, require
+from gossamer.networks.chance import uniform
+>>>>>>> w-words
 from gossamer.networks.channel import Deliveries
 from gossamer.simulation.traffic import Traffic
 
@@ -53,13 +58,16 @@ class Clock:
 
     def __post_init__(self) -> None:
         for name in ("latency", "gradient", "stragglers"):
-            value = getattr(self, name)
-            require(0 <= value < math.inf, name, value, "a finite number, at least 0")
+            value, need = getattr(self, name), "a finite number, at least 0"
+            require(0 <= real(name, value, need) < math.inf, name, value, need)
         need = "a finite number of bytes per second above 0"
-        require(0 < self.bandwidth < math.inf, "bandwidth", self.bandwidth, need)
+        bandwidth = real("bandwidth", self.bandwidth, need)
+        require(0 < bandwidth < math.inf, "bandwidth", self.bandwidth, need)
         if self.slow is not None:
-            factors = all(0 < factor < math.inf for factor in self.slow.values())
-            require(factors, "slow", self.slow, "finite factors above 0", "e.g. slow={3: 10}")
+            need, way_out = "finite factors above 0", "e.g. slow={3: 10}"
+            numbers = [real("slow", factor, need, way_out) for factor in self.slow.values()]
+            factors = all(0 < factor < math.inf for factor in numbers)
+            require(factors, "slow", self.slow, need, way_out)
             by_node = {int(node): float(factor) for node, factor in self.slow.items()}
             object.__setattr__(self, "slow", by_node)  # JSON has words for nodes
 

@@ -46,7 +46,7 @@ class Simulation:
     keep_x: bool
 
     def __post_init__(self) -> None:
-        require_kind("network", self.network, Network, "gs.ring(20)")
+        require_network(self.network)
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         whole("steps", self.steps, 1)
         whole("record_every", self.interval, 1)
@@ -106,6 +106,12 @@ class Simulation:
 def require_kind(name: str, value: object, kind: type | UnionType, example: str) -> None:
     """Refuse a class where an instance belongs, a matrix where a network does, and the like."""
     require(isinstance(value, kind), name, repr(value), f"an instance, e.g. {example}")
+
+
+def require_network(value: object) -> None:
+    """Refuse what is no network; of a graph one can be made."""
+    example = "gs.ring(20), gs.from_graph(graph) or gs.from_digraph(digraph)"
+    require_kind("network", value, Network, example)
 
 
 def require_list(name: str, value: object) -> None:

@@ -81,7 +81,7 @@ def _require_covered(network: Network) -> None:
     why, plain = not_covered(network), clean(network)
     need = f"one doubly stochastic W in every round, which the theorems assume (here {why})"
     name = f"exponential({network.num_nodes})" if not_covered(plain) else plain.name
-    way_out = f"plan on {name} and measure what {network.name} changes, e.g. by gs.compare"
+    way_out = f"plan on {name} and measure what {network.name} changes, e.g. by compare"
     require(not why, "network", network.name, need, way_out)
 
 

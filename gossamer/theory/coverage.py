@@ -15,7 +15,8 @@ def not_covered(network: Network) -> str:
     >>> not_covered(gs.ring(20).drops(0.1).every(5))
     'messages are lost and nodes talk in every 5th step only'
     """
-    return " and ".join(_reasons(network))
+    *first, last = _reasons(network) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def clean(network: Network) -> Network:

@@ -54,6 +54,7 @@ def test_what_is_printed_can_be_typed():
     assert repr(method) == "PushSum(GTNSGDm(lr=0.1, momentum=0.8))"
     assert named(repr(method)) == method
     assert named(type(method).__name__) is type(method)
+    assert repr(type(method)) == "<class 'gossamer.algorithms.push_sum.PushSum(GTNSGDm)'>"
 
 
 def test_classes_methods_and_states_pickle():

@@ -41,7 +41,10 @@ def test_families(gossamer, text: str, nodes: int, lam: str | None, degree: str)
     assert shown["nodes"] == f"{nodes}"
     assert shown["neighbours per node"] == degree
     assert lam in (None, shown["λ"])
-    assert "steps until disagreement falls to 0.1 %" in shown["mixing time"]
+    steps = "1 step until" if lam == "0.000000" and "period" not in shown else "steps until"
+    assert f"{steps} disagreement falls to 0.1 %" in shown["mixing time"]
+    one_way = "exponential" in text and "directed=False" not in text
+    assert ("one-way and balanced" in shown.get("links", "")) == one_way
     assert ("period" in shown) == text.startswith("one_peer")
     assert shown["methods"] == "all"
     assert shown["kept exactly"] == "averages of opinions, and totals"
@@ -65,14 +68,20 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
         ("from_digraph([(0,1),(1,2),(2,0),(0,2)])", NOT_BALANCED | {"nodes": "3"}),
         (
             "random_digraph(20, degree=3).drops(0.1).compressed(TopK(0.1))",
-            {"methods": "those that track (GTDSGD, GTAdam, GTNSGDm)", "γ": "0.2, by default"},
+            {
+                "methods": "those that track (GTDSGD, GTAdam, GTNSGDm), but not as PushSum(…)",
+                "γ": "0.2, by default",
+                "kept exactly": "totals, with what waits on the links; averages of opinions drift "
+                "towards nodes that are heard by many and move a little by chance",
+                "theorems": "are not balanced, messages are lost and messages are compressed.",
+            },
         ),
         (
             "ring(20).drops(0.1)",
             {
                 "lost": "each message with probability 0.1, on its own way; an opinion is",
                 "kept exactly": LATE,
-                "λ": "none: messages are lost one way",
+                "λ": "none: messages are lost one way, and a round with a loss is not doubly",
                 "methods": "all",
                 "messages": "40 per mix in all",
                 "theorems": "since messages are lost. What the network changes is measured, e.g. "
@@ -93,6 +102,9 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
             {
                 "compressed": "the 10 % of the coordinates that changed most; what a message does "
                 "not say is said later. Of 1,000,000 numbers in float32 it takes 525,000 bytes",
+                "lost": "A compressed message that was lost is sent again, together with the next",
+                "messages": "44.4444 per mix in all, on average, with those that are sent again",
+                "methods": "all, but not as PushSum(…)",
                 "kept exactly": LATE,
                 "λ": "none: compressed messages average",
                 "theorems": "since messages are lost and messages are compressed.",
@@ -120,6 +132,10 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
             },
         ),
         (
+            "random_matching(10).every(3)",
+            {"neighbours per node": "one random partner per round"},
+        ),
+        (
             "random_matching(21)",
             {
                 "neighbours per node": "one random partner per round",
@@ -141,6 +157,13 @@ def test_bad_networks_explain_themselves(gossamer, text: str, rows: dict[str, st
     for label, words in rows.items():
         assert words in shown[label]
     assert max(map(len, out.splitlines())) <= 88
+
+
+def test_without_losses_nothing_is_left_to_chance(gossamer):
+    _, out, _ = gossamer("network 'ring(20).drops(0)'")
+    shown = table(out)
+    assert (shown["lost"], shown["λ"]) == ("nothing", "0.967371")
+    assert shown["kept exactly"] == "averages of opinions, and totals"
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -167,7 +190,7 @@ def test_drawing(gossamer, tmp_path: Path, suffix: str):
         ("'ring(20'", "cannot read 'ring(20', need NAME or NAME(value, name=value)"),
         (
             "\"ring(__import__('os'))\"",
-            "network: got '__import__', need one of TopK, RandK, QSGD, Sign, Cast, ring",
+            "network: got '__import__', need one of ring",
         ),
         ("'ring({[]:1})'", "cannot read"),
         ("'ring(-3)'", "n: got -3, need an integer of at least 1"),
@@ -175,7 +198,7 @@ def test_drawing(gossamer, tmp_path: Path, suffix: str):
         ("'ring(abc)'", "n: got abc"),
         ("'ring(1e999)'", "n: got inf"),
         ("'ring(None)'", "n: got None"),
-        ("'ring(20, hops=99)'", "use gs.complete(20)"),
+        ("'ring(20, hops=99)'", "use complete(20)"),
         ("'ring(20, weights=laplacain)'", "did you mean 'laplacian'?"),
         ("'torus(4)'", "missing a required argument: 'cols'"),
         ("'ring(10000000)'", "got 10,000,000 nodes that each hear 2, need at most 1,000,000 nodes"),
@@ -196,9 +219,24 @@ def test_drawing(gossamer, tmp_path: Path, suffix: str):
         ("'ring(20).drop(0.1)'", "method of ring(20): got 'drop', need one of without, every, "),
         ("'ring(20).drop(0.1)'", "did you mean 'drops'?"),
         ("'ring(20).drops(2)'", "probability: got 2, need a number in [0, 1); 0.1 loses one"),
+        ("'ring(20).drops(x)'", "probability: got 'x', need a number in [0, 1); 0.1 loses one"),
+        ("'ring(20).compressed(TopK(x))'", "share: got 'x', need a share of the coordinates"),
         (
-            "'ring(20).drops(x)'",
-            "a word stands where a number is needed; the arguments of drops are",
+            "'ring(20).compressed(Median(3))'",
+            "argument of compressed: got 'Median', need one of TopK, RandK, QSGD, Sign, Cast\n",
+        ),
+        (
+            "'ring.drops(0.1)'",
+            "ring needs its arguments (n, hops=1, weights=metropolis), as in 'ring(4).drops(0.1)'",
+        ),
+        ("'exponential(8).drops(0.1, both_ways=True)'", "e.g. exponential(8, directed=False)"),
+        (
+            "'ring(20).drops(0.1).accelerated(2)'",
+            "or compression; leave out .drops(…)",
+        ),
+        (
+            "'ring(20).drops(0.1).compressed(Sign()).accelerated(2)'",
+            "leave out .drops(…) and .compressed(…)",
         ),
         ("'ring(20).drops(0.1, bothways=True)'", "are (probability, both_ways=False, burst=None)"),
         ("'ring(20).drops'", "or 'ring(20).drops(0.1)'"),

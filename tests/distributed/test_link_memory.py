@@ -183,7 +183,7 @@ def refusals() -> list[dict[str, str]]:
     [
         (
             "unbalanced",
-            "digraph, which is not balanced, need a method that pushes a total; use gs.PushSum",
+            "digraph, which is not balanced, need a method that pushes a total; use PushSum",
         ),
         (
             "two roundings",

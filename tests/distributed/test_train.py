@@ -13,6 +13,8 @@ from gossamer.train.config import make_network, read_arguments
 
 METHOD = {"lr": 0.1, "momentum": 0.8}
 GIVEN = ["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"]
+QUASI = ["--algorithm", "QGDSGDm", "--quasi-momentum", "0.8"]
+ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
 
 
 @pytest.mark.parametrize(
@@ -93,9 +95,14 @@ def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, ca
     ("arguments", "message"),
     [
         (["--network", "torus(2, 3)"], "with 6 nodes on 4 processes"),
+        (
+            ["--network", ONE_WAY, "--processes", "3", *QUASI],
+            r"use PushSum\(QGDSGDm\)",
+        ),
         (["--max-restarts", "-1"], "max_restarts: got -1, need an integer of at least 0"),
     ],
 )
-def test_the_command_refuses_before_it_starts_processes(arguments, message):
+def test_the_command_refuses_before_it_starts_processes(arguments, message, monkeypatch):
+    monkeypatch.delattr("subprocess.run")
     with pytest.raises(InvalidInput, match=message):
         command.main([*GIVEN, *arguments], standalone_mode=False)

@@ -84,3 +84,8 @@ def test_rounding_does_not_grow(compressor: Compressor):
 def test_there_is_no_lambda():
     with pytest.raises(gs.InvalidInput, match="compressed messages average the slower"):
         _ = NETWORK.compressed(gs.TopK(0.1)).lam
+
+
+def test_a_word_for_gamma_is_refused():
+    with pytest.raises(gs.InvalidInput, match="gamma: got 'a', need a number in"):
+        NETWORK.compressed(gs.TopK(0.1), gamma="a")  # type: ignore[arg-type]

@@ -138,7 +138,9 @@ def test_representation_builds_it(compressor):
     [
         ("TopK(0)", "share: got 0, need a share of the coordinates in"),
         ("RandK(1.5)", "share: got 1.5, need"),
-        ("QSGD(2)", "bits: got 2, need 3 to 8"),
+        ("QSGD(0)", "bits: got 0, need an integer from 3 to 8; for fewer bits take Sign()"),
+        ("QSGD(2)", "bits: got 2, need an integer from 3 to 8"),
+        ("QSGD(3.5)", "bits: got 3.5, need an integer from 3 to 8"),
         ("QSGD(4.5)", "bits: got 4.5, need an integer"),
         ("Cast(bflot16)", "did you mean 'bfloat16'"),
     ],

@@ -70,6 +70,7 @@ def test_a_random_digraph_is_strongly_connected(seed: int):
         (lambda: from_digraph([(0, 1), (1, 2)]), "node 0 cannot hear from node 1"),
         (lambda: from_digraph([(1, 0), (2, 1), (0, 1)]), "node 0 cannot reach node 2"),
         (lambda: from_digraph([(0, 1, 2)]), r"need a networkx DiGraph or pairs"),
+        (lambda: from_digraph(torch.eye(9).numpy()), r"graph: got a ndarray, need a networkx"),
         (lambda: gs.random_digraph(4, degree=4), r"degree: got 4, need less than n = 4"),
     ],
 )

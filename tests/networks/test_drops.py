@@ -1,12 +1,14 @@
 """Networks that lose messages: what their rounds are, and how fast they average."""
 
+from typing import Any
+
 import pytest
 import torch
 from networks.any_network import digraph
 from networks.monte_carlo import mean_square, rounds
 
 import gossamer as gs
-from gossamer.networks.drops import Drops
+from gossamer.networks.drops import Drops, LossyChannel
 
 LINKS_CHANGE = gs.time_varying([gs.ring(6), gs.star(6)])
 
@@ -81,6 +83,7 @@ def test_the_coins_of_a_link_are_those_of_its_ends():
         assert all(same) if both_ways else not any(same)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("seeds", [[0], [0, 1], [1, 0, 1]], ids=str)
@@ -125,3 +128,27 @@ def _linked(n: int, links: list[tuple[int, int, float]]) -> torch.Tensor:
         W[i, j] += weight
         W[j, i] += weight
     return W
+=======
+@pytest.mark.parametrize("burst", [None, 4])
+def test_messages_per_link_where_losses_are_sent_again(burst: float | None):
+    """Links are independent and alike: the mean over 40 of them, in 5 standard errors."""
+    lossy = gs.ring(20).drops(0.3, burst=burst)
+    assert isinstance(lossy, Drops)
+    channel = lossy.channel(range(50), torch.float64, "cpu")
+    assert isinstance(channel, LossyChannel)
+    per_run = channel.messages(range(100, 300))[0].double().sum(1).mean(0) / 40
+    standard_error = float(per_run.std()) / 50**0.5
+    assert abs(float(per_run.mean()) - lossy.messages_per_link) < 5 * standard_error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"probability": "10%"}, r"probability: got '10%', need a number in \[0, 1\); 0.1 loses"),
+        ({"probability": 0.1, "burst": "x"}, "burst: got 'x', need at least"),
+    ],
+)
+def test_words_for_numbers_are_refused(arguments: dict[str, Any], message: str):
+    with pytest.raises(gs.InvalidInput, match=message):
+        gs.ring(20).drops(**arguments)
+>>>>>>> w-words

@@ -198,6 +198,8 @@ REFUSALS = [
     (lambda: gs.from_graph(nx.Graph([(0, 1), (2, 3)])), "2 parts .nodes 0 and 2 are not"),
     (lambda: gs.from_graph(nx.MultiGraph([(0, 1)])), r"nx.Graph\(graph\)"),
     (lambda: gs.from_graph(UNBALANCED), "node 0 with in-weight 1 and out-weight 2"),
+    (lambda: gs.from_graph(UNBALANCED), r"use gs.from_digraph\(graph\), or set the edge"),
+    (lambda: gs.from_graph(torch.eye(2)), "graph: got a Tensor, need a networkx graph"),  # type: ignore[arg-type]
     (lambda: gs.from_graph(nx.DiGraph([("a", "b")])), "node 'a' with in-weight 0 and out-weight 1"),
     (lambda: gs.from_graph(nx.DiGraph([(0, 1), (1, 0)]), "metropolis"), 'use weights="max_degree"'),
 ]

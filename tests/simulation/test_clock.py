@@ -173,6 +173,9 @@ def test_tune_and_compare_know_the_clock():
     ("arguments", "message"),
     [
         ({"latency": -1}, "latency: got -1, need a finite number, at least 0"),
+        ({"latency": "1ms"}, "latency: got '1ms', need a finite number, at least 0"),
+        ({"bandwidth": "1e9"}, "bandwidth: got '1e9', need a finite number of bytes"),
+        ({"slow": {3: "x"}}, "slow: got 'x', need finite factors above 0; e.g. slow={3: 10}"),
         ({"gradient": math.inf}, "gradient: got inf"),
         ({"stragglers": math.nan}, "stragglers: got nan"),
         ({"bandwidth": 0}, "bandwidth: got 0, need a finite number of bytes per second above 0"),

@@ -2,6 +2,7 @@
 
 import re
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -130,6 +131,14 @@ def test_refusals(changes, message: str):
 def test_what_is_not_built_or_out_of_place_is_refused(arguments, name: str):
     with pytest.raises(gs.InvalidInput, match=rf"(?s){name}: got .* need an instance, e\.g\. gs\."):
         gs.simulate(*arguments, steps=5)
+
+
+def test_a_graph_is_not_a_network_yet():
+    message = r"network: got .*gs\.from_graph\(graph\) or gs\.from_digraph\(digraph\)"
+    for run in (gs.simulate, gs.tune, gs.compare):
+        method = [METHOD] if run is gs.compare else type(METHOD) if run is gs.tune else METHOD
+        with pytest.raises(gs.InvalidInput, match=message):
+            run(method, PROBLEM, nx.DiGraph(), steps=5)
 
 
 def test_metrics_that_do_not_exist_here_are_refused():

@@ -1,11 +1,12 @@
 """QSGD: every coordinate rounded by chance to one of a few levels."""
 
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 import torch
 from torch import Tensor
 
-from gossamer.errors import require, whole
+from gossamer.errors import require
 from gossamer.networks.chance import Coins
 from gossamer.networks.compressors import blocks
 from gossamer.networks.compressors.compressor import Compressor
@@ -51,7 +52,8 @@ class QSGD(Compressor):
 
     def __post_init__(self) -> None:
         way_out = "for fewer bits take Sign(), for more Cast('bfloat16')"
-        require(3 <= whole("bits", self.bits, 1) <= 8, "bits", self.bits, "3 to 8", way_out)
+        inside = isinstance(self.bits, SupportsIndex) and 3 <= self.bits <= 8
+        require(inside, "bits", self.bits, "an integer from 3 to 8", way_out)
 
     @property
     def top(self) -> int:

@@ -27,8 +27,9 @@ class Sign(Compressor):
     large one no more than the bound says, and over many steps that is what counts: on an
     unbalanced digraph γ must be below about 3/B.
 
-    A spike in one coordinate moves the copies of its whole block, for a while by as much, and totals
-    beside it keep their sum to the rounding of the spike only: under heavy tails prefer another.
+    A spike in one coordinate moves the copies of its whole block, for a while by as much, and
+    totals beside it keep their sum to the rounding of the spike only: under heavy tails prefer
+    another compressor.
 
     >>> Sign().compress(torch.zeros(3), torch.tensor([3.5, -2.0, 1.0]), Coins.of(0, 0))
     tensor([ 2., -2.,  2.])
