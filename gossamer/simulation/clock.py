@@ -8,13 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-<<<<<<< HEAD
-from gossamer.errors import require
-from gossamer.networks.chance import stream_keys, uniform
-=======
 from gossamer.errors import real, require
-from gossamer.networks.chance import uniform
->>>>>>> w-words
+from gossamer.networks.chance import stream_keys, uniform
 from gossamer.networks.channel import Deliveries
 from gossamer.simulation.traffic import Traffic
 

@@ -83,7 +83,6 @@ def test_the_coins_of_a_link_are_those_of_its_ends():
         assert all(same) if both_ways else not any(same)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("seeds", [[0], [0, 1], [1, 0, 1]], ids=str)
@@ -128,7 +127,8 @@ def _linked(n: int, links: list[tuple[int, int, float]]) -> torch.Tensor:
         W[i, j] += weight
         W[j, i] += weight
     return W
-=======
+
+
 @pytest.mark.parametrize("burst", [None, 4])
 def test_messages_per_link_where_losses_are_sent_again(burst: float | None):
     """Links are independent and alike: the mean over 40 of them, in 5 standard errors."""
@@ -151,4 +151,3 @@ def test_messages_per_link_where_losses_are_sent_again(burst: float | None):
 def test_words_for_numbers_are_refused(arguments: dict[str, Any], message: str):
     with pytest.raises(gs.InvalidInput, match=message):
         gs.ring(20).drops(**arguments)
->>>>>>> w-words
