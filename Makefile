@@ -7,10 +7,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# Tests in which processes are killed, hang or have a deadline; no other tests run beside them.
+# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them only
+# one process computes, the tests of what has no processes.
+ALONE     := tests/algorithms tests/networks
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
-.PHONY: test reproduce docs benchmark peers setup lint types deadlines units clean
+.PHONY: test reproduce docs benchmark peers setup lint types deadlines alone units clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,10 +31,14 @@ types: setup
 deadlines: setup
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
 
-units: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(DEADLINES:%=--ignore %)
+alone: setup
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(ALONE)
 
-test: lint deadlines
+units: setup
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+
+test: lint
+	$(MAKE) --jobs 2 deadlines alone
 	$(MAKE) --jobs 2 types units
 
 reproduce: setup
