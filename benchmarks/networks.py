@@ -13,7 +13,18 @@ from functools import partial
 
 import torch
 from rich.table import Table
-from sweep import LR, MOMENTUM, SEEDS, SETTINGS, Times, console, interleaved, summary, use_one_core
+from sweep import (
+    LR,
+    MOMENTUM,
+    SEEDS,
+    SETTINGS,
+    Times,
+    console,
+    interleaved,
+    our_run,
+    summary,
+    use_one_core,
+)
 
 import gossamer as gs
 
@@ -58,16 +69,7 @@ def sweep(network: gs.Network) -> gs.Sweep:
 
 
 def single(network: gs.Network) -> gs.Run:
-    return gs.simulate(
-        gs.GTNSGDm(lr=0.01, momentum=MOMENTUM),
-        PROBLEM,
-        network,
-        noise=NOISE,
-        steps=SINGLE_STEPS,
-        record_every=SINGLE_STEPS,
-        metrics=["error"],
-        dtype=torch.float32,
-    )
+    return our_run(PROBLEM, network, NOISE, SINGLE_STEPS)
 
 
 def measured(work: Callable[[gs.Network], object]) -> Times:

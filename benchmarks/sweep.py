@@ -82,14 +82,16 @@ def our_sweep(noise: gs.Noise | None, steps: int = STEPS) -> gs.Sweep:
     )
 
 
-def our_run(problem: gs.Problem, network: gs.Network, noise: gs.Noise | None) -> gs.Run:
+def our_run(
+    problem: gs.Problem, network: gs.Network, noise: gs.Noise | None, steps: int = SINGLE_STEPS
+) -> gs.Run:
     return gs.simulate(
         gs.GTNSGDm(lr=0.01, momentum=MOMENTUM),
         problem,
         network,
         noise=noise,
-        steps=SINGLE_STEPS,
-        record_every=SINGLE_STEPS,
+        steps=steps,
+        record_every=steps,
         metrics=["error"],
         dtype=torch.float32,
     )

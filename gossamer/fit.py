@@ -4,7 +4,7 @@ from typing import Any
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import require
-from gossamer.networks import Compressed, Drops, Modified, Network
+from gossamer.networks import Network
 
 
 def require_fit(method: Algorithm[Any], network: Network) -> None:
@@ -25,14 +25,6 @@ def require_fit(method: Algorithm[Any], network: Network) -> None:
     need = "losses both ways or none where messages are compressed: push-sum's weights change with "
     need += "every loss, and compressed copies lag behind them"
     way_out = "leave out .compressed(…), or use a method with a tracker, without PushSum"
-    chasing = "push_weight" in method.pushes and _loses_compressed_messages(network)
+    lagging = network.loses_one_way and network.compresses
+    chasing = "push_weight" in method.pushes and lagging
     require(not chasing, "algorithm", found, need, way_out)
-
-
-def _loses_compressed_messages(network: Network) -> bool:
-    while isinstance(network, Modified):
-        inner = network.inner
-        if isinstance(network, Compressed) and isinstance(inner, Drops):
-            return not inner.both_ways and inner.probability > 0
-        network = inner
-    return False

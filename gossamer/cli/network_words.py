@@ -63,8 +63,7 @@ def _balance(network: Network) -> list[Row]:
 def _modifications(network: Network) -> list[Row]:
     """A row for each, the innermost first."""
     *outside, _ = layers(network)
-    compressed = any(isinstance(one, Compressed) for one in outside)
-    return [row for one in reversed(outside) for row in _modification(one, compressed)]
+    return [row for one in reversed(outside) for row in _modification(one, network.compresses)]
 
 
 def _modification(network: Network, compressed: bool) -> list[Row]:
@@ -149,17 +148,13 @@ def _gamma(network: Compressed) -> Row:
 
 def _kept(network: Network) -> str:
     """What no round of it can change."""
-    late = any(isinstance(one, Drops) and _loses_one_way(one) for one in layers(network))
+    late = network.loses_one_way
     if network.balanced and not late:
         return "averages of opinions, and totals"
     totals = "totals, with what waits on the links" if late else "totals"
     drift = [] if network.balanced else ["drift towards nodes that are heard by many"]
     chance = ["move a little by chance"] if late else []
     return f"{totals}; averages of opinions {' and '.join(drift + chance)}"
-
-
-def _loses_one_way(network: Drops) -> bool:
-    return network.probability > 0 and not network.both_ways
 
 
 def _speed(network: Network) -> list[Row]:
@@ -184,7 +179,7 @@ def _messages(network: Network) -> str:
             return f"{_messages(network.inner)}, {_now_and_then(k)}"
         case Accelerated(k=k):
             return f"{k} × {_messages(network.inner)}"
-        case Compressed(inner=Drops() as drops) if _loses_one_way(drops):
+        case Compressed(inner=Drops() as drops) if drops.loses_one_way:
             sent = _count(network) * drops.messages_per_link
             return f"{sent:,.6g} per mix in all, on average, with those that are sent again"
         case Drops(both_ways=True, probability=p) if p > 0:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require, whole
-from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
+from gossamer.networks.channel import Channel, PlainChannel
 from gossamer.networks.mixer import Mixer
 from gossamer.networks.modified import Modified, layers
 from gossamer.networks.static import StaticNetwork
@@ -82,22 +82,14 @@ class Accelerated(Modified):
         return AcceleratedChannel(self, Mixer(narrow, narrow, exact))
 
 
-class AcceleratedChannel(Channel):
-    """P_k(W) as one product, which costs k exchanges."""
+class AcceleratedChannel(PlainChannel):
+    """P_k(W) as one product, which costs k exchanges over the links of W."""
 
     def __init__(self, network: Accelerated, mixer: Mixer) -> None:
-        self._links, self._mixer, self.exchanges = network.rounds[0], mixer, network.k
-
-    def talk(self, t: int, memory: LinkMemory) -> Talk:
-        """The same in every step."""
-        return self._mixer
+        assert isinstance(network.inner, StaticNetwork)
+        super().__init__([mixer], network.inner)
+        self.exchanges = network.k
 
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """All numbers to every out-neighbour, k times."""
-        sent = self._links.out_degrees * (self.exchanges * dim * itemsize)
-        return sent[None, :, None].expand(len(steps), -1, -1)
-
-    def deliveries(self, t: int) -> Deliveries:
-        """All links."""
-        edges = self._links.edges
-        return Deliveries(edges.receiver, edges.sender, edges.active(t)[:, None])
+        return self.exchanges * super().traffic(steps, dim, itemsize)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.seeding import stream_seed
+from gossamer.seeding import SeedGroups, stream_seed
 
 DIGITS = {torch.float64: 53, torch.float32: 24}
 """Random bits that a number in [0, 1) of each precision has room for."""
@@ -104,12 +104,12 @@ class Coins:
         nodes = torch.as_tensor(nodes)
         if isinstance(seeds, int):
             return cls(hashed(stream_seed(purpose, seeds), nodes))
-        place = {seed: place for place, seed in enumerate(dict.fromkeys(seeds))}
-        distinct = stream_keys(purpose, place).to(nodes.device)
-        own = torch.tensor([place[seed] for seed in seeds], device=nodes.device)
-        rows = torch.arange(len(nodes), device=nodes.device)[:, None] * len(place) + own
-        key = hashed(distinct, nodes[:, None])
-        return cls(key, 0, None if len(place) == len(seeds) else rows.flatten(), len(seeds))
+        groups = SeedGroups.of(seeds, nodes.device)
+        key = hashed(stream_keys(purpose, groups.distinct).to(nodes.device), nodes[:, None])
+        if len(groups.distinct) == len(seeds):
+            return cls(key, 0, None, len(seeds))
+        first = torch.arange(len(nodes), device=nodes.device)[:, None] * len(groups.distinct)
+        return cls(key, 0, (first + groups.place).flatten(), len(seeds))
 
     def at(self, t: int, site: int) -> "Coins":
         """Those of step `t` for the mixed quantity number `site`: fresh ones."""

@@ -109,10 +109,6 @@ class PlainChannel(Channel):
         """R_t z."""
         return self._mixers[call.t % len(self._mixers)].pull(z)
 
-    def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """C_t z."""
-        return self._mixers[call.t % len(self._mixers)].push(z)
-
     def split(self, call: Call, message: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """C_t q of messages q, in float64."""
         return self._mixers[call.t % len(self._mixers)].split(message)

@@ -62,6 +62,11 @@ class Compressed(Modified):
         return f"compressed({self.compressor!r}{gamma})"
 
     @property
+    def compresses(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def why_no_lam(self) -> str:
         """How far copies lag behind depends on what is mixed."""
         return "compressed messages average the slower, the less they say of what changed"

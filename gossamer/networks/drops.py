@@ -65,9 +65,14 @@ class Drops(Modified):
         return f"drops({self.probability}{both}{burst})"
 
     @property
+    def loses_one_way(self) -> bool:
+        """Both ends know of a link that fails both ways."""
+        return self.probability > 0 and not self.both_ways
+
+    @property
     def why_no_lam(self) -> str:
         """Only where links fail both ways is every W_t doubly stochastic."""
-        if self.both_ways or self.probability == 0:
+        if not self.loses_one_way:
             return self.inner.why_no_lam
         return "messages are lost one way, and a round with a loss is not doubly stochastic"
 
@@ -217,7 +222,7 @@ class LossyChannel(RememberingChannel):
     def _matrices(self, rounds: range) -> Tensor:
         """R_t of every seed, `(rounds, S, n, n)`."""
         edges, n = self._edges, self._edges.num_nodes
-        arrived = torch.stack([self._losses.arrive(t) for t in rounds]).to(self._device)
+        arrived = self._alive(rounds).to(self._device).transpose(1, 2)
         weights = edges.weights[[t % edges.period for t in rounds], None]
         matrices = weights.new_zeros(*arrived.shape[:2], n, n)
         matrices[:, :, edges.receiver, edges.sender] = arrived * weights

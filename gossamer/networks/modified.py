@@ -44,6 +44,16 @@ class Modified(Network):
         return self.inner.rounds
 
     @property
+    def loses_one_way(self) -> bool:
+        """Whether some modification does."""
+        return self.inner.loses_one_way
+
+    @property
+    def compresses(self) -> bool:
+        """Likewise."""
+        return self.inner.compresses
+
+    @property
     def why_no_lam(self) -> str:
         """Whatever holds for the network that was modified."""
         return self.inner.why_no_lam

@@ -75,6 +75,21 @@ class Network(ABC):
         """Whether a node is heard with as much weight as it hears: R_t = C_t in every round."""
         return all(one.balanced for one in self.rounds)
 
+    @property
+    def loses_one_way(self) -> bool:
+        """Whether a message may be lost that its sender takes for sent.
+
+        >>> from gossamer.networks import ring
+        >>> ring(4).drops(0.1).every(2).loses_one_way, ring(4).drops(0).loses_one_way
+        (True, False)
+        """
+        return False
+
+    @property
+    def compresses(self) -> bool:
+        """Whether its messages tell of public copies."""
+        return False
+
     # ------------------------------------------------------------------ how fast it averages
 
     @property

@@ -1,13 +1,12 @@
 """Linear least squares on each node's samples, with its optimum."""
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gossamer.problems.linear_model import LinearModel
-from gossamer.problems.penalty import L2Penalty, Penalty, VectorFunction
+from gossamer.problems.penalty import L2Penalty
 
 
 class LeastSquares(LinearModel):
@@ -30,19 +29,10 @@ class LeastSquares(LinearModel):
 
     curvature: ClassVar[float] = 1.0
 
-    def __init__(
-        self,
-        node_data: Iterable[Any],
-        *,
-        penalty: Penalty | VectorFunction | None = None,
-        batch_size: int | None = None,
-        validation: Any = None,
-    ) -> None:
-        super().__init__(node_data, penalty=penalty, batch_size=batch_size, validation=validation)
-        if penalty is None or isinstance(penalty, L2Penalty):
-            self._load_optimum(penalty.weight if isinstance(penalty, L2Penalty) else 0.0)
-
-    def _load_optimum(self, weight: float) -> None:
+    def _load_optimum(self) -> None:
+        if not (self.penalty is None or isinstance(self.penalty, L2Penalty)):
+            return
+        weight = 0.0 if self.penalty is None else self.penalty.weight
         identity = torch.eye(self.dim, dtype=torch.float64)
         matrix = self._grams().mean(0) + weight * identity
         curvatures = torch.linalg.eigvalsh(matrix)

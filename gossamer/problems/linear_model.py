@@ -68,6 +68,10 @@ class LinearModel(Problem):
         self.penalty, self.batch_size = as_penalty(penalty), batch_size
         self._orders = None if batch_size is None else NodeOrders(self._sizes, batch_size)
         self.smoothness = self._smoothness()
+        self._load_optimum()
+
+    def _load_optimum(self) -> None:
+        """Where a subclass knows `optimum` and `minimum`."""
 
     @abstractmethod
     def scored(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,7 @@
 """Which networks the theorems are about."""
 
 from gossamer.networks import Compressed, Drops, Every, Modified, Network, RandomRounds
+from gossamer.networks.modified import layers
 
 
 def not_covered(network: Network) -> str:
@@ -26,7 +27,8 @@ def clean(network: Network) -> Network:
     >>> clean(gs.ring(20).drops(0.1).every(5)).name
     'ring(20)'
     """
-    return clean(network.inner) if isinstance(network, Modified) else network
+    *_, plain = layers(network)
+    return plain
 
 
 def _reasons(network: Network) -> list[str]:

@@ -9,7 +9,7 @@ from torch import Tensor
 import gossamer as gs
 from gossamer.networks import LinkMemory
 from gossamer.networks.compressed import Compressed
-from gossamer.networks.modified import Modified
+from gossamer.networks.modified import layers
 
 NODES = 10
 
@@ -40,21 +40,12 @@ NETWORKS: dict[str, Callable[[], gs.Network]] = {
 }
 
 
-def modifications(network: gs.Network) -> list[Modified]:
-    """Those of a network, from the outermost to the innermost."""
-    if not isinstance(network, Modified):
-        return []
-    return [network, *modifications(network.inner)]
-
-
 def in_flight(network: gs.Network, memory: LinkMemory) -> Tensor:
     """What was sent and has not arrived of the totals of a step, summed over the links."""
     late = [site["in_flight"] for site in memory if "in_flight" in site]
     if not late:
         return torch.zeros(())
     gammas = [
-        one.gamma_for(late[0].shape[-1])
-        for one in modifications(network)
-        if isinstance(one, Compressed)
+        one.gamma_for(late[0].shape[-1]) for one in layers(network) if isinstance(one, Compressed)
     ]
     return sum(gammas, 1.0 - len(gammas)) * sum(z.sum(0) for z in late)
