@@ -1,8 +1,10 @@
 """`compare`: several methods on one problem and network, each as good as a search makes it."""
 
 import math
+import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +23,11 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, choose_metrics
 from gossamer.simulation.picture import Against, draw_runs
 from gossamer.simulation.run import Run
+from gossamer.simulation.runner import OnRecord
 from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import list_seeds, require_kind, require_network
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.words import show_bytes, show_hyperparameters, show_seconds, spread
 from gossamer.text import aligned
 
@@ -128,6 +132,9 @@ def compare(
     device: torch.device | str = "cpu",
     progress: bool | None = None,
     keep_x: bool = False,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    on_record: OnRecord | None = None,
 ) -> Comparison:
     """Tune methods on the same seeds and report them on the same fresh seeds, with the same noise.
 
@@ -162,6 +169,9 @@ def compare(
         "dtype": dtype,
         "device": device,
         "progress": progress,
+        "store": as_store(store),
+        "executor": executor,
+        "on_record": on_record,
         "keep_x": keep_x,
     }
     searched = {"tuning_seeds": tuning_seeds, "strategy": strategy, "search_dtype": search_dtype}
