@@ -1,5 +1,7 @@
 """Work spread over an executor: any of `concurrent.futures`, on one machine or many."""
 
+import os
+import signal
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -11,8 +13,8 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from multiprocessing import get_context
-from threading import Lock
+from multiprocessing import get_context, parent_process
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import torch
@@ -22,7 +24,7 @@ from gossamer.errors import whole
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-ATTEMPTS = 5
+ATTEMPTS = 3
 """How many workers may die over the same piece of work."""
 
 
@@ -38,7 +40,7 @@ def spread(
     deaths: Counter[int] = Counter()
     try:
         while todo or running:
-            while todo:
+            while todo and not any(future.done() for future in running):
                 item = todo.popleft()
                 running[_submit(executor, work, item)] = item
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -89,16 +91,17 @@ class Workers(Executor):
 
     def __init__(self, jobs: int, prepare: Callable[[], object] | None = None) -> None:
         self._jobs, self._prepare = whole("jobs", jobs, 1), prepare
-        self._pool = self._start()
+        self._pool, self._renewing = self._start(), Lock()
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """As every executor's."""
-        try:
-            return self._pool.submit(fn, *args, **kwargs)
-        except BrokenExecutor:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = self._start()
-            return self._pool.submit(fn, *args, **kwargs)
+        with self._renewing:
+            try:
+                return self._pool.submit(fn, *args, **kwargs)
+            except BrokenExecutor:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                self._pool = self._start()
+                return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As every executor's."""
@@ -110,6 +113,16 @@ class Workers(Executor):
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:
+    """What a worker does first: it ends silently on Ctrl-C, and when its parent has died."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(1)
     if prepare is not None:
         prepare()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -4,7 +4,7 @@ import math
 import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -175,15 +175,18 @@ def compare(
         "keep_x": keep_x,
     }
     searched = {"tuning_seeds": tuning_seeds, "strategy": strategy, "search_dtype": search_dtype}
-    entries = []
-    for method in methods:
+
+    def entry(method: Method) -> Entry:
         if isinstance(method, Algorithm):
-            entries.append(Entry(simulate(method, problem, network, **shared), None))
-        else:
-            options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
-            found = tune(method, problem, network, **options)
-            entries.append(Entry(found.run, found))
-    return Comparison(entries)
+            return Entry(simulate(method, problem, network, **shared), None)
+        options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
+        found = tune(method, problem, network, **options)
+        return Entry(found.run, found)
+
+    if executor is None:
+        return Comparison([entry(method) for method in methods])
+    with ThreadPoolExecutor(len(methods)) as all_at_once:  # they wait for the executor's workers
+        return Comparison(list(all_at_once.map(entry, methods)))
 
 
 def require_measurable(

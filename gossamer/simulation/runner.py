@@ -104,6 +104,8 @@ class Runner:
     means: Means
     advance_bar: Callable[[int], None]
     legs: list[Leg] = field(default_factory=list)
+    counted: int = 0
+    """Steps of all runs that the bar was told of."""
 
     def run_to(self, end: int, going_on: Tensor) -> None:
         """Take the runs that go on to step `end`."""
@@ -122,12 +124,13 @@ class Runner:
                 todo.append(self._block(onward, end))
             elif not last:
                 self.legs.append(onward)
+        self._count(end * len(self.seeds) - self.counted)  # of runs that are stored or have ended
 
     def _results(self, todo: deque[Block]) -> Iterator[tuple[Block, Piece]]:
         """Every block with what came of it, as they are done."""
         if self.means.executor is not None:
             for block, piece in spread(advance_apart, todo, self.means.executor):
-                self.advance_bar(piece.run_steps)
+                self._count(piece.run_steps)
                 for row, step in enumerate(piece.steps):
                     self._tell(block, step, {k: v[row] for k, v in piece.metrics.items()})
                 yield block, piece
@@ -136,11 +139,15 @@ class Runner:
 
     def _watch(self, block: Block) -> Callable[[int, int, Mapping[str, Tensor] | None], None]:
         def watch(run_steps: int, step: int, metrics: Mapping[str, Tensor] | None) -> None:
-            self.advance_bar(run_steps)
+            self._count(run_steps)
             if metrics is not None:
                 self._tell(block, step, metrics)
 
         return watch
+
+    def _count(self, run_steps: int) -> None:
+        self.counted += run_steps
+        self.advance_bar(run_steps)
 
     def _tell(self, block: Block, step: int, metrics: Mapping[str, Tensor]) -> None:
         if self.means.on_record is not None:

@@ -1,7 +1,9 @@
 """A folder of runs: only what is missing is computed."""
 
+import csv
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +23,7 @@ from gossamer.simulation.run import as_json
 from gossamer.simulation.shelf import Shelf
 from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.stored_runs import StoredRuns, Wanted
-
-TASK = "task.json"
+from gossamer.simulation.stored_task import TASK, StoredTask
 
 
 class Store:
@@ -87,6 +88,36 @@ class Store:
             finally:
                 store.computed += shelf.computed
 
+    def tasks(self) -> "list[StoredTask]":
+        """What is stored, task by task, in the order of their names."""
+        return [StoredTask(path.parent) for path in sorted(self.folder.glob(f"*/{TASK}"))]
+
+    def merge(self, other: "Store | str | os.PathLike[str]") -> int:
+        """Copy what another store has and this one lacks; returns how many files."""
+        source = as_store(other)
+        assert source is not None
+        copied = 0
+        for task in source.tasks():
+            folder = self.folder / task.folder.name
+            _make(folder)
+            with locked(folder):
+                for path in sorted(task.folder.glob("*.*")):
+                    copied += _copy(path, folder / path.name)
+        return copied
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write all records as CSV, a number per line; returns how many."""
+        lines = 0
+        with whole_file(Path(path)) as partial, partial.open("w", newline="") as file:
+            writer = csv.writer(file)
+            names = ("method", "problem", "network", "noise", "dtype", "hyperparameters", "seed")
+            writer.writerow([*names, "step", "metric", "value"])
+            for task in self.tasks():
+                for row in task.rows():
+                    writer.writerow(row)
+                    lines += 1
+        return lines
+
 
 def as_store(store: "Store | str | os.PathLike[str] | None") -> Store | None:
     """The store, of a folder one there."""
@@ -125,6 +156,15 @@ def _state_type(simulation: Simulation, algorithm: Algorithm[Any]) -> type:
     nodes, dim = simulation.problem.num_nodes, simulation.problem.dim
     one_run = algorithm.select(torch.zeros(1, dtype=torch.int64))
     return type(one_run.init(torch.zeros(nodes, 1, dim)))
+
+
+def _copy(source: Path, target: Path) -> bool:
+    """Whether there was something to copy."""
+    if target.exists():
+        return False
+    with whole_file(target) as partial:
+        shutil.copyfile(source, partial)
+    return True
 
 
 def _make(folder: Path) -> None:

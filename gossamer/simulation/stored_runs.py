@@ -185,6 +185,11 @@ class StoredPiece:
             return True
         return self.end == wanted.steps and self.state.exists()
 
+    def metrics(self) -> dict[str, Tensor]:
+        """Name → `(records, runs)`."""
+        with safe_open(self.path, framework="pt") as file:
+            return {name: file.get_tensor(f"metrics.{name}") for name in self.facts["metrics"]}
+
     def piece(self, wanted: Wanted, state_type: type) -> Piece:
         """What was recorded, with the parameters if they are wanted and this is the last step."""
         with safe_open(self.path, framework="pt") as file:
