@@ -104,19 +104,23 @@ def run(
     """
     options, device = Options(size, seed), check_device(device)
     works = [Work.below(out, EXPERIMENTS[key], options) for key in chosen(names)]
-    root = writable(Path(out) / options.size)
-    for work in works:
-        if force:
-            work.forget(work.units)
-        work.missing()  # refuse what is damaged before any work
-    click.echo(f"Results go to {root}, one file per unit of work.")
-    if size == "full" and device == "cpu" and any(w.experiment.study == "language" for w in works):
-        click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
     with machines(jobs, cluster) as executor:
+        root = writable(Path(out) / options.size)
+        for work in works:
+            if force:
+                work.forget(work.units)
+            work.missing()  # refuse what is damaged before any work
+        click.echo(f"Results go to {root}, one file per unit of work.")
+        if size == "full" and device == "cpu" and any(_trains(work) for work in works):
+            click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
         for work in works:
             _run(work, device, executor)
     flags = options.flags(out if out != DEFAULT_OUT else None)
     click.echo(f"\nDone. `gossamer report{flags}` draws the figures and the page.")
+
+
+def _trains(work: Work) -> bool:
+    return work.experiment.study == "language"
 
 
 def chosen(names: Sequence[str]) -> list[str]:

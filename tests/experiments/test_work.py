@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ def test_everything_once_and_nothing_twice(work: Work):
     assert heard == [(f"k={k}", k, 3) for k in range(3)]
     assert work.run() == []
     assert COMPUTED == {"k=0": 1, "k=1": 1, "k=2": 1}
+
+
+def test_an_executor_computes_the_same(work: Work):
+    heard: list[int] = []
+    with ThreadPoolExecutor(2) as threads:
+        computed = work.run(executor=threads, notify=lambda name, done, total: heard.append(done))
+    assert computed == list(work.units)
+    assert heard == [0, 1, 2]
+    assert work.results() == {f"k={k}": {"value": k} for k in range(3)}
 
 
 def test_what_is_stored_is_left_alone(work: Work):
