@@ -7,7 +7,8 @@ write: constants as whole tensors, a loss that nobody reads, one pass for every 
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -20,13 +21,14 @@ TensorFunction = Callable[..., Tensor]
 _tracing = threading.Lock()
 
 
-@dataclass
+@dataclass(frozen=True)
 class FlatProgram:
-    """`function(x, *data)` for x of a known shape, replayed with as few operations as we know how.
+    """`function(x, *data)`, replayed with as few operations as we know how.
 
-    The function must be pure and without branches on values. For a new shape it is traced (a tenth
-    of a second), and the program compared with the function itself at random points; where that
-    fails, the function is called as it is.
+    The function must be pure and without branches on values. It is traced at the first call (a
+    tenth of a second), and again for a shape of x that the program cannot do. Before a program is
+    used for a shape it is compared with the function itself at random points; where that fails,
+    the function is called as it is.
 
     Args:
         function: what to replay.
@@ -41,35 +43,59 @@ class FlatProgram:
 
     function: TensorFunction
     fixed_data: bool = False
-    _programs: dict[object, TensorFunction] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def programs(self) -> dict[object, TensorFunction]:
+        """What replaces the function, by shapes and kinds, or by the data that are fixed."""
+        return {}
 
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
         """`function(x, *data)`, up to rounding."""
         x = x.contiguous()
         key = (x.shape, x.dtype, x.device, data if self.fixed_data else _kinds(data))
-        program = self._programs.get(key)
+        program = self.programs.get(key)
         if program is None:
-            program = self._programs[key] = self._program(x, data)
+            program = self.programs[key] = self._program(x, data)
         return program(x) if self.fixed_data else program(x, *data)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the programs, which another process traces for itself."""
-        return self.__dict__ | {"_programs": {}}
+        return {"function": self.function, "fixed_data": self.fixed_data}
 
     def _program(self, x: Tensor, data: tuple[Tensor, ...]) -> TensorFunction:
-        """For tensors like these: traced and simplified, or `function` where that fails."""
-        probe = (_random_like(x), *data)
+        """For tensors like these: a known program, a new one, or the function where both fail."""
         function = _with(self.function, data) if self.fixed_data else self.function
-        given = probe[:1] if self.fixed_data else probe
-        expected = function(*given)
-        try:
-            from torch.fx.experimental.proxy_tensor import make_fx  # a third of a second
+        probe = (_random_like(x),) if self.fixed_data else (_random_like(x), *data)
+        expected = function(*probe)
+        for known in dict.fromkeys(self.programs.values()):
+            if _agrees(known, probe, expected):
+                return known
+        program = _traced(function, probe)
+        return program if _agrees(program, probe, expected) else function
 
-            with _tracing:
-                program = simplified(make_fx(function)(*given))
-            return program if _agree(program(*given), expected) else function
-        except Exception:  # whatever a tracer cannot do, the function can
-            return function
+
+def _traced(function: TensorFunction, probe: tuple[Tensor, ...]) -> TensorFunction:
+    """The program of a function, or the function itself where it cannot be traced."""
+    from torch.fx.experimental.proxy_tensor import make_fx  # a third of a second
+
+    try:
+        with _tracing:
+            return simplified(make_fx(function)(*probe))
+    except Exception:  # whatever a tracer cannot do, the function can
+        return function
+
+
+def _agrees(program: TensorFunction, probe: tuple[Tensor, ...], expected: Tensor) -> bool:
+    """Whether a program gives what is expected, up to √ε of its largest entry."""
+    try:
+        found = program(*probe)
+    except Exception:  # made for another shape
+        return False
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return False
+    largest = float(expected.nan_to_num().abs().max())
+    allowed = largest * torch.finfo(expected.dtype).eps ** 0.5
+    return torch.allclose(found, expected, rtol=0, atol=allowed, equal_nan=True)
 
 
 def _with(function: TensorFunction, data: tuple[Tensor, ...]) -> TensorFunction:
@@ -83,11 +109,3 @@ def _kinds(data: tuple[Tensor, ...]) -> tuple[object, ...]:
 def _random_like(tensor: Tensor) -> Tensor:
     generator = torch.Generator().manual_seed(0)
     return torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype).to(tensor.device)
-
-
-def _agree(found: Tensor, expected: Tensor) -> bool:
-    """Up to √ε of the largest entry, ε the machine's."""
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        return False
-    allowed = float(expected.nan_to_num().abs().max()) * torch.finfo(expected.dtype).eps ** 0.5
-    return torch.allclose(found, expected, rtol=0, atol=allowed, equal_nan=True)

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, SupportsIndex
 
 import torch
@@ -83,8 +84,9 @@ class FunctionProblem(Problem):
         self._require_loss()
         self._losses = _Stacked(loss)
         grads, batch_grads = (_Stacked(loss, True, own_batches=own) for own in (False, True))
-        self._grads = _Compiled(grads) if compile else FlatProgram(grads, fixed_data=True)
-        self._batch_grads = _Compiled(batch_grads) if compile else FlatProgram(batch_grads)
+        parts = len(self._data.first())
+        self._grads = _Compiled(grads, parts) if compile else FlatProgram(grads, fixed_data=True)
+        self._batch_grads = _Compiled(batch_grads, parts) if compile else FlatProgram(batch_grads)
         self._require_vmap()
         self._orders = None if batch_size is None else NodeOrders(self._data.sizes(), batch_size)
         self._load_optimum(optimum)
@@ -194,20 +196,23 @@ class _Stacked:
         return vmap(vmap(function, (0, *[batch] * num_parts)))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Compiled:
     """A stacked function by `torch.compile`, at its first call in a process."""
 
     stacked: _Stacked
-    _program: NodeLoss | None = field(default=None, init=False)
+    num_parts: int
+
+    @cached_property
+    def program(self) -> NodeLoss:
+        """What the compiler makes of it."""
+        return torch.compile(self.stacked.of(self.num_parts))
 
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
-        if self._program is None:
-            self._program = torch.compile(self.stacked.of(len(data)))
-        return self._program(x, *data)
+        return self.program(x, *data)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"stacked": self.stacked, "_program": None}
+        return {"stacked": self.stacked, "num_parts": self.num_parts}
 
 
 def _start(dim: SupportsIndex | None, start: Tensor | None) -> Tensor:

@@ -3,7 +3,8 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -120,10 +121,10 @@ class FunctionPenalty(Penalty):
     """r as one's own function of a vector, with its gradient by automatic differentiation."""
 
     function: VectorFunction
-    _slope: FlatProgram = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_slope", FlatProgram(_Slopes(self.function)))
+    @cached_property
+    def _slope(self) -> FlatProgram:
+        return FlatProgram(_Slopes(self.function))
 
     def __call__(self, x: Tensor) -> Tensor:
         """`function` at every point."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+from gossamer.problems import flat_program
 from gossamer.problems.flat_program import FlatProgram
 from gossamer.problems.function_problem import _Stacked
 
@@ -60,7 +61,7 @@ def test_the_program_computes_the_gradient(name: str, own_batches: bool):
     program = FlatProgram(function, fixed_data=not own_batches)
     for x in (X, 2 * X, X.mT.contiguous().mT, X[:, :1].expand_as(X)):
         torch.testing.assert_close(program(x, *given), function(x, *given), rtol=1e-12, atol=1e-12)
-    (replayed,) = program._programs.values()
+    (replayed,) = program.programs.values()
     assert "forward" in repr(replayed), "it was traced, once"
 
 
@@ -79,13 +80,34 @@ def test_no_operation_is_left_that_a_person_would_not_write():
     assert operations("biweight") == biweight
 
 
-def test_shapes_and_kinds_have_their_own_programs():
+def traced(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A list that grows with every trace."""
+    traces, trace = [], flat_program._traced
+    monkeypatch.setattr(flat_program, "_traced", lambda *a: traces.append(a) or trace(*a))
+    return traces
+
+
+def test_data_and_kinds_have_their_own_programs(monkeypatch):
+    traces = traced(monkeypatch)
     program = FlatProgram(_Stacked(LOSSES["squares"], True), fixed_data=True)
-    for x, a, b in ((X, A, B), (X[:, :1], A, B), (X.float(), A.float(), B.float()), (X, 2 * A, B)):
+    for x, a, b in ((X, A, B), (X.float(), A.float(), B.float()), (X, 2 * A, B)):
         expected = program.function(x, a, b)
         torch.testing.assert_close(program(x, a, b), expected, rtol=1e-6, atol=1e-6)
         assert program(x, a, b).dtype == x.dtype
-    assert len(program._programs) == 4
+    assert len(traces) == 3
+
+
+@pytest.mark.parametrize(("name", "expected"), [("biweight", 1), ("layers", 3)])
+def test_it_is_traced_again_only_for_points_that_the_program_cannot_do(
+    monkeypatch, name: str, expected: int
+):
+    """The shapes in the second loss hold the number of points."""
+    traces = traced(monkeypatch)
+    program = FlatProgram(_Stacked(LOSSES[name], True), fixed_data=True)
+    for x in (X, X[:, :1], normal(NODES, 9, DIM), X[:, :1], X):
+        found = program(x, A, B)
+        torch.testing.assert_close(found, program.function(x, A, B), rtol=1e-12, atol=1e-12)
+    assert len(traces) == expected
 
 
 def test_what_cannot_be_replayed_is_called():
@@ -106,7 +128,7 @@ def test_it_travels_to_another_process_without_its_programs():
     program = FlatProgram(vmap_of_square)
     program(X[0])
     copy = pickle.loads(pickle.dumps(program))
-    assert copy._programs == {}
+    assert copy.programs == {}
     assert torch.equal(copy(X[0]), 2 * X[0])
 
 
