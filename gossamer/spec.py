@@ -61,6 +61,27 @@ def build(
 
 
 @dataclass(frozen=True)
+class Given:
+    """An object under a name of its own, where functions are known: it is written without ().
+
+    >>> from gossamer.networks import NETWORKS, ring
+    >>> build("network", "mine.without(0)", {**NETWORKS, "mine": Given("mine", ring(5))}).num_nodes
+    4
+    """
+
+    name: str
+    thing: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self) -> Any:
+        """The object."""
+        return self.thing
+
+
+@dataclass(frozen=True)
 class _Builder:
     """Evaluates the tree of one text; arguments as in `build`."""
 
@@ -77,7 +98,8 @@ class _Builder:
         if isinstance(node, ast.List):
             return [self.value(part) for part in node.elts]
         if isinstance(node, ast.Name):
-            return self.data.get(node.id, node.id)
+            given = self.known.get(node.id)
+            return given() if isinstance(given, Given) else self.data.get(node.id, node.id)
         return _literal(node, self.text)
 
     def call(self, node: ast.Call) -> Any:
@@ -103,7 +125,8 @@ class _Builder:
         if not isinstance(function, ast.Attribute):
             raise _unreadable(self.text)
         before = ast.unparse(function.value)
-        if isinstance(function.value, ast.Name) and before not in self.data:
+        named = before in self.data or isinstance(self.known.get(before), Given)
+        if isinstance(function.value, ast.Name) and not named:
             reason = self._no_object(before, function.attr)
             raise InvalidInput(f"{self.kind}: {self.text}: {reason}")
         thing = self.value(function.value)

@@ -55,6 +55,9 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     )
 }
 
+MAKERS: dict[str, Any] = {"PushSum": PushSum}
+"""What else makes a method, by name."""
+
 
 def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
     """What a user types for a method: its class by name, or the method with hyper-parameters.
@@ -64,7 +67,7 @@ def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
     >>> named("PushSum(GTNSGDm(lr=0.1, momentum=0.8))")
     PushSum(GTNSGDm(lr=0.1, momentum=0.8))
     """
-    known: dict[str, Any] = {**ALGORITHMS, "PushSum": PushSum}
+    known = {**ALGORITHMS, **MAKERS}
     name = text.strip()
     return ALGORITHMS[name] if name in ALGORITHMS else build("algorithm", text, known, ALGORITHMS)
 
@@ -73,6 +76,7 @@ __all__ = [
     "ALGORITHMS",
     "DSGD",
     "GTDSGD",
+    "MAKERS",
     "Algorithm",
     "Both",
     "DSGDCClip",

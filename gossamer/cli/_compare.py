@@ -11,9 +11,11 @@ import torch
 
 from gossamer.algorithms import named
 from gossamer.cli.machines import machine_options, machines
+from gossamer.cli.own_code import import_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.errors import choice, require, whole
 from gossamer.noise import NOISES
+from gossamer.own_names import own_metric
 from gossamer.simulation import COSTS, Clock, Comparison, Entry, main_metric
 from gossamer.simulation import compare as compare_methods
 from gossamer.simulation._compare import example, require_measurable
@@ -31,6 +33,7 @@ from gossamer.spec import build
     required=True,
     help="A method, repeatable: 'DSGD(lr=0.01)' as given, 'DSGD' or 'PushSum(DSGD)' is tuned.",
 )
+@import_option
 @network_option
 @click.option(
     "--noise",
@@ -84,6 +87,7 @@ def compare(
     gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
     gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none
     gossamer compare -a GTNSGDm -a DSGD -n 'ring(20).every(5)' --against bytes
+    gossamer compare --import mine.py -a MyMethod -a DSGD -p my_problem -n 'my_network(20)'
     """  # fmt: skip
     whole("seeds", seeds, 1)
     whole("steps", steps, 1)
@@ -94,7 +98,7 @@ def compare(
     axis = _axis(against, timer)
     main = main_metric(task)
     shown = main if metric is None else metric
-    recorded = list(dict.fromkeys([main, shown]))
+    recorded = [own_metric(name) for name in dict.fromkeys([main, shown])]
     require_measurable(recorded, [example(method) for method in methods], task, net)
     path = _writable(Path(out))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gossamer.cli.network_words import explain
+from gossamer.cli.own_code import import_option
 from gossamer.cli.picture import picture_option
 from gossamer.errors import require
 from gossamer.networks import Network, from_text
@@ -18,6 +19,7 @@ LABEL, TEXT = 22, 66
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="NETWORK")
+@import_option
 @picture_option("--figure", "a drawing")
 def network(words: Sequence[str], figure: Path | None) -> None:
     """Show what a network is worth, and what is known about it.
@@ -34,6 +36,7 @@ def network(words: Sequence[str], figure: Path | None) -> None:
     gossamer network 'random_digraph(20, degree=3)'
     gossamer network 'ring(20).drops(0.1).compressed(TopK(0.1))'
     gossamer network 'ring(20).every(5)'
+    gossamer network --import mine.py 'my_network(20).drops(0.1)'
     """
     require(len(words) == 1, "network", " ".join(words), "one text in quotes", _joined(words))
     net = from_text(words[0])

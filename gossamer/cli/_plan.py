@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from gossamer.cli._tails import read_samples
+from gossamer.cli.own_code import import_option
 from gossamer.cli.picture import picture_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.noise import NOISES, Noise
@@ -12,6 +13,7 @@ from gossamer.spec import build
 
 
 @click.command()
+@import_option
 @problem_option
 @network_option
 @click.option("--steps", "-T", default=10_000, show_default=True)
@@ -59,6 +61,7 @@ def plan(
     gossamer plan --noise 'AlphaStable(1.5, skewness=0.5, scale=0.1)'
     gossamer plan -n 'exponential(20)' -T 100000 --tail 1.5 --sigma 2
     gossamer plan --samples noise.npy
+    gossamer plan --import mine.py -p my_problem --noise 'MyNoise(1.4)'
     """  # fmt: skip
     import torch
 

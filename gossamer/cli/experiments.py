@@ -4,25 +4,26 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from gossamer.cli.machines import machine_options, machines
+from gossamer.cli.own_code import import_option
 from gossamer.errors import choice, require
 from gossamer.executors import ThisProcess
 from gossamer.experiments import Options, Work
-from gossamer.experiments.experiment import SIZES, Study
+from gossamer.experiments.experiment import SIZES
 from gossamer.experiments.work import writable
 from gossamer.studies import EXPERIMENTS
 
 DEFAULT_OUT = "runs"
-STUDIES: tuple[str, ...] = get_args(Study)
 
 
 def study_options(command: Any) -> Any:
     """The options that name a study: its size, seed and folder."""
     for option in (
+        import_option,
         click.option(
             "--seed", default=0, show_default=True, help="Shifts every seed of the study."
         ),
@@ -101,6 +102,7 @@ def run(
     gossamer run ring-noise --size full --out paper-sized
     gossamer run language --size full --device cuda
     gossamer run synthetic --jobs 4
+    gossamer run --import mine.py my-experiment
     """
     options, device = Options(size, seed), check_device(device)
     works = [Work.below(out, EXPERIMENTS[key], options) for key in chosen(names)]
@@ -123,6 +125,15 @@ def _trains(work: Work) -> bool:
     return work.experiment.study == "language"
 
 
+def studies() -> list[str]:
+    """Those that experiments belong to.
+
+    >>> studies()
+    ['synthetic', 'theory', 'methods', 'language']
+    """
+    return list(dict.fromkeys(experiment.study for experiment in EXPERIMENTS.values()))
+
+
 def chosen(names: Sequence[str]) -> list[str]:
     """The experiments that names stand for, each once.
 
@@ -131,7 +142,7 @@ def chosen(names: Sequence[str]) -> list[str]:
     """
     meant: dict[str, None] = {}
     for name in names:
-        choice("name", name, [*EXPERIMENTS, *STUDIES, "all"])
+        choice("name", name, [*EXPERIMENTS, *studies(), "all"])
         meant |= {k: None for k, e in EXPERIMENTS.items() if name in (k, e.study, "all")}
     return list(meant)
 

@@ -19,10 +19,6 @@ Results = Mapping[str, Result]
 Figures: TypeAlias = "dict[str, Figure]"
 """File stem → figure."""
 
-Study = Literal["synthetic", "theory", "methods", "language"]
-"""On the regression problem and about the theorems, minutes on a CPU; all methods beside each
-other, which takes longer; or training Transformers."""
-
 SizeName = Literal["test", "quick", "full"]
 """Seconds, to see that everything works; minutes; or as large as the paper's."""
 
@@ -71,8 +67,10 @@ class Experiment(ABC, Generic[S]):
     about: ClassVar[str]
     """A paragraph for the report: what is run, and what the figure shows."""
 
-    study: ClassVar[Study]
-    """The study it belongs to, which can be run as a whole."""
+    study: ClassVar[str]
+    """The study it belongs to, which can be run as a whole. Ours are "synthetic" and "theory", on
+    the regression problem and about the theorems, minutes on a CPU; "methods", all beside each
+    other, which takes longer; and "language", which trains Transformers."""
 
     sizes: ClassVar[Mapping[SizeName, Any]]
     """Size by name → what it means here, a frozen record of type `S`."""

@@ -1,6 +1,6 @@
 """Noises by name: the laws, and whatever `Noise.describe` described."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gossamer.errors import require
@@ -13,7 +13,7 @@ from gossamer.noise.student_t import StudentT
 from gossamer.noise.sub_gaussian_stable import SubGaussianStable
 from gossamer.spec import build
 
-NOISES: dict[str, type[Noise]] = {
+NOISES: dict[str, Callable[..., Noise]] = {
     law.__name__: law
     for law in (Gaussian, StudentT, AlphaStable, Pareto, MultivariateT, SubGaussianStable)
 }

@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, SupportsIndex
 
 import torch
@@ -11,6 +13,7 @@ from torch.func import grad, vmap
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, require, whole
 from gossamer.problems.batches import NodeOrders
+from gossamer.problems.flat_program import FlatProgram
 from gossamer.problems.node_data import NodeData
 from gossamer.problems.penalty import (
     Penalty,
@@ -32,8 +35,9 @@ class FunctionProblem(Problem):
     """f_i(x) = loss(x, *data_i) + penalty(x) for any differentiable function of a vector.
 
     The function is written for one node and one point; gradients come by automatic
-    differentiation, for all nodes and runs at once (`torch.func`). It must be a pure function of
-    its arguments without branches on their values: `torch.where` in place of `if`.
+    differentiation, for all nodes and runs at once (`torch.func`), traced at the first call and
+    replayed with fewer operations (`FlatProgram`). It must be a pure function of its arguments
+    without branches on their values: `torch.where` in place of `if`.
 
     With a `batch_size` the tensors of a node are its samples, one per row, and the loss must be
     the mean over the rows that it is given. The gradient of step t is then that of the batch which
@@ -51,7 +55,7 @@ class FunctionProblem(Problem):
         optimum: a minimiser of f, where it is known.
         smoothness: L, where it is known.
         compile: let `torch.compile` turn the gradient into one program. This takes half a minute
-            once and needs a C++ compiler; a large stack is then several times faster.
+            once and needs a C++ compiler; it pays in long runs of large stacks.
 
     >>> centers = torch.tensor([[-3.0], [0.0], [1.0], [2.0]])                       # four nodes
     >>> problem = FunctionProblem(lambda x, c: (x - c).cosh().log().sum(), centers, dim=1)
@@ -78,10 +82,11 @@ class FunctionProblem(Problem):
         self.num_nodes, self.start = len(self._data.place), _start(dim, start)
         self.dim, self.batch_size, self.smoothness = len(self.start), batch_size, smoothness
         self._require_loss()
-        num_parts = len(self._data.first())
-        self._losses = _stacked(loss, num_parts, own_batches=False)
-        self._grads = _stacked(grad(loss), num_parts, own_batches=False, compile=compile)
-        self._batch_grads = _stacked(grad(loss), num_parts, own_batches=True, compile=compile)
+        self._losses = _Stacked(loss)
+        grads, batch_grads = (_Stacked(loss, True, own_batches=own) for own in (False, True))
+        parts = len(self._data.first())
+        self._grads = _Compiled(grads, parts) if compile else FlatProgram(grads, fixed_data=True)
+        self._batch_grads = _Compiled(batch_grads, parts) if compile else FlatProgram(batch_grads)
         self._require_vmap()
         self._orders = None if batch_size is None else NodeOrders(self._data.sizes(), batch_size)
         self._load_optimum(optimum)
@@ -160,7 +165,7 @@ class FunctionProblem(Problem):
         """Refuse a loss that cannot be differentiated for many nodes and points at once."""
         try:
             x = self.start.expand(self.num_nodes, 1, self.dim)
-            self._data.map(_stacked(grad(self._function), len(self._data.first()), False), x)
+            self._data.map(_Stacked(self._function, slope=True), x)
         except RuntimeError as reason:
             raise InvalidInput(
                 f"loss: got {name_of(self._function)}, which cannot be differentiated for many "
@@ -169,16 +174,45 @@ class FunctionProblem(Problem):
             ) from reason
 
 
-def _stacked(
-    function: NodeLoss, num_parts: int, own_batches: bool, compile: bool = False
-) -> NodeLoss:
-    """`function` for all nodes and points: `(nodes, points, dim)`, `(nodes, …)` → one of each.
+@dataclass(frozen=True)
+class _Stacked:
+    """A loss for all nodes and points: `(nodes, points, dim)`, `(nodes, …)` → one of each.
 
-    With `own_batches` every point has its own data, `(nodes, points, …)`.
+    With `slope` its gradients; with `own_batches` every point has its own data, `(nodes, points,
+    …)`.
     """
-    batch = 0 if own_batches else None
-    stacked = vmap(vmap(function, (0, *[batch] * num_parts)))
-    return torch.compile(stacked) if compile else stacked
+
+    loss: NodeLoss
+    slope: bool = False
+    own_batches: bool = False
+
+    def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
+        return self.of(len(data))(x, *data)
+
+    def of(self, num_parts: int) -> NodeLoss:
+        """The same as a plain function, for data of so many tensors."""
+        function = grad(self.loss) if self.slope else self.loss
+        batch = 0 if self.own_batches else None
+        return vmap(vmap(function, (0, *[batch] * num_parts)))
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """A stacked function by `torch.compile`, at its first call in a process."""
+
+    stacked: _Stacked
+    num_parts: int
+
+    @cached_property
+    def program(self) -> NodeLoss:
+        """What the compiler makes of it."""
+        return torch.compile(self.stacked.of(self.num_parts))
+
+    def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
+        return self.program(x, *data)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"stacked": self.stacked, "num_parts": self.num_parts}
 
 
 def _start(dim: SupportsIndex | None, start: Tensor | None) -> Tensor:

@@ -4,12 +4,14 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
 from torch.func import grad, vmap
 
 from gossamer.errors import require
+from gossamer.problems.flat_program import FlatProgram
 
 VectorFunction = Callable[[Tensor], Tensor]
 """x, `(dim,)` ↦ a scalar, differentiable."""
@@ -105,10 +107,24 @@ class NonconvexPenalty(Penalty):
 
 
 @dataclass(frozen=True)
+class _Slopes:
+    """∇ of a function of a vector, at many points."""
+
+    function: VectorFunction
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return vmap(grad(self.function))(x)
+
+
+@dataclass(frozen=True)
 class FunctionPenalty(Penalty):
     """r as one's own function of a vector, with its gradient by automatic differentiation."""
 
     function: VectorFunction
+
+    @cached_property
+    def _slope(self) -> FlatProgram:
+        return FlatProgram(_Slopes(self.function))
 
     def __call__(self, x: Tensor) -> Tensor:
         """`function` at every point."""
@@ -116,7 +132,7 @@ class FunctionPenalty(Penalty):
 
     def grad(self, x: Tensor) -> Tensor:
         """Its derivative at every point."""
-        return vmap(grad(self.function))(x.reshape(-1, x.shape[-1])).view(x.shape)
+        return self._slope(x.reshape(-1, x.shape[-1])).view(x.shape)
 
     def describe(self) -> str:
         """The function's source, or its name."""

@@ -129,11 +129,25 @@ def make_network(text: str, processes: int) -> Network:
 
 
 def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
-    """The configuration that a command line describes, if it is sound."""
+    """The configuration that a command line describes, if it is sound.
+
+    Files of the user are executed first, so that what they define is known by name.
+    """
+    _import_own(arguments)
     given = vars(_parser().parse_args(arguments))
+    del given["import"]
     config = config_of(**{name: value for name, value in given.items() if value is not None})
     require_sound(config)
     return config
+
+
+def _import_own(arguments: Sequence[str] | None) -> None:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--import", action="append", default=[], dest="own")
+    for file in parser.parse_known_args(arguments)[0].own:
+        from gossamer.own_names import import_file
+
+        import_file(file)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -145,6 +159,8 @@ def _parser() -> argparse.ArgumentParser:
             kind = own.type if own.type in (int, float) else str
             told = own.metadata["help"] + ("" if own.default is None else f" [{own.default}]")
             parser.add_argument(_flag(own.name), type=kind, metavar="X", help=told)
+    own_file = "a Python file of yours, repeatable: it is executed, and its methods have names here"
+    parser.add_argument("--import", action="append", metavar="FILE", help=own_file)
     group = parser.add_argument_group("hyper-parameters of the method")
     for name, told in _hyperparameters().items():
         group.add_argument(_flag(name), type=_number, metavar="X", help=told)

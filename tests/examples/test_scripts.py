@@ -13,6 +13,14 @@ def test_compare_methods(tmp_path):
     assert (tmp_path / "compare_methods.png").stat().st_size > 10_000
 
 
+def test_own_comparison(tmp_path):
+    out = printed(EXAMPLES / "own_comparison.py", tmp_path)
+    losses = dict(re.findall(r"^([\w-]+) .*\(tuned\) +([\d.]+) \[", out, re.MULTILINE))
+    assert len(losses) == 5
+    assert float(losses["GT-NSGDm"]) < float(losses["GT-DSGD"])  # the noise has no variance
+    assert (tmp_path / "own_comparison.png").stat().st_size > 10_000
+
+
 def test_diagnose_noise(tmp_path):
     """The labels' outliers have tail index 1.5, so the gradients do."""
     out = printed(EXAMPLES / "diagnose_noise.py", tmp_path)

@@ -1,5 +1,6 @@
 """Own functions of a vector: against the problems written by hand, and batch by batch."""
 
+import pickle
 import re
 
 import numpy as np
@@ -116,8 +117,23 @@ def test_compiled_gradients_are_the_same(monkeypatch: pytest.MonkeyPatch):
     compiled = []
     monkeypatch.setattr(torch, "compile", lambda f: compiled.append(f) or f)
     plain, fast = (gs.FunctionProblem(squares, data(), dim=3, compile=on) for on in (False, True))
-    assert len(compiled) == 2, "of all samples, and of batches"
-    assert torch.equal(fast.local_grad(points(4, 2, 3)), plain.local_grad(points(4, 2, 3)))
+    close(fast.local_grad(points(4, 2, 3)), plain.local_grad(points(4, 2, 3)))
+    assert len(compiled) == 1, "when it is needed"
+
+
+@pytest.mark.parametrize("compile", [False, True])
+def test_a_problem_travels_to_another_process(compile: bool):
+    problem = gs.FunctionProblem(squares, data(), dim=3, penalty=own_penalty, compile=compile)
+    x = points(4, 2, 3)
+    expected = problem.local_loss(x), None if compile else problem.local_grad(x)
+    copy = pickle.loads(pickle.dumps(problem))
+    close(copy.local_loss(x), expected[0])
+    if expected[1] is not None:
+        close(copy.local_grad(x), expected[1])
+
+
+def own_penalty(x: Tensor) -> Tensor:
+    return x.square().sum()
 
 
 def branching(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
