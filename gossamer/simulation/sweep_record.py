@@ -73,6 +73,21 @@ class Sweep(Record):
             config=shared | {"algorithm": algorithm},
         )
 
+    def joined(self, other: "Sweep") -> "Sweep":
+        """Both as one: the settings of this sweep, then those of the other, on the same seeds."""
+        ours, theirs = (
+            {k: v for k, v in one.config.items() if k != "settings"} for one in (self, other)
+        )
+        require(ours == theirs, "other", "a sweep of something else", "the same but its settings")
+        return Sweep(
+            steps=self.steps,
+            metrics={k: torch.cat([v, other.metrics[k]], 1) for k, v in self.metrics.items()},
+            diverged_at=torch.cat([self.diverged_at, other.diverged_at]),
+            steps_taken=torch.cat([self.steps_taken, other.steps_taken]),
+            x=torch.cat([self.x, other.x], 1),
+            config={**self.config, "settings": self.settings + other.settings},
+        )
+
     def __repr__(self) -> str:
         settings, seeds = self.diverged_at.shape
         title = f"Sweep of {self.config['algorithm']['label']}: {settings} settings × {seeds} seeds"

@@ -32,6 +32,16 @@ def _number(value: Any) -> str:
     return f"one of {len(value)} per run" if isinstance(value, list) else f"{value:g}"
 
 
+def show_list(numbers: Sequence[float]) -> str:
+    """Numbers, the last after "and".
+
+    >>> show_list([5e-6]), show_list([50.0, 100.0, 500.0])
+    ('5e-06', '50, 100 and 500')
+    """
+    *first, last = (f"{number:g}" for number in numbers)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def show_bytes(count: float) -> str:
     """In the unit that suits; a dash for what was never sent to the end.
 
