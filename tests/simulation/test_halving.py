@@ -289,3 +289,19 @@ def test_the_metric_decides_whether_it_is_extrapolated(monkeypatch: pytest.Monke
         arguments = {"steps": 40, "strategy": "halving", "judge_by": metric}
         gs.sweep(gs.DSGD, {"lr": [0.1, 0.2]}, *SMALL, **arguments)
     assert asked == {"error": True, "grad_norm": True, "consensus_error": True, "loss": False}
+
+
+@pytest.mark.parametrize("method", [gs.DSGD, gs.DSGDGClip, gs.GTDSGD, gs.QGDSGDm, gs.GTNSGDm])
+def test_of_a_loss_halving_finds_what_the_full_grid_finds(method):
+    """On nodes of one class each and a nonconvex loss, whose minimum is not 0."""
+    data = gs.data.load("breast_cancer", standardize=True)
+    nodes = data.split(6, gs.data.by_label(1))
+    problem = gs.LogisticRegression(nodes, penalty=gs.NonconvexPenalty(0.01))
+    grid = {name: values[::2] for name, values in gs.simulation.search_set(method).items()}
+    where = (method, grid, problem, gs.ring(6))
+    how = {"noise": gs.Gaussian(0.1), "steps": 200, "seeds": [5, 6]}
+    full = gs.sweep(*where, **how)
+    halved = gs.sweep(*where, strategy="halving", **how)
+    assert full.main_metric == "loss"
+    assert halved.run_steps < 0.4 * full.run_steps
+    assert full.scores()[halved.scores().argmin()] <= 1.02 * full.scores().min()
