@@ -136,6 +136,10 @@ class CompressedChannel(RememberingChannel):
         gamma = self._network.gamma_for(z.shape[-1])
         return torch.sub(z, copy, alpha=gamma).add_(mixed, alpha=gamma)
 
+    def messages_sent(self, steps: range) -> Tensor:
+        """What was lost is sent again."""
+        return self._inner.messages(steps)[0]
+
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """Short messages, those of round 0 whole; what was lost is sent again."""
         short = self._network.compressor.message_bytes(dim, self._dtype)

@@ -1,10 +1,11 @@
 """The simulator: one loop over stacked nodes and runs, searches, metrics and results."""
 
-from gossamer.simulation._compare import Comparison, Entry, compare
+from gossamer.simulation._compare import compare
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import grid_settings, stack_settings, sweep
 from gossamer.simulation._tune import Tuned, tune
 from gossamer.simulation.clock import Clock
+from gossamer.simulation.comparison import Comparison, Entry, side_by_side
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import (
     COSTS,
@@ -19,6 +20,7 @@ from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.status import Status
 from gossamer.simulation.sweep_record import Sweep
+from gossamer.simulation.table import Table
 
 __all__ = [
     "COSTS",
@@ -32,6 +34,7 @@ __all__ = [
     "Stack",
     "Status",
     "Sweep",
+    "Table",
     "Tuned",
     "available_metrics",
     "compare",
@@ -39,6 +42,7 @@ __all__ = [
     "main_metric",
     "metric",
     "search_set",
+    "side_by_side",
     "simulate",
     "stack_settings",
     "sweep",

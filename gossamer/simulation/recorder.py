@@ -26,6 +26,7 @@ class Recorder:
         seeds: of every run.
         metrics: what is measured of a stack.
         widths: how many numbers each mix of a step carries.
+        gradients: how many a node evaluates in a step.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Recorder:
         seeds: Sequence[int],
         metrics: Mapping[str, Metric],
         widths: Sequence[int],
+        gradients: int,
     ) -> None:
         num_runs = len(seeds)
         self._times, self._measures = simulation.record_steps, metrics
@@ -45,7 +47,7 @@ class Recorder:
         self.metrics = {name: torch.full(shape, torch.inf, dtype=dtype) for name in metrics}
         self._groups = SeedGroups.of(seeds)
         traffic = Traffic(simulation.network, self._groups.distinct, widths, dtype)
-        self._costs = costs(simulation, traffic)
+        self._costs = costs(simulation, traffic, gradients)
         for name, by_seed in self._costs.items():
             self.metrics[name] = torch.full(shape, torch.inf, dtype=by_seed.dtype)
         self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=dtype)
@@ -82,10 +84,15 @@ class Recorder:
         return going_on.repeat_interleave(history.shape[2])
 
 
-def costs(simulation: Simulation, traffic: Traffic) -> dict[str, Tensor]:
-    """Bytes, and seconds by the clock, at every record: `(records, seeds)` in float64."""
+def costs(simulation: Simulation, traffic: Traffic, gradients: int) -> dict[str, Tensor]:
+    """What has been spent at every record, `(records, seeds)` in float64; see `COSTS`."""
     times, clock = simulation.record_steps, simulation.clock
-    found = {"bytes": traffic.bytes_at(times)}
+    evaluated = torch.tensor(times, dtype=torch.float64)[:, None] * gradients
+    found = {
+        "gradients": evaluated.expand(-1, len(traffic.seeds)),
+        "messages": traffic.messages_at(times),
+        "bytes": traffic.bytes_at(times),
+    }
     return found if clock is None else found | {"seconds": clock.seconds_at(traffic, times)}
 
 
@@ -105,7 +112,8 @@ def record(
     stacks: Iterable[tuple[Tensor, Stack]] = simulation.stacks(algorithm, seeds)
     first = next(iter(stacks))
     metrics = choose_metrics(simulation.metrics, first[1])
-    recorder = Recorder(simulation, seeds, metrics, mixed_widths(first[1]))
+    widths = mixed_widths(first[1])
+    recorder = Recorder(simulation, seeds, metrics, widths, algorithm.gradients_per_step)
     stacks = itertools.chain([first], stacks)
     del first  # a stack that has been followed makes room for the next
     rungs = [] if halving is None else halving.rungs(simulation.steps)

@@ -11,9 +11,11 @@ from torch import Tensor
 
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
+from gossamer.simulation.curves import curves
 from gossamer.simulation.metrics import COSTS
 from gossamer.simulation.picture import Against, draw_runs
 from gossamer.simulation.status import Status, count, statuses
+from gossamer.simulation.table import Table
 from gossamer.simulation.words import lines, show_call, show_hyperparameters, spread
 
 if TYPE_CHECKING:
@@ -155,6 +157,10 @@ class Run(Record):
         """
         named = (self.title if label is None else label, self)
         return draw_runs([named], metric or self.main_metric, x, ax)
+
+    def curves(self) -> Table:
+        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        return curves([self])
 
     @property
     def title(self) -> str:

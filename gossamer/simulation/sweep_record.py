@@ -7,9 +7,11 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import choice, require
+from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
 from gossamer.simulation.run import Record, Run
 from gossamer.simulation.status import Status, count
+from gossamer.simulation.table import Table
 from gossamer.simulation.words import lines, show_hyperparameters
 
 OF_A_SWEEP = ("settings", "strategy", "judge_by")
@@ -72,6 +74,10 @@ class Sweep(Record):
             x=self.x[:, setting],
             config=shared | {"algorithm": algorithm},
         )
+
+    def curves(self) -> Table:
+        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        return curves([self.runs(setting) for setting in range(len(self.settings))])
 
     def joined(self, other: "Sweep") -> "Sweep":
         """Both as one: the settings of this sweep, then those of the other, on the same seeds."""

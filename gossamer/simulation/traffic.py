@@ -4,7 +4,7 @@ How much is sent when depends on the network, on the seed and on how many number
 not on these numbers: it is counted once for each seed, whatever the hyper-parameters.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -58,11 +58,20 @@ class Traffic:
 
         `(times, seeds)` in float64; `times` rise from 0.
         """
+        return self._total_at(times, self.sent)
+
+    def messages_at(self, times: Sequence[int]) -> Tensor:
+        """Messages, likewise: every mix sends some of its own."""
+        mixes = len(self.widths)
+        return self._total_at(times, lambda steps: [self.channel.messages_sent(steps)] * mixes)
+
+    def _total_at(self, times: Sequence[int], sent: Callable[[range], list[Tensor]]) -> Tensor:
+        """What has been sent before each of `times`, of counts for every mix of some steps."""
         total = torch.zeros(1, len(self.seeds), dtype=torch.int64)
         sums, wanted = [total], torch.tensor(times)
         for steps in self.blocks(times[-1]):
             silence = torch.zeros(len(steps), 1, dtype=torch.int64)
-            so_far = total + sum((mix.sum(1) for mix in self.sent(steps)), silence).cumsum(0)
+            so_far = total + sum((mix.sum(1) for mix in sent(steps)), silence).cumsum(0)
             inside = wanted[(wanted > steps.start) & (wanted <= steps.stop)]
             sums.append(so_far[inside - steps.start - 1])
             total = so_far[-1:]

@@ -65,7 +65,7 @@ def test_what_is_shown_does_not_decide_the_tuning():
     metrics = ["error", "consensus_error"]
     found = gs.compare([gs.DSGD], PROBLEM, NETWORK, metrics=metrics, **ARGUMENTS)
     assert found.metric == "error"
-    assert "final consensus_error" in found.table("consensus_error")
+    assert "final consensus_error" in str(found.table("consensus_error"))
 
 
 @pytest.mark.parametrize(

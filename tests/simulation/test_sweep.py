@@ -101,7 +101,7 @@ class Bowl(gs.Problem):
 
 def test_without_an_optimum_the_loss_decides():
     result = gs.sweep(gs.DSGD, {"lr": [0.5, 0.001]}, Bowl(), NETWORK, steps=50)
-    assert list(result.metrics) == ["loss", "bytes"]
+    assert list(result.metrics) == ["loss", "gradients", "messages", "bytes"]
     assert result.best().hyperparameters == {"lr": 0.5}
     assert result.scores()[1] == pytest.approx(1.5 * 0.999 ** (2 * 48), rel=0.01)
 
