@@ -64,6 +64,9 @@ class Channel(ABC):
     exchanges: int = 1
     """How many times, one after the other, nodes exchange messages in a mix."""
 
+    whole_messages: bool = True
+    """Whether every message carries all numbers of a mix."""
+
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mix of step t, after links that remember `memory`."""

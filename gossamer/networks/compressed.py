@@ -101,6 +101,8 @@ class CompressedChannel(RememberingChannel):
         mixed_in: precision of `inner`.
     """
 
+    whole_messages = False
+
     def __init__(
         self,
         network: Compressed,

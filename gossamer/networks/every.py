@@ -50,7 +50,7 @@ class EveryChannel(Channel):
 
     def __init__(self, network: Every, inner: Channel) -> None:
         self._network, self._inner = network, inner
-        self.exchanges = inner.exchanges
+        self.exchanges, self.whole_messages = inner.exchanges, inner.whole_messages
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The inner network's, or silence."""

@@ -88,11 +88,7 @@ def costs(simulation: Simulation, traffic: Traffic, gradients: int) -> dict[str,
     """What has been spent at every record, `(records, seeds)` in float64; see `COSTS`."""
     times, clock = simulation.record_steps, simulation.clock
     evaluated = torch.tensor(times, dtype=torch.float64)[:, None] * gradients
-    found = {
-        "gradients": evaluated.expand(-1, len(traffic.seeds)),
-        "messages": traffic.messages_at(times),
-        "bytes": traffic.bytes_at(times),
-    }
+    found = {"gradients": evaluated.expand(-1, len(traffic.seeds)), **traffic.totals_at(times)}
     return found if clock is None else found | {"seconds": clock.seconds_at(traffic, times)}
 
 

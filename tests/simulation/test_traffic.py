@@ -290,7 +290,7 @@ def test_runs_of_a_sweep_count_by_their_seed(network: gs.Network, monkeypatch):
 
 
 def test_numbers_that_float32_cannot_hold():
-    count = Traffic(gs.ring(4), [0], [2**20 + 1], torch.float32).bytes_at([0, 99, 100])
+    count = Traffic(gs.ring(4), [0], [2**20 + 1], torch.float32).totals_at([0, 99, 100])["bytes"]
     assert count[:, 0].tolist() == [0, 99 * 2 * 4 * (2**20 + 1), 100 * 2 * 4 * (2**20 + 1)]
 
 
