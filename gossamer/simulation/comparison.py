@@ -8,7 +8,7 @@ from gossamer.errors import require
 from gossamer.simulation._tune import Tuned
 from gossamer.simulation.curves import curves
 from gossamer.simulation.metrics import COSTS
-from gossamer.simulation.picture import Against, draw_runs
+from gossamer.simulation.picture import Against, Band, draw_runs
 from gossamer.simulation.run import Run
 from gossamer.simulation.table import Column, Spread, Table
 from gossamer.simulation.words import (
@@ -81,11 +81,18 @@ class Comparison:
         return curves([entry.run for entry in self.entries])
 
     def plot(
-        self, metric: str | None = None, *, x: Against = "steps", ax: "Axes | None" = None
+        self,
+        metric: str | None = None,
+        *,
+        x: Against = "steps",
+        center: Center = "median",
+        band: Band = (0.0, 1.0),
+        ax: "Axes | None" = None,
     ) -> "Axes":
         """Draw a metric of every method, by default that they were tuned by; see `Run.plot`."""
         runs = [(entry.run.title, entry.run) for entry in self.entries]
-        return draw_runs(runs, self.metric if metric is None else metric, x, ax)
+        shown = self.metric if metric is None else metric
+        return draw_runs(runs, shown, x, ax, center=center, band=band)
 
     def __repr__(self) -> str:
         return repr(self.table())
