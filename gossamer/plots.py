@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -62,14 +62,18 @@ def curve(
     label: str,
     colour: str,
     line: str = "-",
+    center: Literal["median", "mean"] = "median",
+    band: tuple[float, float] = (0.0, 1.0),
 ) -> None:
-    """Median over seeds, with a band from the lowest to the highest; `values[record][seed]`."""
+    """Median or mean over seeds, with a band between two quantiles; `values[record][seed]`."""
     array = np.asarray(values, dtype=float)
     array = np.where(np.isfinite(array), array, np.nan)
     shown = np.isfinite(array).all(axis=1)
     x, array = np.asarray(steps)[shown], array[shown]
-    ax.plot(x, np.median(array, axis=1), line, color=colour, label=label)
-    ax.fill_between(x, array.min(axis=1), array.max(axis=1), color=colour, alpha=0.15, linewidth=0)
+    middle = np.median(array, axis=1) if center == "median" else array.mean(axis=1)
+    ax.plot(x, middle, line, color=colour, label=label)
+    low, high = np.quantile(array, band, axis=1)
+    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def colours() -> "cycle[str]":

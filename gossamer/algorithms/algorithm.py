@@ -107,6 +107,9 @@ class Algorithm(ABC, Generic[StateT]):
     A method that pushes nothing needs a balanced network, or `PushSum`.
     """
 
+    gradients_per_step: ClassVar[int] = 1
+    """How many gradients a node evaluates in a step, for the record of what a run costs."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "label" not in vars(cls):

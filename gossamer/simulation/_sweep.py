@@ -82,7 +82,7 @@ def sweep(
     how = (dtype, device, progress, keep_x, means.alike)
     simulation = Simulation(problem, network, noise, steps, record_every, names, clock, *how)
     settings, listed = list_settings(algorithm, grid), list_seeds(seeds)
-    halving = _rule(strategy)
+    halving = halving_rule(strategy)
     of_a_sweep = {
         "settings": settings,
         "strategy": "grid" if halving is None else "halving",
@@ -133,7 +133,7 @@ def list_settings(algorithm: type[Algorithm[Any]], grid: Grid) -> list[dict[str,
     return [algorithm(**chosen).hyperparameters for chosen in listed]
 
 
-def _rule(strategy: Strategy | Halving) -> Halving | None:
+def halving_rule(strategy: Strategy | Halving) -> Halving | None:
     """How runs are ended early, if they are."""
     if isinstance(strategy, Halving):
         return strategy

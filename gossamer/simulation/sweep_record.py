@@ -7,9 +7,11 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import choice, require
+from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
 from gossamer.simulation.run import Record, Run
 from gossamer.simulation.status import Status, count
+from gossamer.simulation.table import Table
 from gossamer.simulation.words import lines, show_hyperparameters
 
 OF_A_SWEEP = ("settings", "strategy", "judge_by")
@@ -71,6 +73,25 @@ class Sweep(Record):
             steps_taken=self.steps_taken[setting],
             x=self.x[:, setting],
             config=shared | {"algorithm": algorithm},
+        )
+
+    def curves(self) -> Table:
+        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        return curves([self.runs(setting) for setting in range(len(self.settings))])
+
+    def joined(self, other: "Sweep") -> "Sweep":
+        """Both as one: the settings of this sweep, then those of the other, on the same seeds."""
+        ours, theirs = (
+            {k: v for k, v in one.config.items() if k != "settings"} for one in (self, other)
+        )
+        require(ours == theirs, "other", "a sweep of something else", "the same but its settings")
+        return Sweep(
+            steps=self.steps,
+            metrics={k: torch.cat([v, other.metrics[k]], 1) for k, v in self.metrics.items()},
+            diverged_at=torch.cat([self.diverged_at, other.diverged_at]),
+            steps_taken=torch.cat([self.steps_taken, other.steps_taken]),
+            x=torch.cat([self.x, other.x], 1),
+            config={**self.config, "settings": self.settings + other.settings},
         )
 
     def __repr__(self) -> str:
