@@ -2,19 +2,20 @@
 
 from typing import Any
 
-from gossamer.algorithms.algorithm import (
-    Algorithm,
+from gossamer.algorithms.admissible import (
+    Count,
     Fraction,
+    Integers,
     Interval,
     OneOf,
     Order,
     Positive,
     Real,
     Scalar,
-    Stateless,
     StepSize,
     admissible_sets,
 )
+from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.dsgd import DSGD
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
@@ -36,6 +37,15 @@ from gossamer.algorithms.operators import (
 )
 from gossamer.algorithms.push_sum import PushSum
 from gossamer.algorithms.qg_dsgdm import QGDSGDm
+from gossamer.algorithms.schedule import (
+    SCHEDULES,
+    Cosine,
+    FunctionSchedule,
+    InversePower,
+    Linear,
+    Schedule,
+    WarmUp,
+)
 from gossamer.algorithms.sclip_ef import SClipEF
 from gossamer.spec import build
 
@@ -63,25 +73,36 @@ def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
     True
     >>> named("PushSum(GTNSGDm(lr=0.1, momentum=0.8))")
     PushSum(GTNSGDm(lr=0.1, momentum=0.8))
+    >>> named("GTNSGDm(lr=WarmUp(Cosine(0.1, 1000), 50), momentum=0.8)")
+    GTNSGDm(lr=WarmUp(Cosine(0.1, 1000), 50), momentum=0.8)
     """
     known: dict[str, Any] = {**ALGORITHMS, "PushSum": PushSum}
     name = text.strip()
-    return ALGORITHMS[name] if name in ALGORITHMS else build("algorithm", text, known, ALGORITHMS)
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    return build("algorithm", text, known, ALGORITHMS, inside=SCHEDULES)
 
 
 __all__ = [
     "ALGORITHMS",
     "DSGD",
     "GTDSGD",
+    "SCHEDULES",
     "Algorithm",
     "Both",
+    "Cosine",
+    "Count",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
     "Fraction",
+    "FunctionSchedule",
     "GTAdam",
     "GTNSGDm",
+    "Integers",
     "Interval",
+    "InversePower",
+    "Linear",
     "Mix",
     "NormalizedDSGD",
     "OneOf",
@@ -92,8 +113,10 @@ __all__ = [
     "Real",
     "SClipEF",
     "Scalar",
+    "Schedule",
     "Stateless",
     "StepSize",
+    "WarmUp",
     "admissible_sets",
     "clip_components",
     "clip_factor",

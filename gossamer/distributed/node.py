@@ -81,4 +81,4 @@ class Node:
         """
         self.exchange, self._others_at, self.links = exchange, step, ()
         if self.algorithm.pushes:
-            self.state = self.algorithm.init(self.x)
+            self.state = self.algorithm.at(self.t).init(self.x)

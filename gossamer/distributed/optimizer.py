@@ -57,7 +57,9 @@ class DecentralizedOptimizer(Optimizer):
         params: parameters, named parameters or param groups. Those that do not require a gradient
             are started equal, and mixed only once they do. From then on they stay in: one that is
             frozen again has gradient 0.
-        algorithm: a method of `gossamer.algorithms`.
+        algorithm: a method of `gossamer.algorithms`. A hyper-parameter that it gives a `Schedule`
+            follows it in all param groups, which show its value at the last step; torch's
+            schedulers drive the others.
         network: a network of as many nodes as there are processes, or a function of that number.
         process_group: who takes part; by default all processes of the launch. Processes launched
             by torchrun are joined on the way, and one that was not launched is a network of one.
@@ -105,7 +107,7 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
-        super().__init__(params, dict(algorithm.hyperparameters))
+        super().__init__(params, dict(algorithm.at(0).hyperparameters))
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
@@ -217,8 +219,8 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
-        groups = self.param_groups
-        self._node.algorithm = self._scheduled.at(groups, self._flat.sizes, like=self.x)
+        now = (self.steps, self.param_groups, self._flat.sizes)
+        self._node.algorithm = self._scheduled.at(*now, like=self.x)
         self._advance(self._finite_grad())
         self._show_moved()
         return loss
@@ -329,7 +331,7 @@ class DecentralizedOptimizer(Optimizer):
         """Make parameters and state views of flat buffers, with the values they have."""
         self._flat = FlatParameters(mixed(self.param_groups, self.state))
         x = self._flat.buffer
-        state = self.algorithm.init(x)
+        state = self.algorithm.at(0).init(x)
         for name, buffer in state._asdict().items():
             for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
                 part.copy_(self.state[p].get(name, part))

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import torch
 
-from gossamer.algorithms import Algorithm, OneOf, admissible_sets
+from gossamer.algorithms import Algorithm, Interval, Schedule, admissible_sets
 from gossamer.errors import require
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation._simulate import simulate
-from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, sweep
+from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, list_settings, sweep
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure
@@ -113,9 +113,10 @@ def tune(
         "device": device,
         "progress": progress,
     }
+    settings = list_settings(algorithm, search_set(algorithm) if grid is None else grid)
     search = sweep(
         algorithm,
-        search_set(algorithm) if grid is None else grid,
+        settings,
         problem,
         network,
         seeds=chosen_on,
@@ -125,7 +126,7 @@ def tune(
         keep_x=False,
         **shared,
     )
-    chosen = algorithm(**search.best().hyperparameters)
+    chosen = algorithm(**settings[search.best_setting()])
     report: dict[str, Any] = {
         "seeds": reported,
         "metrics": recorded,
@@ -133,7 +134,7 @@ def tune(
         "keep_x": keep_x,
     }
     run = simulate(chosen, problem, network, **report, **shared)
-    return Tuned(search, run, grid_edges(search.settings, chosen))
+    return Tuned(search, run, grid_edges(settings, chosen))
 
 
 def _tuning_seeds(given: int | Iterable[int] | None, reported: list[int]) -> list[int]:
@@ -147,7 +148,7 @@ def _tuning_seeds(given: int | Iterable[int] | None, reported: list[int]) -> lis
 
 
 def grid_edges(settings: Sequence[Mapping[str, Any]], chosen: Algorithm[Any]) -> dict[str, Edge]:
-    """Which hyper-parameters of `chosen` are the lowest or highest of several tried.
+    """Which hyper-parameters of `chosen` are the lowest or highest of several numbers tried.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> settings = [{"lr": lr, "momentum": 0.8} for lr in (0.01, 0.1, 1.0)]
@@ -157,8 +158,10 @@ def grid_edges(settings: Sequence[Mapping[str, Any]], chosen: Algorithm[Any]) ->
     found: dict[str, Edge] = {}
     for name, admissible in admissible_sets(type(chosen)).items():
         value, tried = getattr(chosen, name), {setting[name] for setting in settings}
-        if len(tried) == 1 or isinstance(admissible, OneOf):
+        if len(tried) == 1 or not isinstance(admissible, Interval):
             continue
+        if any(isinstance(one, Schedule) for one in tried):
+            continue  # they have no order
         if value == max(tried):
             found[name] = "highest"
         elif value == min(tried) and not admissible.begins_at(value):

@@ -61,7 +61,7 @@ class Stack:
         require(given == one_for_all, "start", f"shape {given}", f"shape {one_for_all}")
         shape = (problem.num_nodes, len(seeds), problem.dim)
         x = self.problem.start.expand(shape).contiguous()
-        state = algorithm.init(x)
+        state = algorithm.at(0, x).init(x)
         _require_state(state, x)
         self._hold(torch.arange(len(seeds), device=device), x, state, ())
 
@@ -93,7 +93,8 @@ class Stack:
     def info(self) -> dict[str, Tensor]:
         """What the method tells of the step to come, averaged over the nodes: name → `(runs,)`."""
         if self._told_at is not self.x:
-            told = self.algorithm.info(self.t, self.x, self._grad(), self.state)
+            method = self.algorithm.at(self.t, self.x)
+            told = method.info(self.t, self.x, self._grad(), self.state)
             for name, values in told.items():
                 found, need = f"shape {tuple(values.shape)}", tuple(self.x.shape[:-1])
                 require(values.shape == need, name, found, f"shape {need}: a number per point")
@@ -102,9 +103,9 @@ class Stack:
         return self._told
 
     def _step_to(self, end: int) -> None:
-        while self.t < end:
+        for method in self.algorithm.along(range(self.t, end), self.x):
             mix = self.channel.talk(self.t, self.links)
-            given = (self.algorithm, self.t, self.x, self._grad(), self.state, mix)
+            given = (method, self.t, self.x, self._grad(), self.state, mix)
             self.x, self.state = self._step(*given)
             self.links = mix.memory
             self.t += 1
