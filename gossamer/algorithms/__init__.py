@@ -23,6 +23,7 @@ from gossamer.algorithms.dsgd_gclip import DSGDGClip
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
+from gossamer.algorithms.local import Local, step_coins
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
@@ -103,6 +104,7 @@ __all__ = [
     "Interval",
     "InversePower",
     "Linear",
+    "Local",
     "Mix",
     "NormalizedDSGD",
     "OneOf",
@@ -128,5 +130,6 @@ __all__ = [
     "named",
     "smooth_clip",
     "state_dtype",
+    "step_coins",
     "total_like",
 ]

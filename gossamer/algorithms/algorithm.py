@@ -1,6 +1,7 @@
 """What every decentralized method is: frozen hyper-parameters, `init` and `step`."""
 
 import dataclasses
+import inspect
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +50,9 @@ class Algorithm(ABC, Generic[StateT]):
     A method that pushes nothing needs a balanced network, or `PushSum`.
     """
 
+    asks_local: ClassVar[bool] = False
+    """Whether `step` has one more argument, `local`: see `Local`."""
+
     scheduled: ClassVar[tuple[str, ...]] = ()
     """Names of the hyper-parameters that a schedule gives; set on the methods that have some."""
 
@@ -59,6 +63,7 @@ class Algorithm(ABC, Generic[StateT]):
         if "tracker" in vars(cls) and "pushes" not in vars(cls):
             cls.pushes = (cls.tracker,) if cls.tracker else ()
         if "step" in vars(cls):
+            cls.asks_local = "local" in inspect.signature(cls.step).parameters
             cls.step = takes_functions(cls.step)  # type: ignore[method-assign]
 
     @abstractmethod
@@ -75,7 +80,9 @@ class Algorithm(ABC, Generic[StateT]):
     ) -> tuple[Tensor, StateT]:
         """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure.
 
-        Whoever calls it may give a plain function z ↦ W z as `mix`; it arrives with both verbs.
+        Whoever calls it may give a plain function z ↦ W z as `mix`; it arrives with both verbs. A
+        step that needs a second gradient, random numbers or the shapes of the parameters has one
+        more argument, `local`, see `Local`.
 
         On CUDA the step is compiled, and `t` and the hyper-parameters that are numbers arrive as
         tensors of no axes. Arithmetic does not notice. What needs a Python number does, e.g.
@@ -112,9 +119,9 @@ class Algorithm(ABC, Generic[StateT]):
     def at(self, t: int, like: Tensor | None = None) -> Self:
         """The method of step `t`: itself, or one with the numbers that its schedules give there.
 
-        >>> from gossamer.algorithms import DSGD, Cosine
-        >>> DSGD(lr=Cosine(0.1, 100)).at(50)
-        DSGD(lr=0.05...)
+        >>> from gossamer.algorithms import DSGD, Linear
+        >>> DSGD(lr=Linear(0.1, 100)).at(50)
+        DSGD(lr=0.05)
         """
         return next(iter(self.along(range(t, t + 1), like)))
 

@@ -17,15 +17,19 @@ from gossamer.triton_language import installed
 BACKENDS = {"cuda": "inductor"}
 """Kind of device → what compiles its steps; on others they are run as they are written."""
 
-Step = Callable[[Algorithm[Any], int, Tensor, Tensor, Any, Mix], tuple[Tensor, Any]]
+Step = Callable[..., tuple[Tensor, Any]]
+"""(method, t, x, grad, state, mix) ↦ x and state of the next step; some also take a `Local`."""
 
 
 def step_on(
     algorithm: type[Algorithm[Any]], dtype: torch.dtype, device: torch.device | str
 ) -> Step:
-    """The method's `step` as it is best evaluated on a device."""
+    """The method's `step` as it is best evaluated on a device.
+
+    One that asks for a `Local` is evaluated as it is written: what it asks for is no arithmetic.
+    """
     backend = BACKENDS.get(torch.device(device).type)
-    if backend is None or not installed():
+    if backend is None or not installed() or algorithm.asks_local:
         return algorithm.step
     return CompiledStep(algorithm, dtype, device, backend)
 
@@ -60,7 +64,7 @@ class CompiledStep:
             self._given, self._tensors = algorithm, self._with_tensors(algorithm)
         traced = mix if isinstance(mix, Mixer) else untraced(mix)
         try:
-            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced)  # type: ignore[arg-type]
+            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced)
         except Exception as reason:
             taken = algorithm.step(t, x, grad, state, mix)  # what fails here too is the method's
             self._compiled = None
