@@ -15,7 +15,14 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation._simulate import simulate
-from gossamer.simulation._sweep import Grid, Strategy, halving_rule, judged_metrics, sweep
+from gossamer.simulation._sweep import (
+    Grid,
+    Strategy,
+    halving_rule,
+    judged_metrics,
+    list_settings,
+    sweep,
+)
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.edges import Edge, grid_edges, settings_beyond
 from gossamer.simulation.halving import Halving, HalvingBeside
@@ -155,9 +162,10 @@ def tune(
         "dtype": dtype if search_dtype is None else search_dtype,
         "keep_x": False,
     }
+    settings = list_settings(algorithm, search_set(algorithm) if grid is None else grid)
     search = sweep(
         algorithm,
-        search_set(algorithm) if grid is None else grid,
+        settings,
         problem,
         network,
         strategy=strategy,
@@ -165,15 +173,14 @@ def tune(
     )
     extended: dict[str, list[float]] = {}
     for _ in range(_limit(extensions, grid)):
-        best = algorithm(**search.best().hyperparameters)
-        further, added = settings_beyond(search.settings, best)
+        further, added = settings_beyond(settings, algorithm(**settings[search.best_setting()]))
         if not further:
             break
         rule = _beside(search, strategy)
         found = sweep(algorithm, further, problem, network, strategy=rule, **searched)
-        search = search.joined(found)
+        settings, search = settings + list_settings(algorithm, further), search.joined(found)
         extended = {k: [*extended.get(k, []), *added.get(k, [])] for k in extended | added}
-    chosen = algorithm(**search.best().hyperparameters)
+    chosen = algorithm(**settings[search.best_setting()])
     report: dict[str, Any] = {
         "seeds": reported,
         "metrics": recorded,
@@ -181,7 +188,7 @@ def tune(
         "keep_x": keep_x,
     }
     run = simulate(chosen, problem, network, **report, **shared)
-    tuned = Tuned(search, run, grid_edges(search.settings, chosen), extended)
+    tuned = Tuned(search, run, grid_edges(settings, chosen), extended)
     if tuned.edges and grid is None:
         warnings.warn(f"{run.label}: {tuned.at_the_edge}", OnTheEdge, stacklevel=2)
     return tuned

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from gossamer.algorithms import Algorithm, Interval, OneOf, admissible_sets
+from gossamer.algorithms import Algorithm, Interval, Schedule, admissible_sets
 
 Edge = Literal["lowest", "highest"]
 
@@ -13,7 +13,7 @@ Setting = Mapping[str, Any]
 
 
 def grid_edges(settings: Sequence[Setting], chosen: Algorithm[Any]) -> dict[str, Edge]:
-    """Which hyper-parameters of `chosen` are the lowest or highest of several tried.
+    """Which hyper-parameters of `chosen` are the lowest or highest of several numbers tried.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> settings = [{"lr": lr, "momentum": 0.8} for lr in (0.01, 0.1, 1.0)]
@@ -23,8 +23,10 @@ def grid_edges(settings: Sequence[Setting], chosen: Algorithm[Any]) -> dict[str,
     found: dict[str, Edge] = {}
     for name, admissible in admissible_sets(type(chosen)).items():
         value, tried = getattr(chosen, name), {setting[name] for setting in settings}
-        if len(tried) == 1 or isinstance(admissible, OneOf):
+        if len(tried) == 1 or not isinstance(admissible, Interval):
             continue
+        if any(isinstance(one, Schedule) for one in tried):
+            continue  # they have no order
         if value == max(tried):
             found[name] = "highest"
         elif value == min(tried) and not admissible.begins_at(value):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from torch import Tensor
 
+from gossamer.algorithms.schedule import Schedule, from_description
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
 from gossamer.simulation.curves import curves
@@ -123,7 +124,8 @@ class Run(Record):
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The method's hyper-parameters, ready for its constructor."""
-        return dict(self.config["algorithm"]["hyperparameters"])
+        stored = self.config["algorithm"]["hyperparameters"]
+        return {name: from_description(value) for name, value in stored.items()}
 
     @property
     def label(self) -> str:
@@ -189,11 +191,13 @@ def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_json({"lr": torch.tensor([0.5, 1.0]), "nodes": (2, 3)})
     {'lr': [0.5, 1.0], 'nodes': [2, 3]}
     """
-    plain: dict[str, Any] = json.loads(json.dumps(facts, default=_numbers))
+    plain: dict[str, Any] = json.loads(json.dumps(facts, default=_plain))
     return plain
 
 
-def _numbers(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    if isinstance(value, Schedule):
+        return value.describe()
     need = "numbers, words, lists and dictionaries of them"
     require(hasattr(value, "tolist"), "describe", f"{value!r}", need, "give it a name")
     return value.tolist()

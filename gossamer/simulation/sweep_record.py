@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gossamer.algorithms.schedule import from_description
 from gossamer.errors import choice, require
 from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
@@ -33,7 +34,10 @@ class Sweep(Record):
     @property
     def settings(self) -> list[dict[str, Any]]:
         """The hyper-parameters of each setting."""
-        return [dict(setting) for setting in self.config["settings"]]
+        return [
+            {name: from_description(value) for name, value in setting.items()}
+            for setting in self.config["settings"]
+        ]
 
     @property
     def status(self) -> list[list[Status]]:
@@ -56,16 +60,20 @@ class Sweep(Record):
 
     def best(self, metric: str | None = None) -> Run:
         """The runs of the setting with the lowest score; refused where every setting diverged."""
+        return self.runs(self.best_setting(metric))
+
+    def best_setting(self, metric: str | None = None) -> int:
+        """The place of the setting with the lowest score."""
         scores, number = self.scores(metric), len(self.settings)
         found = f"{number} settings that all diverged" if number > 1 else "a setting that diverged"
         require(bool(scores.isfinite().any()), "grid", found, "one that does not", "try a lower lr")
-        return self.runs(int(scores.argmin()))
+        return int(scores.argmin())
 
     def runs(self, setting: int) -> Run:
         """The runs of one setting, as `simulate` would have returned them."""
         setting = range(len(self.settings))[setting]
         shared = {k: v for k, v in self.config.items() if k not in OF_A_SWEEP}
-        algorithm = shared["algorithm"] | {"hyperparameters": self.settings[setting]}
+        algorithm = shared["algorithm"] | {"hyperparameters": self.config["settings"][setting]}
         return Run(
             steps=self.steps,
             metrics={name: values[:, setting] for name, values in self.metrics.items()},

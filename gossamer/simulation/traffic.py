@@ -11,6 +11,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gossamer.algorithms import Local, step_coins
 from gossamer.networks import Channel, Network
 from gossamer.simulation.stack import Stack
 
@@ -90,7 +91,10 @@ def mixed_widths(stack: Stack) -> list[int]:
     state = type(stack.state)(*(entry[:1, :1] for entry in stack.state))
     x, mix = stack.x[:1, :1], CountingMix()
     one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
-    one_run.step(stack.t, x, torch.zeros_like(x), state, mix)
+    coins = step_coins(stack.seeds[:1], torch.zeros(1, dtype=torch.int64, device=x.device))
+    local = Local(stack.t, torch.zeros_like, coins, stack.problem.parameter_shapes)
+    asked = (local,) if one_run.asks_local else ()
+    one_run.step(stack.t, x, torch.zeros_like(x), state, mix, *asked)
     return mix.widths
 
 

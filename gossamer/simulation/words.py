@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from gossamer.algorithms import Schedule
+
 Center = Literal["median", "mean"]
 """What stands for many seeds: the median beside the range, or the mean ± standard deviation."""
 
@@ -33,17 +35,22 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def show_hyperparameters(values: Mapping[str, Any]) -> str:
-    """The numbers; words such as the order are left out.
+    """The numbers and schedules; words such as the order are left out.
 
     >>> show_hyperparameters({"lr": 0.01, "momentum": 0.6, "order": "adapt-then-combine"})
     'lr = 0.01, momentum = 0.6'
+    >>> from gossamer.algorithms import Cosine
+    >>> show_hyperparameters({"lr": Cosine(0.1, 1000), "nesterov": True})
+    'lr = Cosine(0.1, 1000), nesterov = True'
     """
     numbers = {name: value for name, value in values.items() if not isinstance(value, str)}
     return ", ".join(f"{name} = {_number(value)}" for name, value in numbers.items())
 
 
 def _number(value: Any) -> str:
-    return f"one of {len(value)} per run" if isinstance(value, list) else f"{value:g}"
+    if isinstance(value, list):
+        return f"one of {len(value)} per run"
+    return str(value) if isinstance(value, bool | Schedule) else f"{value:g}"
 
 
 def show_list(numbers: Sequence[float]) -> str:

@@ -161,7 +161,7 @@ def test_a_word_is_shared_by_all_settings():
         (
             gs.DSGDGClip,
             {"lr": [1], "clip": [1], "order": ["combine-then-adapt", "adapt-then-combine"]},
-            "order: got ['adapt-then-combine', 'combine-then-adapt'], need one word; sweep once",
+            "order: got ['combine-then-adapt', 'adapt-then-combine'], need one value in all",
         ),
     ],
 )
