@@ -7,8 +7,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the many processes
+
 # Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them only
-# one process computes, the tests of what has no processes.
+# one process computes: the tests of what has no processes, then the type checker.
 ALONE     := tests/algorithms tests/networks
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
@@ -35,11 +37,11 @@ alone: setup
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(ALONE)
 
 units: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
 
 test: lint
-	$(MAKE) --jobs 2 deadlines alone
-	$(MAKE) --jobs 2 types units
+	$(MAKE) --jobs 2 deadlines alone types
+	$(MAKE) units
 
 reproduce: setup
 	$(BIN)/gossamer run synthetic theory

@@ -23,6 +23,7 @@ from gossamer.algorithms import (
     SClipEF,
 )
 from gossamer.errors import InvalidInput
+from gossamer.executors import Workers
 from gossamer.networks import (
     COMPRESSORS,
     NETWORKS,
@@ -86,9 +87,11 @@ from gossamer.simulation import (
     Clock,
     Comparison,
     Halving,
+    Recorded,
     Run,
     Stack,
     Status,
+    Store,
     Sweep,
     Tuned,
     compare,
@@ -171,6 +174,7 @@ __all__ = [
     "QGDSGDm",
     "Quadratic",
     "RandK",
+    "Recorded",
     "RobustRegression",
     "Run",
     "SClipEF",
@@ -178,11 +182,13 @@ __all__ = [
     "Sign",
     "Stack",
     "Status",
+    "Store",
     "StudentT",
     "SubGaussianStable",
     "Sweep",
     "TopK",
     "Tuned",
+    "Workers",
     "__version__",
     "check_gradient",
     "compare",

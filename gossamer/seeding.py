@@ -3,9 +3,17 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+COLUMNS = 96
+"""Products of many columns are given a multiple of this, filled up with zeros.
+
+Libraries treat the last few columns in another way, and add up in another order.
+"""
 
 
 def stream_seed(purpose: str, *ids: int) -> int:
@@ -91,13 +99,34 @@ class SeedGroups:
             matrices: `(seeds, nodes, nodes)`.
             z: `(nodes, runs, dim)`.
         """
-        nodes, runs, dim = z.shape
-        seeds = len(self.distinct)
-        if seeds == 1:
+        nodes, _, dim = z.shape
+        if len(self.distinct) == 1:
             return torch.mm(matrices[0], z.reshape(nodes, -1)).view_as(z)
-        if not self.in_turn:
-            mixed = torch.bmm(matrices[self.place], z.transpose(0, 1))
-            return mixed.transpose(0, 1).contiguous()
-        by_seed = z.reshape(nodes, -1, seeds, dim).permute(2, 0, 1, 3).reshape(seeds, nodes, -1)
-        mixed = torch.bmm(matrices, by_seed).view(seeds, nodes, -1, dim)
-        return mixed.permute(1, 2, 0, 3).reshape(nodes, runs, dim)
+        seeds, per_seed = self._runs_of_seeds.shape
+        columns = per_seed * dim
+        by_seed = z.new_zeros(seeds, nodes, columns + -columns % COLUMNS)
+        beside = by_seed[..., :columns].unflatten(-1, (per_seed, dim))  # (seeds, nodes, ·, dim)
+        if self.in_turn:
+            beside.copy_(z.view(nodes, per_seed, seeds, dim).permute(2, 0, 1, 3))
+        else:
+            beside.copy_(z[:, self._runs_of_seeds].transpose(0, 1))
+        mixed = torch.bmm(matrices, by_seed)[..., :columns].unflatten(-1, (per_seed, dim))
+        if self.in_turn:
+            return mixed.permute(1, 2, 0, 3).reshape(z.shape)
+        return mixed.transpose(0, 1).flatten(1, 2)[:, self._place_by_seed]
+
+    @cached_property
+    def _runs_of_seeds(self) -> Tensor:
+        """The runs of each seed, `(seeds, most)`; where there are fewer, run 0 fills up."""
+        place, seeds = self.place.cpu(), len(self.distinct)
+        runs = [(place == k).nonzero().flatten() for k in range(seeds)]
+        return pad_sequence(runs, batch_first=True).to(self.place.device)
+
+    @cached_property
+    def _place_by_seed(self) -> Tensor:
+        """Where each run is in the flat `_runs_of_seeds`, `(runs,)`."""
+        order = self.place.argsort(stable=True)
+        rank = torch.empty_like(order)
+        rank[order] = torch.arange(len(order), device=order.device)
+        first = torch.searchsorted(self.place[order], self.place)
+        return self.place * self._runs_of_seeds.shape[1] + rank - first

@@ -1,9 +1,12 @@
 """Shared by all tests: this folder is importable, workers use one core, modules start alike."""
 
+import gc
+
 import pytest
 import torch
 
 torch.set_num_threads(1)
+gc.set_threshold(100_000, 20, 20)  # thousands of collected tests are no garbage: look less often
 
 
 @pytest.fixture(autouse=True)

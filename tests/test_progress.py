@@ -39,7 +39,7 @@ def test_a_simulation_is_silent_away_from_terminals(capfd: pytest.CaptureFixture
 def test_every_step_of_every_run_is_counted(monkeypatch: pytest.MonkeyPatch):
     from contextlib import contextmanager
 
-    from gossamer.simulation import recorder
+    from gossamer.simulation import runner
 
     counts = []
 
@@ -48,7 +48,7 @@ def test_every_step_of_every_run_is_counted(monkeypatch: pytest.MonkeyPatch):
         counts.append(-total)
         yield counts.append
 
-    monkeypatch.setattr(recorder, "progress_bar", counting)
+    monkeypatch.setattr(runner, "progress_bar", counting)
     gs.simulate(gs.DSGD(lr=1e200), gs.Quadratic(3, 2), gs.ring(3), steps=25, seeds=range(4))
     assert counts[0] == -100
     assert sum(counts) == 0

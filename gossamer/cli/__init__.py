@@ -8,6 +8,7 @@ import click
 from gossamer.cli._compare import compare
 from gossamer.cli._network import network
 from gossamer.cli._plan import plan
+from gossamer.cli._store import store
 from gossamer.cli._tails import tails
 from gossamer.cli._train import train
 from gossamer.cli.experiments import list_, report, run
@@ -44,7 +45,7 @@ def app(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (list_, run, report, network, compare, plan, tails, train):
+for command in (list_, run, report, network, compare, store, plan, tails, train):
     app.add_command(command)
 
 

@@ -10,6 +10,7 @@ import click
 import torch
 
 from gossamer.algorithms import named
+from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.errors import choice, require, whole
@@ -60,6 +61,8 @@ from gossamer.spec import build
     help="What tells seconds, e.g. 'Clock(latency=0.001, bandwidth=1e9, gradient=0.02)'.",
 )
 @click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
+@click.option("--store", default=None, help="Folder of runs: only what it lacks is computed.")
+@machine_options
 def compare(
     algorithms: Sequence[str],
     network: str | None,
@@ -71,6 +74,9 @@ def compare(
     against: str,
     clock: str | None,
     out: str,
+    store: str | None,
+    jobs: int,
+    cluster: str | None,
 ) -> None:
     """Compare methods on one network, noise and problem.
 
@@ -98,7 +104,9 @@ def compare(
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
     click.echo(f"Network: {net}.")
     arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded, "clock": timer}
-    found = compare_methods(methods, task, net, seeds=range(seeds), **arguments)
+    with machines(jobs, cluster) as executor:
+        arguments |= {"seeds": range(seeds), "store": store, "executor": executor}
+        found = compare_methods(methods, task, net, **arguments)
     _draw(found, shown, axis, path)
     _write(found, shown, path.with_name(f"{path.name}.csv"))
     click.echo(found.table(shown))

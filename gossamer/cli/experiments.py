@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
 from gossamer.errors import choice, require
+from gossamer.executors import ThisProcess
 from gossamer.experiments import Options, Work
 from gossamer.experiments.experiment import SIZES
 from gossamer.experiments.work import writable
@@ -75,7 +78,17 @@ def list_(size: Any, out: str, seed: int) -> None:
     "--device", default="cpu", show_default=True, help="Where it is computed: cpu or cuda."
 )
 @click.option("--force", is_flag=True, help="Forget what is stored and start over.")
-def run(names: Sequence[str], size: Any, out: str, seed: int, device: str, force: bool) -> None:
+@machine_options
+def run(
+    names: Sequence[str],
+    size: Any,
+    out: str,
+    seed: int,
+    device: str,
+    force: bool,
+    jobs: int,
+    cluster: str | None,
+) -> None:
     """Run the experiments or studies NAMES.
 
     A study is `synthetic`, `theory`, `methods` or `language`; `all` runs all four.
@@ -88,22 +101,28 @@ def run(names: Sequence[str], size: Any, out: str, seed: int, device: str, force
     gossamer run synthetic theory
     gossamer run ring-noise --size full --out paper-sized
     gossamer run language --size full --device cuda
+    gossamer run synthetic --jobs 4
     gossamer run --import mine.py my-experiment
     """
     options, device = Options(size, seed), check_device(device)
     works = [Work.below(out, EXPERIMENTS[key], options) for key in chosen(names)]
-    root = writable(Path(out) / options.size)
-    for work in works:
-        if force:
-            work.forget(work.units)
-        work.missing()  # refuse what is damaged before any work
-    click.echo(f"Results go to {root}, one file per unit of work.")
-    if size == "full" and device == "cpu" and any(w.experiment.study == "language" for w in works):
-        click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
-    for work in works:
-        _run(work, device)
+    with machines(jobs, cluster) as executor:
+        root = writable(Path(out) / options.size)
+        for work in works:
+            if force:
+                work.forget(work.units)
+            work.missing()  # refuse what is damaged before any work
+        click.echo(f"Results go to {root}, one file per unit of work.")
+        if size == "full" and device == "cpu" and any(_trains(work) for work in works):
+            click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
+        for work in works:
+            _run(work, device, executor)
     flags = options.flags(out if out != DEFAULT_OUT else None)
     click.echo(f"\nDone. `gossamer report{flags}` draws the figures and the page.")
+
+
+def _trains(work: Work) -> bool:
+    return work.experiment.study == "language"
 
 
 def studies() -> list[str]:
@@ -128,14 +147,15 @@ def chosen(names: Sequence[str]) -> list[str]:
     return list(meant)
 
 
-def _run(work: Work, device: str) -> None:
+def _run(work: Work, device: str, executor: Executor) -> None:
     click.echo(f"\n{work.experiment.name}: {work.experiment.title}")
     start = time.perf_counter()
 
     def notify(unit: str, done: int, total: int) -> None:
         click.echo(f"  [{done + 1}/{total}] {unit}")
 
-    computed = work.run(device, notify=notify)
+    here = isinstance(executor, ThisProcess)
+    computed = work.run(device, executor=None if here else executor, notify=notify)
     elapsed = time.perf_counter() - start
     click.echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
 

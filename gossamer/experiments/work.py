@@ -2,16 +2,20 @@
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from gossamer.errors import InvalidInput, require
+from gossamer.executors import spread
 from gossamer.experiments.experiment import Experiment, Options, Results
 from gossamer.experiments.record import Record
 from gossamer.experiments.unit import Unit
+from gossamer.locks import locked
 
 Notify = Callable[[str, int, int], None]
 """Called as notify(unit name, units done, units in all)."""
@@ -93,21 +97,39 @@ class Work:
             self.path(unit).unlink(missing_ok=True)
 
     def run(
-        self, device: str = "cpu", *, notify: Notify = lambda name, done, total: None
+        self,
+        device: str = "cpu",
+        *,
+        executor: Executor | None = None,
+        notify: Notify = lambda name, done, total: None,
     ) -> list[Unit]:
         """Compute and store what is missing; returns the units that were computed.
 
-        Interrupted at any moment, it loses only the unit in progress and goes on there next time.
+        Interrupted at any moment, it loses only the units in progress and goes on there next time.
+        Another process on the same folder waits, and finds what was computed. `notify` is called
+        before each unit, with an executor after it.
         """
-        missing, total = self.missing(), len(self.units)
         writable(self.folder)  # found out before the work
-        for done, unit in enumerate(missing, start=total - len(missing)):
-            notify(unit.name, done, total)
-            start = time.perf_counter()
-            result = unit.run(device)
-            seconds = time.perf_counter() - start
-            Record.of(unit, result, seconds, device).write(self.path(unit))
+        with locked(self.folder):
+            missing, total = self.missing(), len(self.units)
+            before = total - len(missing)
+            if executor is None:
+                for done, unit in enumerate(missing, start=before):
+                    notify(unit.name, done, total)
+                    compute(unit, device).write(self.path(unit))
+                return missing
+            results = spread(partial(compute, device=device), deque(missing), executor)
+            for done, (unit, record) in enumerate(results, start=before):
+                record.write(self.path(unit))
+                notify(unit.name, done, total)
         return missing
+
+
+def compute(unit: Unit, device: str) -> Record:
+    """The record of a unit, computed here."""
+    start = time.perf_counter()
+    result = unit.run(device)
+    return Record.of(unit, result, time.perf_counter() - start, device)
 
 
 def writable(folder: Path) -> Path:

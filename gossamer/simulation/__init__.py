@@ -15,9 +15,11 @@ from gossamer.simulation.metrics import (
     metric,
 )
 from gossamer.simulation.run import Run
+from gossamer.simulation.runner import Recorded
 from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.status import Status
+from gossamer.simulation.store import Store
 from gossamer.simulation.sweep_record import Sweep
 
 __all__ = [
@@ -28,9 +30,11 @@ __all__ = [
     "Entry",
     "Halving",
     "Metric",
+    "Recorded",
     "Run",
     "Stack",
     "Status",
+    "Store",
     "Sweep",
     "Tuned",
     "available_metrics",

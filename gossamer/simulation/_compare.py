@@ -1,8 +1,10 @@
 """`compare`: several methods on one problem and network, each as good as a search makes it."""
 
 import math
+import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +23,11 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, choose_metrics
 from gossamer.simulation.picture import Against, draw_runs
 from gossamer.simulation.run import Run
+from gossamer.simulation.runner import OnRecord
 from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import list_seeds, require_kind, require_network
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.words import show_bytes, show_hyperparameters, show_seconds, spread
 from gossamer.text import aligned
 
@@ -128,6 +132,9 @@ def compare(
     device: torch.device | str = "cpu",
     progress: bool | None = None,
     keep_x: bool = False,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    on_record: OnRecord | None = None,
 ) -> Comparison:
     """Tune methods on the same seeds and report them on the same fresh seeds, with the same noise.
 
@@ -162,18 +169,24 @@ def compare(
         "dtype": dtype,
         "device": device,
         "progress": progress,
+        "store": as_store(store),
+        "executor": executor,
+        "on_record": on_record,
         "keep_x": keep_x,
     }
     searched = {"tuning_seeds": tuning_seeds, "strategy": strategy, "search_dtype": search_dtype}
-    entries = []
-    for method in methods:
+
+    def entry(method: Method) -> Entry:
         if isinstance(method, Algorithm):
-            entries.append(Entry(simulate(method, problem, network, **shared), None))
-        else:
-            options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
-            found = tune(method, problem, network, **options)
-            entries.append(Entry(found.run, found))
-    return Comparison(entries)
+            return Entry(simulate(method, problem, network, **shared), None)
+        options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
+        found = tune(method, problem, network, **options)
+        return Entry(found.run, found)
+
+    if executor is None:
+        return Comparison([entry(method) for method in methods])
+    with ThreadPoolExecutor(len(methods)) as all_at_once:  # they wait for the executor's workers
+        return Comparison(list(all_at_once.map(entry, methods)))
 
 
 def require_measurable(

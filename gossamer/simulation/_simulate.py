@@ -1,6 +1,8 @@
 """`simulate`: one method, many seeds."""
 
+import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import torch
@@ -11,9 +13,10 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.metrics import Measure
-from gossamer.simulation.recorder import record
 from gossamer.simulation.run import Run, as_json
+from gossamer.simulation.runner import Means, OnRecord, record
 from gossamer.simulation.simulation import Simulation, list_seeds, require_kind
+from gossamer.simulation.store import Store, as_store
 
 
 def simulate(
@@ -31,6 +34,9 @@ def simulate(
     device: torch.device | str = "cpu",
     progress: bool | None = None,
     keep_x: bool = True,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    on_record: OnRecord | None = None,
 ) -> Run:
     """Run one method on one problem and network, once for every seed, all seeds stacked.
 
@@ -41,7 +47,7 @@ def simulate(
         noise: injected into every gradient, independently per node, step and coordinate.
         steps: T.
         seeds: one run each; the noise of a seed does not depend on what else is stacked.
-        record_every: record the metrics at steps 0, k, 2k, … and T; by default 100 times.
+        record_every: record the metrics at steps 0, k, 2k, … and T; by default 100 to 200 times.
         metrics: names among `METRICS` and of the method's `info`, or functions of a `Stack` that
             give one number per run, recorded under their names; by default all that exist for the
             problem and the method. "bytes", sent by a node so far, is recorded beside them.
@@ -52,6 +58,11 @@ def simulate(
         progress: force the progress bar on or off; by default on terminals only.
         keep_x: keep the final parameters; off, `Run.x` has no coordinates, which saves memory where
             many runs of a large model are compared.
+        store: a folder, or a `Store` there; what it has of these runs is not computed again.
+        executor: any of `concurrent.futures`, whose workers take the steps, e.g. `gs.Workers(4)`,
+            mpi4py's `MPIPoolExecutor` or that of a Dask client. With a store or an executor a run
+            is the same bits whatever else is stacked and whoever computes it (on CPUs).
+        on_record: called with a `Recorded` whenever metrics are recorded; not of stored ones.
 
     >>> import gossamer as gs
     >>> run = gs.simulate(
@@ -69,12 +80,13 @@ def simulate(
     """
     require_kind("algorithm", algorithm, Algorithm, "gs.GTNSGDm(lr=0.01, momentum=0.8)")
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    how = (dtype, device, progress, keep_x)
+    means = Means(as_store(store), executor, on_record)
+    how = (dtype, device, progress, keep_x, means.alike)
     simulation = Simulation(problem, network, noise, steps, record_every, metrics, clock, *how)
     listed = list_seeds(seeds)
     method = describe_algorithm(type(algorithm)) | {"hyperparameters": algorithm.hyperparameters}
     config = as_json({"algorithm": method, **simulation.describe(), "seeds": listed})
-    done = record(simulation, algorithm, listed)
+    done = record(simulation, algorithm, listed, means)
     return Run(
         steps=done.steps,
         metrics=done.metrics,

@@ -2,7 +2,9 @@
 
 import dataclasses
 import itertools
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any, Literal, get_args
 
 import torch
@@ -16,9 +18,10 @@ from gossamer.simulation._simulate import describe_algorithm
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, main_metric, metric_name
-from gossamer.simulation.recorder import record
 from gossamer.simulation.run import as_json
+from gossamer.simulation.runner import Means, OnRecord, record
 from gossamer.simulation.simulation import Simulation, list_seeds, require_kind, require_list
+from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 
 Strategy = Literal["grid", "halving"]
@@ -46,6 +49,9 @@ def sweep(
     device: torch.device | str = "cpu",
     progress: bool | None = None,
     keep_x: bool = True,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    on_record: OnRecord | None = None,
 ) -> Sweep:
     """Run every combination of the grid's values for every seed, as one stacked run.
 
@@ -72,7 +78,8 @@ def sweep(
     require(is_class, "algorithm", algorithm, "the class of a method", "e.g. gs.GTNSGDm")
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     names = judged_metrics(problem, judge_by, metrics)
-    how = (dtype, device, progress, keep_x)
+    means = Means(as_store(store), executor, on_record)
+    how = (dtype, device, progress, keep_x, means.alike)
     simulation = Simulation(problem, network, noise, steps, record_every, names, clock, *how)
     settings, listed = list_settings(algorithm, grid), list_seeds(seeds)
     halving = _rule(strategy)
@@ -85,7 +92,7 @@ def sweep(
     config = as_json({**facts, **simulation.describe()})
     stacked = stack_settings(algorithm, settings, len(listed))
     count, runs = len(settings), listed * len(settings)
-    done = record(simulation, stacked, runs, settings=count, halving=halving)
+    done = record(simulation, stacked, runs, means, settings=count, halving=halving)
     return Sweep(
         steps=done.steps,
         metrics={name: values.unflatten(1, (count, -1)) for name, values in done.metrics.items()},

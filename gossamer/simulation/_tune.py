@@ -1,6 +1,8 @@
 """`tune`: choose hyper-parameters on some seeds, report them on others."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,8 +19,10 @@ from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import Run
+from gossamer.simulation.runner import OnRecord
 from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import list_seeds, require_kind
+from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 from gossamer.simulation.words import lines, show_hyperparameters
 
@@ -80,6 +84,9 @@ def tune(
     device: torch.device | str = "cpu",
     progress: bool | None = None,
     keep_x: bool = True,
+    store: Store | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    on_record: OnRecord | None = None,
 ) -> Tuned:
     """Choose hyper-parameters on the tuning seeds, then run the choice on the seeds to report.
 
@@ -112,6 +119,9 @@ def tune(
         "clock": clock,
         "device": device,
         "progress": progress,
+        "store": as_store(store),
+        "executor": executor,
+        "on_record": on_record,
     }
     search = sweep(
         algorithm,

@@ -3,10 +3,12 @@
 Norms are Euclidean over the parameters; x̄ = (1/n) Σ x_i is the network's average.
 """
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -54,9 +56,20 @@ class Metric:
         require(shape == runs, self.name, f"shape {shape}", f"shape {runs}: one number per run")
         return values
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by the name it is bound to, which hides that of its function."""
+        module, name = getattr(self.measure, "__module__", ""), self.name
+        if getattr(sys.modules.get(module), name, None) is self:
+            return (_bound_to, (module, name))
+        return (type(self), (self.measure, self.needs, self.vanishes))
+
     def missing(self, stack: Stack) -> str | None:
         """What it needs and the stack lacks, if anything."""
         return next((need for need in self.needs if not _has(stack, need)), None)
+
+
+def _bound_to(module: str, name: str) -> object:
+    return getattr(importlib.import_module(module), name)
 
 
 def metric(*, needs: Sequence[str] = (), vanishes: bool = False) -> Callable[[Measure], Metric]:

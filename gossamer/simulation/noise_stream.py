@@ -1,6 +1,6 @@
 """The injected noise of many seeds, each its own stream whatever else is stacked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -28,13 +28,20 @@ class NoiseStream:
         dim: int,
         dtype: torch.dtype,
         device: torch.device | str,
+        begin: int = 0,
+        generators: Mapping[int, Tensor] | None = None,
     ) -> None:
+        """Beginning at step `begin`, where another stream's `generators(begin)` were taken."""
         self._noise, self._dtype, self._device = noise, dtype, device
         self._shape = (block_steps(num_nodes, dim), num_nodes, dim)
         self._seeds = list(dict.fromkeys(seeds))
         self._generators = [stream("noise", seed, device=device) for seed in self._seeds]
+        if generators is not None:
+            for seed, generator in zip(self._seeds, self._generators, strict=True):
+                generator.set_state(generators[seed])
         self._block: Sequence[Tensor] = ()
-        self._drawn = 0
+        self._drawn = begin - begin % self._shape[0]
+        self._before: Sequence[Tensor] = ()
         self.serve(seeds)
 
     def serve(self, seeds: Sequence[int]) -> None:
@@ -50,6 +57,7 @@ class NoiseStream:
         """Noise of step `t`, `(nodes, distinct seeds, dim)`; steps are asked for in order."""
         length = self._shape[0]
         while t >= self._drawn:
+            self._before = [generator.get_state() for generator in self._generators]
             sample = [
                 self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
                 for generator in self._generators
@@ -57,6 +65,12 @@ class NoiseStream:
             self._block = torch.stack(sample, dim=2).unbind()  # steps × (nodes, seeds, dim)
             self._drawn += length
         return self._block[t % length]
+
+    def generators(self, t: int) -> dict[int, Tensor]:
+        """Seed → the state of its generator before the block of step `t`, the next to be asked."""
+        inside = t < self._drawn
+        now = self._before if inside else [one.get_state() for one in self._generators]
+        return dict(zip(self._seeds, now, strict=True))
 
 
 def block_steps(num_nodes: int, dim: int) -> int:

@@ -1,25 +1,21 @@
 """From step 0 to T: advance stacks that fit the machine, and record their metrics."""
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, state_dtype
-from gossamer.progress import progress as progress_bar
+from gossamer.algorithms import state_dtype
 from gossamer.seeding import SeedGroups
+from gossamer.simulation.block import Piece
 from gossamer.simulation.halving import Halving
-from gossamer.simulation.metrics import Metric, choose_metrics
+from gossamer.simulation.metrics import Metric
 from gossamer.simulation.simulation import Simulation
-from gossamer.simulation.stack import Stack
-from gossamer.simulation.threads import threads_for
-from gossamer.simulation.traffic import Traffic, mixed_widths
+from gossamer.simulation.traffic import Traffic
 
 
 class Recorder:
-    """The records of all runs, filled stack by stack; ∞ and NaN where a run has ended.
+    """The records of all runs, filled piece by piece; ∞ and NaN where a run has ended.
 
     Args:
         simulation: what runs.
@@ -52,26 +48,23 @@ class Recorder:
         self.diverged_at = torch.full((num_runs,), -1)
         self.steps_taken = torch.zeros(num_runs, dtype=torch.int64)
 
-    def follow(self, stack: Stack, ids: Tensor, end: int, advance: Callable[[int], None]) -> None:
-        """Advance the stack to step `end`, recording on the way; `ids` names its runs here."""
-        for target in [*(t for t in self._times if stack.t <= t < end), end]:
-            advance(len(ids) * (target - stack.t))
-            stack.advance(target - stack.t)
-            if target in self._rows and len(stack.runs) > 0:
-                with threads_for(stack.x):
-                    self._measure(stack, self._rows[target], ids[stack.runs.cpu()])
-        going_on, diverged_at = ids[stack.runs.cpu()], stack.diverged_at.cpu()
-        self.diverged_at[ids] = diverged_at
-        self.steps_taken[ids] = torch.maximum(self.steps_taken[ids], diverged_at)
-        self.steps_taken[going_on] = end
-        self.x[:, ids] = torch.nan
-        self.x[:, going_on] = stack.x[..., : self.x.shape[-1]].cpu()
-
-    def _measure(self, stack: Stack, row: int, ids: Tensor) -> None:
-        for name, measure in self._measures.items():
-            self.metrics[name][row, ids] = measure(stack).to(self.metrics[name])
+    def take(self, ids: Tensor, piece: Piece, until: int) -> None:
+        """Enter what came of the runs `ids` up to step `until`."""
+        asked = [(k, t) for k, t in enumerate(piece.steps) if t in self._rows and t <= until]
+        there = [k for k, _ in asked]
+        times = torch.tensor([t for _, t in asked], dtype=torch.int64)
+        rows = torch.tensor([self._rows[t] for _, t in asked], dtype=torch.int64)[:, None]
+        for name in self._measures:
+            self.metrics[name][rows, ids] = piece.metrics[name][there]
+        ended = torch.where(piece.diverged_at > until, -1, piece.diverged_at)
+        finite = (ended < 0) | (times[:, None] < ended)
         for name, by_seed in self._costs.items():
-            self.metrics[name][row, ids] = by_seed[row, self._groups.place[ids]]
+            spent = by_seed[rows, self._groups.place[ids]]
+            self.metrics[name][rows, ids] = torch.where(finite, spent, torch.inf)
+        self.diverged_at[ids] = ended
+        self.steps_taken[ids] = torch.where(ended < 0, min(piece.end, until), ended)
+        if piece.end == until == self._times[-1] and piece.checkpoint is not None:
+            self.x[:, ids[piece.going_on]] = piece.checkpoint.x[..., : self.x.shape[-1]].to(self.x)
 
     def survivors(self, halving: Halving, end: int, settings: int) -> Tensor:
         """Which runs go on after the rung at step `end`, judged by the first metric."""
@@ -87,37 +80,3 @@ def costs(simulation: Simulation, traffic: Traffic) -> dict[str, Tensor]:
     times, clock = simulation.record_steps, simulation.clock
     found = {"bytes": traffic.bytes_at(times)}
     return found if clock is None else found | {"seconds": clock.seconds_at(traffic, times)}
-
-
-@torch.no_grad()
-def record(
-    simulation: Simulation,
-    algorithm: Algorithm[Any],
-    seeds: list[int],
-    *,
-    settings: int = 1,
-    halving: Halving | None = None,
-) -> Recorder:
-    """Run `algorithm`, run r with `seeds[r]`, in stacks that fit.
-
-    The runs come setting by setting, as many for each; `halving` ends some settings early.
-    """
-    stacks: Iterable[tuple[Tensor, Stack]] = simulation.stacks(algorithm, seeds)
-    first = next(iter(stacks))
-    metrics = choose_metrics(simulation.metrics, first[1])
-    recorder = Recorder(simulation, seeds, metrics, mixed_widths(first[1]))
-    stacks = itertools.chain([first], stacks)
-    del first  # a stack that has been followed makes room for the next
-    rungs = [] if halving is None else halving.rungs(simulation.steps)
-    if rungs:
-        stacks = list(stacks)  # all must reach a rung before any is judged
-    bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
-    with bar as advance:
-        for end in [*rungs, simulation.steps]:
-            for ids, stack in stacks:
-                recorder.follow(stack, ids, end, advance)
-            if halving is not None and end < simulation.steps:
-                going_on = recorder.survivors(halving, end, settings)
-                for ids, stack in stacks:
-                    stack.keep(going_on[ids[stack.runs.cpu()]].to(stack.x.device))
-    return recorder

@@ -11,9 +11,10 @@ from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.errors import require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
-from gossamer.networks import LinkMemory, Network
+from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
 from gossamer.simulation.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
 from gossamer.simulation.step import step_on
 from gossamer.simulation.threads import threads_for
@@ -25,6 +26,19 @@ class Stack:
     Runs differ in their seed and in the method's hyper-parameters, tensors of shape `(runs, 1)`.
     No run sees another: a run in a stack takes the same steps as the same run alone. Runs that
     become non-finite leave the stack; `runs` names those still in it.
+
+    Args:
+        algorithm: its tensors hold one row per run.
+        problem: n private objectives.
+        network: how the n nodes mix.
+        noise: injected into every gradient.
+        seeds: of every run.
+        dtype: precision of the problem.
+        device: where to run.
+        begin: where the runs are, taken by `checkpoint` of such a stack; None is the start.
+        lanes: the stack is filled up to a multiple of this with copies of its last run. Libraries
+            add up the columns of a product in an order that depends on how many there are. With 96
+            lanes a run is the same bits whatever else is stacked (CPUs only).
     """
 
     def __init__(
@@ -36,6 +50,8 @@ class Stack:
         seeds: Sequence[int],
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
+        begin: Checkpoint | None = None,
+        lanes: int = 1,
     ) -> None:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
@@ -44,7 +60,8 @@ class Stack:
         self._model, self.network = problem.to(device, dtype), network
         dtype = state_dtype(dtype)
         self.problem = self._model.to(device, dtype)
-        self.t = 0
+        self.t = 0 if begin is None else begin.t
+        self._lanes = lanes
         self.diverged_at = torch.full((len(seeds),), -1, device=device)
         self._told_at: Tensor | None = None
         self._all_seeds = list(seeds)
@@ -55,35 +72,58 @@ class Stack:
         sizes = problem.num_nodes, problem.dim
         self._noise = None
         if noise is not None:
-            self._noise = NoiseStream(noise, seeds, *sizes, dtype, device)
+            drawn = () if begin is None else (begin.t, begin.generators)
+            self._noise = NoiseStream(noise, seeds, *sizes, dtype, device, *drawn)
         self._block = MAX_BLOCK_STEPS if noise is None else block_steps(*sizes)  # can be replayed
         given, one_for_all = tuple(problem.start.shape), (problem.dim,)
         require(given == one_for_all, "start", f"shape {given}", f"shape {one_for_all}")
-        shape = (problem.num_nodes, len(seeds), problem.dim)
-        x = self.problem.start.expand(shape).contiguous()
-        state = algorithm.init(x)
-        _require_state(state, x)
-        self._hold(torch.arange(len(seeds), device=device), x, state, ())
+        if begin is None:
+            shape = (problem.num_nodes, len(seeds), problem.dim)
+            x = self.problem.start.expand(shape).contiguous()
+            content: Content = (x, algorithm.init(x), ())
+            _require_state(content[1], x)
+        else:
+            content = begin.content(device)
+        self._hold(torch.arange(len(seeds), device=device), content)
 
     def advance(self, steps: int) -> None:
         """Take `steps` steps; runs that became non-finite are marked and leave."""
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
-            before = (self.t, self.x, self.state, self.links)
+            before = (self.t, self._content)
             with threads_for(self.x):
                 self._step_to(min(end, self.t + self._block - self.t % self._block))
-            finite = self._finite()
+                finite = self._finite()
             if not finite.all():
                 self._remove_diverged(before, finite)
         self.t = end
 
     def keep(self, mask: Tensor) -> None:
         """Go on with the runs that the boolean `mask`, `(runs,)`, selects."""
-        self._hold(self.runs[mask], *_select_runs(mask, self.x, self.state, self.links))
+        own = mask.clone()
+        own[self._count :] = False
+        self._hold(self.runs[own], select_runs(own, self._content))
 
-    def _hold(self, runs: Tensor, x: Tensor, state: Any, links: LinkMemory) -> None:
-        """Make `runs`, at `x` and `state` and with the memory of their links, the content."""
-        self.runs, self.x, self.state, self.links = runs, x, state, links
+    def checkpoint(self) -> Checkpoint:
+        """Where the runs are: what a stack of them needs to go on."""
+        own = torch.arange(self._count, device=self.x.device)
+        seeds = dict.fromkeys(self.seeds)
+        drawn = {} if self._noise is None else self._noise.generators(self.t)
+        generators = {seed: drawn[seed] for seed in seeds if seed in drawn}
+        return Checkpoint(self.t, *select_runs(own, self._content), generators)
+
+    @property
+    def _content(self) -> Content:
+        return self.x, self.state, self.links
+
+    def _hold(self, runs: Tensor, content: Content) -> None:
+        """Make `runs`, at x and state and with the memory of their links, the content."""
+        self._count = len(runs)
+        lacking = -len(runs) % self._lanes if len(runs) > 0 else 0
+        if lacking > 0:
+            filled = torch.arange(len(runs) + lacking, device=runs.device).clamp(max=len(runs) - 1)
+            runs, content = runs[filled], select_runs(filled, content)
+        self.runs, (self.x, self.state, self.links) = runs, content
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
         self.channel = self._channel(self.seeds)
@@ -130,16 +170,18 @@ class Stack:
     def _finite(self) -> Tensor:
         return self.x.isfinite().all(dim=2).all(dim=0)
 
-    def _remove_diverged(self, before: tuple[int, Tensor, Any, LinkMemory], finite: Tensor) -> None:
+    def _remove_diverged(self, before: tuple[int, Content], finite: Tensor) -> None:
         """Replay the last block for the runs that broke in it, to learn the step of each."""
-        runs, t, now = self.runs, self.t, (self.x, self.state, self.links)
+        runs, t, now = self.runs, self.t, self._content
+        own = torch.arange(len(runs), device=runs.device) < self._count
+        going_on, broken = finite & own, ~finite & own
         self.t = before[0]
-        self._hold(runs[~finite], *_select_runs(~finite, *before[1:]))
+        self._hold(runs[broken], select_runs(broken, before[1]))
         while self.t < t:
             self._step_to(self.t + 1)
             self._mark_diverged(~self._finite())
         self._mark_diverged(torch.ones_like(self.runs, dtype=torch.bool))  # rounding may differ
-        self._hold(runs[finite], *_select_runs(finite, *now))
+        self._hold(runs[going_on], select_runs(going_on, now))
 
     def _mark_diverged(self, broken: Tensor) -> None:
         first_time = self.runs[broken & (self.diverged_at[self.runs] < 0)]
@@ -152,11 +194,3 @@ def _require_state(state: Any, x: Tensor) -> None:
     like_x = all(getattr(field, "shape", ())[:2] == x.shape[:2] for field in fields)
     found, need = f"a state of type {type(state).__name__}", "a NamedTuple of tensors like x"
     require(like_x, "init", found, need, "a method without memory returns Stateless()")
-
-
-def _select_runs(
-    mask: Tensor, x: Tensor, state: Any, links: LinkMemory
-) -> tuple[Tensor, Any, LinkMemory]:
-    fields = type(state)(*(field[:, mask] for field in state))
-    memory = tuple({name: z[:, mask] for name, z in site.items()} for site in links)
-    return x[:, mask], fields, memory

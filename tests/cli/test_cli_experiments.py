@@ -40,13 +40,14 @@ def test_names_are_whole_on_a_narrow_terminal(gossamer, monkeypatch):
     assert shown >= set(EXPERIMENTS)
 
 
-def test_a_second_run_computes_nothing_and_force_everything(gossamer, monkeypatch):
-    gossamer("run claim-1")
-    code, out, _ = gossamer("run claim-1")
+def test_a_second_run_computes_nothing_and_force_everything(gossamer):
+    line = "run connectivity --size test"
+    gossamer(line)
+    code, out, _ = gossamer(line)
     assert code == 0
     assert "stored already" in out
     assert "  [" not in out
-    assert gossamer("run claim-1 --force").out.count("  [") == 3
+    assert gossamer(f"{line} --force").out.count("  [") == 4
 
 
 def test_a_forced_study_that_is_interrupted_goes_on_without_force(gossamer, monkeypatch):
@@ -67,8 +68,9 @@ def test_a_forced_study_that_is_interrupted_goes_on_without_force(gossamer, monk
     assert out.partition("  [")[2].startswith("2/6] Gaussian, scale 2")
 
 
-def test_the_last_line_names_the_same_study(gossamer):
-    out = gossamer("run claim-1 --size full --seed 3 --out 'my runs'").out
+def test_the_last_line_names_the_same_study(gossamer, monkeypatch):
+    monkeypatch.setattr(Curve, "run", lambda unit, device: {})
+    out = gossamer("run connectivity --size full --seed 3 --out 'my runs'").out
     assert "`gossamer report --size full --out 'my runs' --seed 3`" in out
 
 
@@ -85,8 +87,9 @@ def test_names_add_up_and_nothing_is_run_twice():
 
 
 def test_several_names_are_run_in_their_order(gossamer):
-    out = gossamer("run connectivity claim-1 connectivity --size test").out
-    titles = [f"{name}: {EXPERIMENTS[name].title}" for name in ("connectivity", "claim-1")]
+    out = gossamer("run noise-level connectivity noise-level --size test").out
+    names = ("noise-level", "connectivity")
+    titles = [f"{name}: {EXPERIMENTS[name].title}" for name in names]
     assert [line for line in out.splitlines() if line in titles] == titles
 
 
@@ -173,11 +176,11 @@ def test_a_file_where_a_folder_should_be_is_found_before_the_work(refused, tmp_p
 
 
 def test_a_folder_where_the_page_should_be(gossamer, tmp_path: Path):
-    gossamer("run claim-1")
-    (tmp_path / "runs" / "quick" / "report.html").mkdir()
-    code, _, err = gossamer("report")
+    gossamer("run connectivity --size test")
+    (tmp_path / "runs" / "test" / "report.html").mkdir()
+    code, _, err = gossamer("report --size test")
     assert code == 2
-    assert err.startswith("gossamer: cannot read or write runs/quick/")
+    assert err.startswith("gossamer: cannot read or write runs/test/")
 
 
 def test_a_disk_that_is_full_is_said_without_a_none(gossamer, monkeypatch):

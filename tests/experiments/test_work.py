@@ -1,16 +1,23 @@
 """Only what is missing is computed, and an interruption at any moment changes nothing."""
 
+import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TextIO
 
 import pytest
+from processes import context
 from soak_kill import stored
 from toy import BEFORE, COMPUTED, Toy
 
+from gossamer.cli import main
 from gossamer.errors import InvalidInput
 from gossamer.experiments import Options, Record, Work
 from gossamer.studies import EXPERIMENTS
@@ -29,6 +36,15 @@ def test_everything_once_and_nothing_twice(work: Work):
     assert heard == [(f"k={k}", k, 3) for k in range(3)]
     assert work.run() == []
     assert COMPUTED == {"k=0": 1, "k=1": 1, "k=2": 1}
+
+
+def test_an_executor_computes_the_same(work: Work):
+    heard: list[int] = []
+    with ThreadPoolExecutor(2) as threads:
+        computed = work.run(executor=threads, notify=lambda name, done, total: heard.append(done))
+    assert computed == list(work.units)
+    assert heard == [0, 1, 2]
+    assert work.results() == {f"k={k}": {"value": k} for k in range(3)}
 
 
 def test_what_is_stored_is_left_alone(work: Work):
@@ -80,23 +96,33 @@ def test_a_folder_that_cannot_be_made_is_found_out_before_the_work(work: Work):
     assert not COMPUTED
 
 
-def start(out: Path) -> "subprocess.Popen[str]":
-    main = "from gossamer.cli import main; main()"
-    flags = ["run", "noise-level", "--size", "test", "--out", str(out)]
-    command = [sys.executable, "-u", "-c", main, *flags]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def run_noise_level(out: Path, said: Connection) -> None:
+    sys.stdout = open(said.fileno(), "w", buffering=1)  # noqa: SIM115
+    sys.argv = ["gossamer", "run", "noise-level", "--size", "test", "--out", str(out)]
+    main()
+
+
+@contextmanager
+def start(out: Path) -> Iterator[tuple[BaseProcess, TextIO]]:
+    """The command in a process of its own, which need not import torch again, and what it says."""
+    mine, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=run_noise_level, args=(out, theirs))
+    process.start()
+    theirs.close()
+    with open(os.dup(mine.fileno())) as said:
+        yield process, said
+    process.join(timeout=60)
 
 
 def kill_in_a_unit(out: Path, delay: float) -> None:
     """SIGKILL `delay` seconds after the first unit of work was announced."""
-    with start(out) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
+    with start(out) as (process, said):
+        for line in said:
             if line.startswith("  ["):
                 break
         time.sleep(delay)
         process.kill()
-    assert process.returncode == -9, "killed too late to learn anything"
+    assert process.exitcode == -9, "killed too late to learn anything"
 
 
 def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path):
@@ -106,10 +132,10 @@ def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path):
         kill_in_a_unit(out, moments.uniform(0, longest))
     left = len(stored(out))
     assert left < 6
-    with start(out) as process:
-        said, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert said.count("  [") == 6 - left
+    with start(out) as (process, said):
+        announced = said.read().count("  [")
+    assert process.exitcode == 0
+    assert announced == 6 - left
     peace = Work.below(tmp_path / "peace", EXPERIMENTS["noise-level"], Options("test"))
     peace.run()
     assert len(stored(peace.folder)) == 6

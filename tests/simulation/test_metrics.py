@@ -125,7 +125,7 @@ def test_a_method_is_asked_only_at_records_and_only_if_wanted(monkeypatch: pytes
     gs.simulate(gs.GTAdam(0.1), *where, metrics=["error"], **arguments)
     assert asked == []
     gs.simulate(gs.GTAdam(0.1), *where, **arguments)
-    assert asked == [0, 10, 20], "two numbers of one question"
+    assert asked == [0, 0, 10, 20], "once for the names, then two numbers of one question"
 
 
 def half_norm(stack: gs.Stack) -> torch.Tensor:

@@ -32,8 +32,8 @@ def test_records_at_multiples_and_the_end_whatever_the_spacing(steps: int, recor
     assert torch.equal(sparse.x, every.x)
 
 
-@pytest.mark.parametrize(("steps", "records"), [(1, 2), (99, 100), (100, 101), (1000, 101)])
-def test_a_hundred_records_by_default(steps: int, records: int):
+@pytest.mark.parametrize(("steps", "records"), [(1, 2), (99, 100), (100, 101), (1000, 126)])
+def test_a_hundred_records_or_more_by_default(steps: int, records: int):
     assert len(simulated(steps=steps).steps) == records
 
 

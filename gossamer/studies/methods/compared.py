@@ -13,6 +13,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem, Quadratic, RobustRegression
 from gossamer.simulation import tune
 from gossamer.simulation.search_sets import SearchSet
+from gossamer.studies.records import hundredth
 from gossamer.studies.synthetic.ring_noise import ROBUST
 
 
@@ -69,6 +70,7 @@ class Compared(Unit):
             grid=self.grid,
             noise=self.noise,
             steps=self.steps,
+            record_every=hundredth(self.steps),
             seeds=self.fresh_seeds,
             tuning_seeds=self.tuning_seeds,
             strategy="grid",

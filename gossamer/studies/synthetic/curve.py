@@ -8,6 +8,7 @@ from gossamer.networks import Network
 from gossamer.noise import AlphaStable, Noise
 from gossamer.problems import RobustRegression
 from gossamer.simulation import simulate
+from gossamer.studies.records import hundredth
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.synthetic.task import curves
 
@@ -62,6 +63,7 @@ class Curve(Unit):
                 self.network,
                 noise=self.noise,
                 steps=self.steps,
+                record_every=hundredth(self.steps),
                 seeds=self.seeds,
                 metrics=["error"],
                 device=device,

@@ -13,6 +13,7 @@ from gossamer.noise import Noise
 from gossamer.problems import RobustRegression
 from gossamer.simulation import Halving, tune
 from gossamer.simulation.search_sets import SearchSet
+from gossamer.studies.records import hundredth
 from gossamer.studies.synthetic.task import curves
 
 
@@ -48,6 +49,7 @@ class Tuned(Unit):
             grid=self.grid,
             noise=self.noise,
             steps=self.steps,
+            record_every=hundredth(self.steps),
             seeds=self.fresh_seeds,
             tuning_seeds=self.tuning_seeds,
             strategy=strategy,

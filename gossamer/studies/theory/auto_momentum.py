@@ -26,6 +26,7 @@ from gossamer.seeding import stream
 from gossamer.simulation import simulate, sweep
 from gossamer.simulation.search_sets import MOMENTA, STEP_SIZES
 from gossamer.simulation.words import spread
+from gossamer.studies.records import hundredth
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.task import NETWORKS, NOISES
 from gossamer.theory import momentum_from_noise, momentum_rule
@@ -57,7 +58,12 @@ class Momenta(Unit):
         draws = self.noise.sample((self.samples, problem.dim), generator=generator)
         choice = momentum_from_noise(draws, self.steps)
         momenta = [*self.momenta, momentum_rule(self.steps), choice.momentum]
-        shared: dict[str, Any] = {"noise": self.noise, "steps": self.steps, "device": device}
+        shared: dict[str, Any] = {
+            "noise": self.noise,
+            "steps": self.steps,
+            "record_every": hundredth(self.steps),
+            "device": device,
+        }
         found = sweep(
             GTNSGDm,
             {"momentum": momenta, "lr": self.step_sizes},

@@ -12,6 +12,7 @@ from gossamer.networks import complete
 from gossamer.plots import OKABE_ITO, curve, panels, style
 from gossamer.problems import Quadratic
 from gossamer.simulation import Run, simulate
+from gossamer.studies.records import hundredth
 
 BARRIERS = (1, 5, 50)
 LR = 0.05
@@ -59,8 +60,15 @@ class Stuck(Unit):
 
     def _of(self, method: Algorithm[Any], device: str) -> Run:
         problem = claim_problem(self.barrier, self.num_nodes, self.start)
-        network, metrics = complete(self.num_nodes), ["error"]
-        return simulate(method, problem, network, steps=self.steps, metrics=metrics, device=device)
+        return simulate(
+            method,
+            problem,
+            complete(self.num_nodes),
+            steps=self.steps,
+            record_every=hundredth(self.steps),
+            metrics=["error"],
+            device=device,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""Work spread over an executor: any of `concurrent.futures`, on one machine or many."""
+
+import os
+import signal
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from multiprocessing import get_context, parent_process
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+import torch
+
+from gossamer.errors import whole
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+ATTEMPTS = 3
+"""How many workers may die over the same piece of work."""
+
+
+def spread(
+    work: Callable[[Item], Result], todo: deque[Item], executor: Executor
+) -> Iterator[tuple[Item, Result]]:
+    """Every item with the result of `work`, as they are done.
+
+    Whoever takes them may append to `todo`. A worker that dies costs the items it was at, which are
+    done again; an executor that dies with it is replaced by this process.
+    """
+    running: dict[Future[Result], Item] = {}
+    deaths: Counter[int] = Counter()
+    try:
+        while todo or running:
+            while todo and not any(future.done() for future in running):
+                item = todo.popleft()
+                running[_submit(executor, work, item)] = item
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                item = running.pop(future)
+                deaths[id(item)] += isinstance(future.exception(), BrokenExecutor)
+                if isinstance(future.exception(), BrokenExecutor) and deaths[id(item)] < ATTEMPTS:
+                    todo.append(item)
+                else:
+                    yield item, future.result()
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _submit(executor: Executor, work: Callable[[Item], Result], item: Item) -> Future[Result]:
+    try:
+        return executor.submit(work, item)
+    except BrokenExecutor as reason:
+        warnings.warn(f"executor: {reason}; this process goes on by itself", stacklevel=3)
+        return ThisProcess().submit(work, item)
+
+
+class ThisProcess(Executor):
+    """An executor without workers: what is submitted is done at once, here."""
+
+    def __init__(self) -> None:
+        self._one_at_a_time = Lock()
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """A future that is done."""
+        future: Future[Result] = Future()
+        with self._one_at_a_time:
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except Exception as reason:
+                future.set_exception(reason)
+        return future
+
+
+class Workers(Executor):
+    """Processes on this machine, one thread each, started anew when one dies.
+
+    Args:
+        jobs: how many.
+        prepare: what each does first, e.g. load the code it will need.
+    """
+
+    def __init__(self, jobs: int, prepare: Callable[[], object] | None = None) -> None:
+        self._jobs, self._prepare = whole("jobs", jobs, 1), prepare
+        self._pool, self._renewing = self._start(), Lock()
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """As every executor's."""
+        with self._renewing:
+            try:
+                return self._pool.submit(fn, *args, **kwargs)
+            except BrokenExecutor:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                self._pool = self._start()
+                return self._pool.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As every executor's."""
+        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+    def _start(self) -> ProcessPoolExecutor:
+        context = get_context("spawn")  # threads of torch do not survive a fork
+        return ProcessPoolExecutor(self._jobs, context, _begin, (self._prepare,))
+
+
+def _begin(prepare: Callable[[], object] | None) -> None:
+    """What a worker does first: it ends silently on Ctrl-C, and when its parent has died."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(1)
+    if prepare is not None:
+        prepare()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,146 @@
+"""A block of work: stacked runs from one step to another, here or on a worker."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms import Algorithm, state_dtype
+from gossamer.simulation.checkpoint import Checkpoint
+from gossamer.simulation.metrics import Metric
+from gossamer.simulation.simulation import Simulation
+from gossamer.simulation.stack import Stack
+from gossamer.simulation.threads import threads_for
+
+GLANCE = 64
+"""Steps between looks at the clock."""
+
+Watch = Callable[[int, int, Mapping[str, Tensor] | None], None]
+"""Called on the way with how many steps the runs have taken together since the last call, the step
+they are at and, if it is recorded, name → the metric of every run."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Runs of one stack that are to be taken to step `end`."""
+
+    simulation: Simulation
+
+    algorithm: Algorithm[Any]
+    """Its tensors hold one row per run."""
+
+    ids: Tensor
+    """The numbers of the runs in the simulation, `(runs,)`."""
+
+    seeds: Sequence[int]
+    """Of every run."""
+
+    metrics: Mapping[str, Metric]
+    begin: Checkpoint | None
+    end: int
+
+    seconds: float
+    """After which the work may stop short of `end`."""
+
+    @property
+    def start(self) -> int:
+        """The step at which the runs are."""
+        return 0 if self.begin is None else self.begin.t
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What came of a block: the records on the way, and where the runs are now."""
+
+    start: int
+
+    steps: list[int]
+    """Of the records, after `start` and up to where the runs are; with step 0 at the beginning."""
+
+    metrics: Mapping[str, Tensor]
+    """Name → `(records, runs)`; ∞ where a run has diverged."""
+
+    diverged_at: Tensor
+    """`(runs,)`: −1 where it never happened."""
+
+    end: int
+    """The step at which the runs are now."""
+
+    checkpoint: Checkpoint | None
+    """Of the runs that are still finite, in their order; None where it is not needed."""
+
+    @property
+    def run_steps(self) -> int:
+        """Steps taken, summed over the runs."""
+        ended = torch.where(self.going_on, self.end, self.diverged_at)
+        return int((ended - self.start).sum())
+
+    def select(self, runs: Tensor) -> "Piece":
+        """The same of the runs that the boolean `(runs,)` selects."""
+        if bool(runs.all()):
+            return self
+        finite, metrics = runs[self.going_on], {k: v[:, runs] for k, v in self.metrics.items()}
+        point = None if self.checkpoint is None else self.checkpoint.select(finite)
+        return replace(self, metrics=metrics, diverged_at=self.diverged_at[runs], checkpoint=point)
+
+    @property
+    def going_on(self) -> Tensor:
+        """Which runs are still finite, boolean `(runs,)`."""
+        return self.diverged_at < 0
+
+
+@torch.no_grad()
+def advance(block: Block, watch: Watch | None = None) -> Piece:
+    """Take the runs of a block further."""
+    stack = block.simulation.stack(block.algorithm, block.seeds, block.begin)
+    recorded, started = set(block.simulation.record_steps), time.monotonic()
+    steps: list[int] = []
+    rows: list[dict[str, Tensor]] = []
+    for target in _targets(block):
+        taken = len(stack.runs.unique()) * (target - stack.t)
+        stack.advance(target - stack.t)
+        if target in recorded:
+            steps.append(target)
+            rows.append(_measure(stack, block))
+        if watch is not None:
+            watch(taken, target, rows[-1] if target in recorded else None)
+        if time.monotonic() - started > block.seconds:
+            break
+    metrics = {name: _stacked(rows, name, block) for name in block.metrics}
+    diverged_at = stack.diverged_at.cpu()
+    return Piece(block.start, steps, metrics, diverged_at, stack.t, stack.checkpoint())
+
+
+def advance_apart(block: Block) -> Piece:
+    """`advance` on a worker: what comes back is on the CPU."""
+    piece = advance(block)
+    assert piece.checkpoint is not None
+    return replace(piece, checkpoint=piece.checkpoint.to("cpu"))
+
+
+def _stacked(rows: list[dict[str, Tensor]], name: str, block: Block) -> Tensor:
+    none = torch.empty(0, len(block.seeds), dtype=state_dtype(block.simulation.dtype))
+    return torch.cat([none, *(row[name][None] for row in rows)])
+
+
+def _targets(block: Block) -> list[int]:
+    """Where the stack halts: to be measured, and to look at the clock."""
+    looks = range(0, block.end, GLANCE) if block.seconds < math.inf else ()
+    halts = {*block.simulation.record_steps, *looks, block.end}
+    at_start = {0} if block.begin is None else set()
+    return sorted({t for t in halts if block.start < t <= block.end} | at_start)
+
+
+def _measure(stack: Stack, block: Block) -> dict[str, Tensor]:
+    """Name → the metric of every run, ∞ of those that have diverged."""
+    dtype = state_dtype(block.simulation.dtype)
+    row = {name: torch.full((len(block.seeds),), torch.inf, dtype=dtype) for name in block.metrics}
+    if len(stack.runs) > 0:
+        with threads_for(stack.x):
+            for name, measure in block.metrics.items():
+                row[name][stack.runs.cpu()] = measure(stack).to(row[name])
+    return row

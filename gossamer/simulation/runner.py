@@ -1,0 +1,174 @@
+"""From step 0 to T: all runs of a simulation, here or on an executor, stored or not."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms import Algorithm
+from gossamer.executors import spread
+from gossamer.progress import progress as progress_bar
+from gossamer.simulation.block import Block, Piece, advance, advance_apart
+from gossamer.simulation.halving import Halving
+from gossamer.simulation.leg import Leg, join
+from gossamer.simulation.metrics import Metric, choose_metrics
+from gossamer.simulation.recorder import Recorder
+from gossamer.simulation.shelf import Shelf
+from gossamer.simulation.simulation import Simulation
+from gossamer.simulation.store import Store
+from gossamer.simulation.traffic import mixed_widths
+
+BLOCKS = 8
+"""Into how many blocks runs are split for an executor, if each is worth it."""
+
+TURN = 1.0
+"""Seconds after which a worker reports."""
+
+
+class Recorded(NamedTuple):
+    """What `on_record` is told of the runs of a stack."""
+
+    algorithm: Algorithm[Any]
+    """With the hyper-parameters of these runs."""
+
+    seeds: Sequence[int]
+    step: int
+
+    metrics: Mapping[str, Tensor]
+    """Name → `(runs,)`; ∞ where a run has diverged."""
+
+
+OnRecord = Callable[[Recorded], None]
+"""Called whenever metrics are recorded."""
+
+
+class Means(NamedTuple):
+    """Where runs are computed and kept, and who is told."""
+
+    store: Store | None = None
+    executor: Executor | None = None
+    on_record: OnRecord | None = None
+
+    @property
+    def alike(self) -> bool:
+        """Whether a run must be the same bits whatever else is stacked."""
+        return self.store is not None or self.executor is not None
+
+
+@torch.no_grad()
+def record(
+    simulation: Simulation,
+    algorithm: Algorithm[Any],
+    seeds: Sequence[int],
+    means: Means,
+    *,
+    settings: int = 1,
+    halving: Halving | None = None,
+) -> Recorder:
+    """Run `algorithm`, run r with `seeds[r]`, in stacks that fit.
+
+    The runs come setting by setting, as many for each; `halving` ends some settings early.
+    """
+    algorithm.require_runs(len(seeds))
+    one = simulation.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
+    metrics = choose_metrics(simulation.metrics, one)
+    recorder = Recorder(simulation, seeds, metrics, mixed_widths(one))
+    rungs = [] if halving is None else halving.rungs(simulation.steps)
+    bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
+    opened = Store.open(means.store, simulation, algorithm, seeds, metrics)
+    with opened as shelf, bar as advance_bar:
+        runner = Runner(simulation, algorithm, seeds, metrics, recorder, shelf, means, advance_bar)
+        going_on = torch.ones(len(seeds), dtype=torch.bool)
+        for end in [*rungs, simulation.steps]:
+            runner.run_to(end, going_on)
+            if halving is not None and end < simulation.steps:
+                going_on = recorder.survivors(halving, end, settings) & going_on
+    return recorder
+
+
+@dataclass
+class Runner:
+    """All runs of a simulation on their way to its last step."""
+
+    simulation: Simulation
+    algorithm: Algorithm[Any]
+    seeds: Sequence[int]
+    metrics: Mapping[str, Metric]
+    recorder: Recorder
+    shelf: Shelf
+    means: Means
+    advance_bar: Callable[[int], None]
+    legs: list[Leg] = field(default_factory=list)
+    counted: int = 0
+    """Steps of all runs that the bar was told of."""
+
+    def run_to(self, end: int, going_on: Tensor) -> None:
+        """Take the runs that go on to step `end`."""
+        for ids, piece in self.shelf.pieces:
+            chosen = going_on[ids]
+            self.recorder.take(ids[chosen], piece.select(chosen), end)
+        entering = self.shelf.enter(going_on, end)
+        legs = join([leg.keep(going_on) for leg in [*self.legs, *entering]])
+        self.legs, last = [], end == self.simulation.steps
+        todo = deque(self._block(part, end) for leg in legs for part in leg.split(self._width))
+        for block, piece in self._results(todo):
+            self.recorder.take(block.ids, piece, end)
+            self.shelf.keep(block, piece)
+            onward = Leg(block.ids[piece.going_on], piece.checkpoint)
+            if piece.end < end and len(onward.ids) > 0:
+                todo.append(self._block(onward, end))
+            elif not last:
+                self.legs.append(onward)
+        self._count(end * len(self.seeds) - self.counted)  # of runs that are stored or have ended
+
+    def _results(self, todo: deque[Block]) -> Iterator[tuple[Block, Piece]]:
+        """Every block with what came of it, as they are done."""
+        if self.means.executor is not None:
+            for block, piece in spread(advance_apart, todo, self.means.executor):
+                self._count(piece.run_steps)
+                for row, step in enumerate(piece.steps):
+                    self._tell(block, step, {k: v[row] for k, v in piece.metrics.items()})
+                yield block, piece
+        while todo:
+            yield (block := todo.popleft()), advance(block, self._watch(block))
+
+    def _watch(self, block: Block) -> Callable[[int, int, Mapping[str, Tensor] | None], None]:
+        def watch(run_steps: int, step: int, metrics: Mapping[str, Tensor] | None) -> None:
+            self._count(run_steps)
+            if metrics is not None:
+                self._tell(block, step, metrics)
+
+        return watch
+
+    def _count(self, run_steps: int) -> None:
+        self.counted += run_steps
+        self.advance_bar(run_steps)
+
+    def _tell(self, block: Block, step: int, metrics: Mapping[str, Tensor]) -> None:
+        if self.means.on_record is not None:
+            self.means.on_record(Recorded(block.algorithm, block.seeds, step, metrics))
+
+    def _block(self, leg: Leg, end: int) -> Block:
+        seeds, algorithm = [self.seeds[run] for run in leg.ids.tolist()], self.algorithm
+        own = algorithm.select(leg.ids)
+        return Block(self.simulation, own, leg.ids, seeds, self.metrics, leg.begin, end, self._turn)
+
+    @property
+    def _turn(self) -> float:
+        """Seconds after which a block is handed over, whether it is at its end or not."""
+        unstored_on_workers = self.means.executor is not None and self.means.store is None
+        return TURN if unstored_on_workers else self.shelf.turn
+
+    @property
+    def _width(self) -> int:
+        """How many runs a block holds."""
+        width, lanes = self.simulation.stack_width, self.simulation.lanes
+        if self.means.executor is None:
+            return width
+        share = math.ceil(len(self.seeds) / BLOCKS)
+        return min(width, share + -share % lanes)

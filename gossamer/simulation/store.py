@@ -1,0 +1,176 @@
+"""A folder of runs: only what is missing is computed."""
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms import Algorithm
+from gossamer.errors import InvalidInput, require
+from gossamer.files import whole_file
+from gossamer.fingerprint import fingerprint
+from gossamer.locks import locked
+from gossamer.provenance import versions
+from gossamer.simulation.metrics import Metric
+from gossamer.simulation.run import as_json
+from gossamer.simulation.shelf import Shelf
+from gossamer.simulation.simulation import Simulation
+from gossamer.simulation.stored_runs import StoredRuns, Wanted
+from gossamer.simulation.stored_task import TASK, StoredTask
+
+
+class Store:
+    """Runs in a folder, found again by what they are of.
+
+    A run is known by its method, hyper-parameters, problem, network, noise, seed, precision and the
+    versions of Gossamer and torch; own classes and functions by their source. It can be lengthened:
+    steps, seeds and settings that are added are computed, nothing else. Results are the same bits
+    as those of one go (on CPUs). Files are written whole; whoever is killed loses the last
+    `seconds` of work at most. Where two processes want the same runs, the second waits and finds
+    them.
+
+    Args:
+        folder: made if it is not there.
+        seconds: of work between two files.
+
+    >>> import tempfile, gossamer as gs
+    >>> task = {"problem": gs.Quadratic(8, 4), "network": gs.ring(8), "steps": 100}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = gs.Store(folder)
+    ...     run = gs.simulate(gs.DSGD(lr=0.1), **task, seeds=range(3), store=store)
+    ...     more = gs.simulate(gs.DSGD(lr=0.1), **task, seeds=range(5), store=store)
+    >>> store.computed  # 3 runs of 100 steps, then 2 more
+    500
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], seconds: float = 5.0) -> None:
+        self.folder, self.seconds = Path(folder), seconds
+        self.computed = 0
+        """Steps computed since this object was made, summed over the runs."""
+        require(seconds > 0, "seconds", seconds, "a positive number of seconds")
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder)!r})"
+
+    @staticmethod
+    @contextmanager
+    def open(
+        store: "Store | None",
+        simulation: Simulation,
+        algorithm: Algorithm[Any],
+        seeds: Sequence[int],
+        metrics: Mapping[str, Metric],
+    ) -> Iterator[Shelf]:
+        """What there is of the runs of a simulation, and where to put the rest."""
+        if store is None:
+            yield Shelf(len(seeds))
+            return
+        facts = task_facts(simulation, algorithm)
+        folder = store.folder / f"{type(algorithm).__name__}-{facts['fingerprint'][:16]}"
+        _make(folder)
+        with locked(folder):
+            if not (folder / TASK).exists():
+                with whole_file(folder / TASK) as partial:
+                    partial.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+            digests = {name: fingerprint(metric) for name, metric in metrics.items()}
+            runs = run_keys(algorithm, seeds)
+            wanted = Wanted(runs, digests, simulation.record_steps, simulation.keep_x)
+            shelf = StoredRuns(folder, wanted, _state_type(simulation, algorithm), store.seconds)
+            try:
+                yield shelf
+            finally:
+                store.computed += shelf.computed
+
+    def tasks(self) -> "list[StoredTask]":
+        """What is stored, task by task, in the order of their names."""
+        return [StoredTask(path.parent) for path in sorted(self.folder.glob(f"*/{TASK}"))]
+
+    def merge(self, other: "Store | str | os.PathLike[str]") -> int:
+        """Copy what another store has and this one lacks; returns how many files."""
+        source = as_store(other)
+        assert source is not None
+        copied = 0
+        for task in source.tasks():
+            folder = self.folder / task.folder.name
+            _make(folder)
+            with locked(folder):
+                for path in sorted(task.folder.glob("*.*")):
+                    copied += _copy(path, folder / path.name)
+        return copied
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write all records as CSV, a number per line; returns how many."""
+        lines = 0
+        with whole_file(Path(path)) as partial, partial.open("w", newline="") as file:
+            writer = csv.writer(file)
+            names = ("method", "problem", "network", "noise", "dtype", "hyperparameters", "seed")
+            writer.writerow([*names, "step", "metric", "value"])
+            for task in self.tasks():
+                for row in task.rows():
+                    writer.writerow(row)
+                    lines += 1
+        return lines
+
+
+def as_store(store: "Store | str | os.PathLike[str] | None") -> Store | None:
+    """The store, of a folder one there."""
+    return store if store is None or isinstance(store, Store) else Store(store)
+
+
+def task_facts(simulation: Simulation, algorithm: Algorithm[Any]) -> dict[str, Any]:
+    """All that runs of a store share, as plain JSON, with their fingerprint."""
+    described = simulation.describe()
+    shared = {name: described[name] for name in ("problem", "network", "noise", "dtype")}
+    where = str(described["device"]).partition(":")[0]
+    content = (type(algorithm), simulation.problem, simulation.network, simulation.noise)
+    facts = {
+        "algorithm": {"name": type(algorithm).__name__, "label": type(algorithm).label},
+        **shared,
+        "device": where,
+        "versions": {name: versions()[name] for name in ("gossamer", "torch")},
+    }
+    return {**facts, "fingerprint": fingerprint((content, facts))}
+
+
+def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:
+    """Of every run its hyper-parameters and seed, as words."""
+    columns = {
+        name: value.flatten().tolist() * (1 if value.ndim else len(seeds))
+        if isinstance(value, Tensor)
+        else [value] * len(seeds)
+        for name, value in algorithm.hyperparameters.items()
+    }
+    settings = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    pairs = zip(settings or [{}] * len(seeds), seeds, strict=True)
+    return [json.dumps([as_json(setting), seed], sort_keys=True) for setting, seed in pairs]
+
+
+def _state_type(simulation: Simulation, algorithm: Algorithm[Any]) -> type:
+    nodes, dim = simulation.problem.num_nodes, simulation.problem.dim
+    one_run = algorithm.select(torch.zeros(1, dtype=torch.int64))
+    return type(one_run.init(torch.zeros(nodes, 1, dim)))
+
+
+def _copy(source: Path, target: Path) -> bool:
+    """Whether there was something to copy."""
+    if target.exists():
+        return False
+    with whole_file(target) as partial:
+        shutil.copyfile(source, partial)
+    return True
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise InvalidInput(
+            f"store: cannot write to {folder} ({reason.strerror}); choose another folder"
+        ) from reason

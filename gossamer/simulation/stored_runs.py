@@ -1,0 +1,258 @@
+"""The runs of one task in a store: a file of records per piece of work, and one to go on from."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from gossamer.errors import InvalidInput
+from gossamer.files import whole_file
+from gossamer.simulation.block import Block, Piece
+from gossamer.simulation.checkpoint import Checkpoint
+from gossamer.simulation.leg import Leg
+from gossamer.simulation.shelf import Shelf
+
+RECORDS, STATE = ".records.safetensors", ".state.safetensors"
+
+SHARE = 20
+"""Writing takes a twentieth of the time at most: where states are large, files are rarer."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of the stored runs."""
+
+    runs: Sequence[str]
+    """The key of every run."""
+
+    metrics: Mapping[str, str]
+    """Name → fingerprint."""
+
+    record_steps: Sequence[int]
+    needs_x: bool
+
+    @property
+    def steps(self) -> int:
+        """T."""
+        return self.record_steps[-1]
+
+    def steps_after(self, start: int, end: int) -> set[int]:
+        """The records on the way from `start` to `end`; the first step has one of its own."""
+        first = {0} if start == 0 else set()
+        return first | {t for t in self.record_steps if start < t <= end}
+
+
+class StoredRuns(Shelf):
+    """What a store has of the runs that are wanted.
+
+    Args:
+        folder: of the task.
+        wanted: of its runs.
+        state_type: of the method.
+        seconds: between two files.
+    """
+
+    def __init__(self, folder: Path, wanted: Wanted, state_type: type, seconds: float) -> None:
+        super().__init__(len(wanted.runs))
+        self._folder, self._wanted, self._state_type = folder, wanted, state_type
+        self.turn = self._seconds = seconds
+        self.computed = 0
+        self._place = {key: run for run, key in enumerate(wanted.runs)}
+        self._source = torch.full_like(self.reached, -1)
+        self._passing: dict[Path, set[str]] = {}
+        """Files of states → the runs that have not gone on from there."""
+        files = [StoredPiece(path) for path in folder.glob(f"*{RECORDS}")]
+        self._files = sorted(files, key=lambda file: (file.start, -file.end, file.path.name))
+        for number, file in enumerate(self._files):
+            self._take(number, file)
+        self._drop_dead_ends()
+
+    def _take(self, number: int, file: "StoredPiece") -> None:
+        """Add the piece to the runs that it continues."""
+        wanted = self._wanted
+        ids = torch.tensor([self._place.get(key, -1) for key in file.runs], dtype=torch.int64)
+        fits = (ids >= 0) & (self.reached[ids] == file.start) & (file.start < wanted.steps)
+        if not bool(fits.any()) or not file.answers(wanted):
+            return
+        piece = file.piece(wanted, self._state_type).select(fits)
+        ids = ids[fits]
+        self.pieces.append((ids, piece))
+        self.reached[ids] = torch.where(piece.going_on, min(piece.end, wanted.steps), wanted.steps)
+        self._source[ids] = number
+
+    def _drop_dead_ends(self) -> None:
+        """Runs that have not arrived and cannot go on, their state being removed, begin anew."""
+        unfinished = self.reached < self._wanted.steps
+        stateless = [not file.state.exists() for file in self._files]
+        dead = unfinished & torch.tensor([*stateless, False])[self._source]
+        self.reached[dead] = 0
+        self._source[dead] = -1
+        self.pieces = [(ids[~dead[ids]], piece.select(~dead[ids])) for ids, piece in self.pieces]
+
+    def _legs(self, ids: Tensor) -> list[Leg]:
+        """Where the runs are, file by file."""
+        sources = self._source[ids]
+        legs = [Leg(ids[sources < 0], None)]
+        for number in sources[sources >= 0].unique().tolist():
+            own, file = ids[sources == number], self._files[number]
+            if file.is_passing:
+                self._passing[file.state] = set(file.runs)
+            keys = [self._wanted.runs[run] for run in own.tolist()]
+            legs.append(Leg(own, file.checkpoint(keys, self._state_type)))
+        return [leg for leg in legs if len(leg.ids) > 0]
+
+    def keep(self, block: Block, piece: Piece) -> None:
+        """Write what came of a block, then remove what it has gone on from."""
+        started = time.monotonic()
+        keys = [self._wanted.runs[run] for run in block.ids.tolist()]
+        passing = piece.end < block.end
+        stored = write_piece(self._folder, keys, self._wanted.metrics, piece, passing)
+        for state, waiting in list(self._passing.items()):
+            waiting.difference_update(keys)
+            if not waiting:
+                state.unlink(missing_ok=True)
+                del self._passing[state]
+        if passing:
+            self._passing[stored.state] = {
+                key for key, on in zip(keys, piece.going_on.tolist(), strict=True) if on
+            }
+        self.computed += piece.run_steps
+        self.turn = max(self._seconds, SHARE * (time.monotonic() - started))
+
+
+@dataclass(frozen=True)
+class StoredPiece:
+    """A piece of work in its files."""
+
+    path: Path
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Where it begins and ends, and of which runs and metrics it is."""
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                facts: dict[str, Any] = json.loads(file.metadata()["piece"])
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
+            raise InvalidInput(
+                f"store: {self.path} is damaged or not of Gossamer ({reason}); delete it, and only "
+                "what it held is computed again"
+            ) from reason
+        return facts
+
+    @property
+    def start(self) -> int:
+        """The step at which it begins."""
+        return int(self.facts["start"])
+
+    @property
+    def end(self) -> int:
+        """The step at which it ends."""
+        return int(self.facts["end"])
+
+    @property
+    def runs(self) -> list[str]:
+        """The keys of its runs."""
+        return list(self.facts["runs"])
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether it was written on the way, to lose nothing, and not at an end."""
+        return bool(self.facts["passing"])
+
+    @property
+    def state(self) -> Path:
+        """Where its runs ended."""
+        return self.path.with_name(self.path.name.removesuffix(RECORDS) + STATE)
+
+    def answers(self, wanted: Wanted) -> bool:
+        """Whether it has every record, and at the last step the parameters, that are wanted."""
+        measured = self.facts["metrics"]
+        if any(measured.get(name) != digest for name, digest in wanted.metrics.items()):
+            return False
+        on_the_way = wanted.steps_after(self.start, min(self.end, wanted.steps))
+        if not on_the_way <= set(self.facts["steps"]):
+            return False
+        if not wanted.needs_x or self.end < wanted.steps:
+            return True
+        return self.end == wanted.steps and self.state.exists()
+
+    def metrics(self) -> dict[str, Tensor]:
+        """Name → `(records, runs)`."""
+        with safe_open(self.path, framework="pt") as file:
+            return {name: file.get_tensor(f"metrics.{name}") for name in self.facts["metrics"]}
+
+    def piece(self, wanted: Wanted, state_type: type) -> Piece:
+        """What was recorded, with the parameters if they are wanted and this is the last step."""
+        with safe_open(self.path, framework="pt") as file:
+            metrics = {name: file.get_tensor(f"metrics.{name}") for name in wanted.metrics}
+            diverged_at = file.get_tensor("diverged_at")
+        point = None
+        if wanted.needs_x and self.end == wanted.steps:
+            point = read_state(self.state, state_type)
+        return Piece(self.start, self.facts["steps"], metrics, diverged_at, self.end, point)
+
+    def checkpoint(self, keys: Sequence[str], state_type: type) -> Checkpoint:
+        """Where these of its runs ended."""
+        with safe_open(self.path, framework="pt") as file:
+            going_on = (file.get_tensor("diverged_at") < 0).tolist()
+        finite = [key for key, on in zip(self.runs, going_on, strict=True) if on]
+        place = {key: row for row, key in enumerate(finite)}
+        return read_state(self.state, state_type).select(torch.tensor([place[k] for k in keys]))
+
+
+def write_piece(
+    folder: Path, keys: Sequence[str], metrics: Mapping[str, str], piece: Piece, passing: bool
+) -> StoredPiece:
+    """The state first: records without it would be a dead end."""
+    assert piece.checkpoint is not None
+    span = {"start": piece.start, "end": piece.end, "steps": piece.steps, "passing": passing}
+    facts = json.dumps({**span, "metrics": dict(metrics), "runs": list(keys)})
+    digest = hashlib.sha256(facts.encode()).hexdigest()[:12]
+    stored = StoredPiece(folder / f"{piece.start:09}-{piece.end:09}-{digest}{RECORDS}")
+    write_state(stored.state, piece.checkpoint)
+    tensors = {f"metrics.{name}": values.contiguous() for name, values in piece.metrics.items()}
+    with whole_file(stored.path) as partial:
+        save_file(tensors | {"diverged_at": piece.diverged_at}, partial, {"piece": facts})
+    return stored
+
+
+def write_state(path: Path, point: Checkpoint) -> None:
+    """Write where runs are, whole or not at all."""
+    tensors = {"x": point.x, **{f"state.{k}": field for k, field in enumerate(point.state)}}
+    for site, memory in enumerate(point.links):
+        tensors |= {f"links.{site}.{name}": z for name, z in memory.items()}
+    tensors |= {f"generators.{seed}": drawn for seed, drawn in point.generators.items()}
+    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    with whole_file(path) as partial:
+        save_file(plain, partial, {"point": json.dumps({"t": point.t, "sites": len(point.links)})})
+
+
+def read_state(path: Path, state_type: type) -> Checkpoint:
+    """Read what `write_state` wrote; executes nothing from the file."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads(file.metadata()["point"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
+        raise InvalidInput(
+            f"store: {path} is damaged or not of Gossamer ({reason}); delete it, and its runs are "
+            "computed again"
+        ) from reason
+    links: tuple[dict[str, Tensor], ...] = tuple({} for _ in range(facts["sites"]))
+    for name, value in tensors.items():
+        kind, _, rest = name.partition(".")
+        if kind == "links":
+            site, _, entry = rest.partition(".")
+            links[int(site)][entry] = value
+    fields = [tensors[f"state.{k}"] for k in range(len(state_type._fields))]  # type: ignore[attr-defined]
+    drawn = {int(k.removeprefix("generators.")): v for k, v in tensors.items() if k[:4] == "gene"}
+    return Checkpoint(facts["t"], tensors["x"], state_type(*fields), links, drawn)

@@ -1,0 +1,70 @@
+"""One task of a store, read: what it is of, and how much of it is there."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gossamer.errors import InvalidInput
+from gossamer.simulation.stored_runs import RECORDS, StoredPiece
+from gossamer.simulation.words import show_call
+
+TASK = "task.json"
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """Runs of one method on one problem, network and noise, in one precision."""
+
+    folder: Path
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What all its runs share."""
+        try:
+            facts: dict[str, Any] = json.loads((self.folder / TASK).read_text(encoding="utf-8"))
+            facts["algorithm"]["label"], facts["problem"], facts["network"]["name"]
+        except (ValueError, KeyError, TypeError) as reason:
+            raise InvalidInput(
+                f"store: {self.folder / TASK} is damaged or not of Gossamer ({reason}); delete its "
+                "folder"
+            ) from reason
+        return facts
+
+    @cached_property
+    def pieces(self) -> list[StoredPiece]:
+        """Its pieces of work, in order."""
+        files = [StoredPiece(path) for path in self.folder.glob(f"*{RECORDS}")]
+        return sorted(files, key=lambda file: (file.start, file.end, file.path.name))
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """Run → the last step that is stored of it."""
+        found: dict[str, int] = {}
+        for piece in self.pieces:
+            found |= {run: max(piece.end, found.get(run, 0)) for run in piece.runs}
+        return found
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What it is of, in words."""
+        noise = self.facts["noise"]
+        return {
+            "method": self.facts["algorithm"]["label"],
+            "problem": show_call(self.facts["problem"]),
+            "network": self.facts["network"]["name"],
+            "noise": "none" if noise is None else noise["name"],
+            "dtype": self.facts["dtype"],
+        }
+
+    def rows(self) -> Iterator[list[Any]]:
+        """Every stored number with what it is of."""
+        for piece in self.pieces:
+            runs = [json.loads(run) for run in piece.runs]
+            for name, values in piece.metrics().items():
+                for step, by_run in zip(piece.facts["steps"], values.tolist(), strict=True):
+                    for (setting, seed), value in zip(runs, by_run, strict=True):
+                        given = json.dumps(setting)
+                        yield [*self.words.values(), given, seed, step, name, value]

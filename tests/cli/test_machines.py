@@ -1,0 +1,73 @@
+"""The same command on one core, on two processes and on a cluster that loses a worker."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINE = (
+    "compare -a GTDSGD -a 'DSGD(0.1)' -n 'ring(6)' -p 'Quadratic(6, 4)' "
+    "--noise 'StudentT(1.5, scale=0.1)' --seeds 3 --steps 200"
+)
+
+CLUSTER = """
+import os, shlex, signal, sys, threading
+from distributed import Client, LocalCluster
+from gossamer.cli import machines, main
+
+if __name__ == "__main__":
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        with Client(cluster) as client:
+            worker = next(iter(client.run(os.getpid).values()))
+        threading.Timer(0.2, os.kill, (worker, signal.SIGKILL)).start()
+        line = shlex.split(sys.argv[1])
+        sys.argv = ["gossamer", *line, "--cluster", cluster.scheduler_address, "--out", "cluster"]
+        main()
+    machines.SECONDS_TO_ANSWER = 1
+    sys.argv = ["gossamer", "run", "claim-1", "--cluster", "tcp://localhost:1"]
+    main()
+"""
+
+
+def test_the_files_are_the_same(gossamer, tmp_path: Path):
+    assert gossamer(f"{LINE} --out one --store kept").code == 0
+    assert gossamer(f"{LINE} --out two --jobs 2").code == 0
+    (tmp_path / "cluster.py").write_text(CLUSTER)
+    done = subprocess.run(
+        [sys.executable, "cluster.py", LINE], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("gossamer: cluster: no scheduler answers at tcp://localhost:1")
+    one, two, cluster = (tmp_path / f"{name}.csv" for name in ("one", "two", "cluster"))
+    assert one.read_bytes() == two.read_bytes() == cluster.read_bytes()
+    again = gossamer(f"{LINE} --out again --store kept")
+    assert (tmp_path / "again.csv").read_bytes() == one.read_bytes()
+    assert "GT-DSGD" in again.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--jobs 0", "jobs: got 0, need an integer of at least 1"),
+        ("--jobs 2 --cluster tcp://localhost:1", "one of --jobs and --cluster"),
+    ],
+)
+def test_refusals(refused, options: str, said: str):
+    assert said in refused(f"run claim-1 --size test {options}")
+
+
+def test_what_is_stored_is_listed_merged_and_written(gossamer, tmp_path: Path):
+    line = "compare -a 'DSGD(0.1)' -n 'ring(6)' --noise none --steps 20"
+    assert gossamer(f"{line} --seeds 1 --store one").code == 0
+    assert gossamer(f"{line} --seeds 3 --store two").code == 0
+    assert "files copied" in gossamer("store one --merge two").out
+    shown = gossamer("store one --csv all.csv").out
+    assert "DSGD" in shown
+    assert "Written: all.csv, 84 numbers." in shown  # 21 records of 1 run, then of 3
+    head = (tmp_path / "all.csv").read_text().splitlines()[0]
+    assert head == "method,problem,network,noise,dtype,hyperparameters,seed,step,metric,value"
+
+
+def test_a_folder_that_is_not_there(refused):
+    assert "folder: got nowhere, need a folder that is there" in refused("store nowhere")

@@ -1,0 +1,216 @@
+"""A store computes what is missing, and nothing is lost or different."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import gossamer as gs
+from gossamer.simulation.simulation import LANES
+
+PROBLEM, NOISE = gs.Quadratic(6, 5, seed=3), gs.StudentT(1.5)
+NETWORKS = {
+    "ring": gs.ring(6),
+    "lost and compressed": gs.ring(6).drops(0.2).compressed(gs.TopK(0.4)),
+    "random matching": gs.random_matching(6),
+}
+SMALL = {"lr": [0.01, 0.05, 0.1, 1e308], "clip": [0.1, 1.0, 5.0, 1e300]}  # the last one diverges
+LARGE = {"lr": [0.01, 0.02, 0.05, 0.1, 0.2, 1e308], "clip": [0.1, 0.5, 1.0, 2.0, 5.0, 1e300]}
+
+
+def sweep(grid, steps: int, seeds: int, network: gs.Network = NETWORKS["ring"], **how) -> gs.Sweep:
+    task = {"noise": NOISE, "steps": steps, "seeds": range(seeds)}
+    return gs.sweep(gs.DSGDGClip, grid, PROBLEM, network, **task, **how)
+
+
+def assert_same(one: gs.Sweep | gs.Run, other: gs.Sweep | gs.Run) -> None:
+    assert one.metrics.keys() == other.metrics.keys()
+    for name, values in one.metrics.items():
+        assert torch.equal(values, other.metrics[name]), name
+    assert torch.equal(one.x.nan_to_num(), other.x.nan_to_num())
+    assert torch.equal(one.diverged_at, other.diverged_at)
+    assert torch.equal(one.steps_taken, other.steps_taken)
+
+
+@pytest.mark.parametrize("strategy", ["grid", "halving"])
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
+def test_seeds_settings_and_steps_that_are_added_are_computed_and_nothing_else(
+    tmp_path: Path, network: gs.Network, strategy
+):
+    store = gs.Store(tmp_path / "grown", seconds=0.01)
+    how = {"network": network, "strategy": strategy, "store": store}
+    sizes = [(SMALL, 100, 2), (SMALL, 100, 4), (LARGE, 100, 4), (LARGE, 200, 4)]
+    steps = [sweep(*size, **how).run_steps for size in sizes]
+    one_go = gs.Store(tmp_path / "one go")
+    whole = sweep(LARGE, 200, 4, network=network, strategy=strategy, store=one_go)
+    assert (whole.diverged_at >= 0).any()
+    before = store.computed
+    assert_same(sweep(*sizes[-1], **how), whole)
+    assert store.computed == before, "nothing was missing"
+    assert one_go.computed == whole.run_steps == steps[-1]
+    if strategy == "grid":  # a halving of fewer settings may follow some that it would not of more
+        assert store.computed == whole.run_steps
+
+
+def test_a_shorter_run_and_some_of_the_seeds_are_there_too(tmp_path: Path):
+    store = gs.Store(tmp_path)
+    sweep(SMALL, 100, 3, store=store)
+    sweep(SMALL, 400, 3, store=store)
+    before = store.computed
+    assert_same(sweep(SMALL, 100, 2, store=store), sweep(SMALL, 100, 2, store=tmp_path / "new"))
+    assert store.computed == before
+    method = gs.DSGDGClip(lr=0.05, clip=1.0)
+    run = gs.simulate(
+        method,
+        PROBLEM,
+        NETWORKS["ring"],
+        noise=NOISE,
+        steps=400,
+        seeds=range(3),
+        metrics=["error"],
+        store=store,
+    )
+    assert store.computed == before, "a sweep has the runs of one setting"
+    assert run.final().isfinite().all()
+
+
+def test_what_was_not_recorded_is_computed_again(tmp_path: Path):
+    store = gs.Store(tmp_path)
+    task = (gs.DSGD(0.1), PROBLEM, NETWORKS["ring"])
+    gs.simulate(*task, steps=400, metrics=["error"], store=store)
+    gs.simulate(*task, steps=400, metrics=["error", "loss"], store=store)
+    assert store.computed == 800
+    gs.simulate(*task, steps=400, metrics=["loss"], store=store)
+    assert store.computed == 800
+    gs.simulate(*task, steps=400, metrics=["loss"], record_every=3, store=store)
+    assert store.computed == 1200
+
+
+def test_a_run_is_known_by_what_it_is_of(tmp_path: Path):
+    store = gs.Store(tmp_path)
+    tasks = [
+        {},
+        {"network": gs.complete(6)},
+        {"noise": gs.StudentT(1.5, scale=2.0)},
+        {"problem": gs.Quadratic(6, 5, seed=4)},
+        {"dtype": torch.float32},
+        {"algorithm": gs.DSGD(0.2)},
+        {"seeds": [1]},
+    ]
+    usual = {"algorithm": gs.DSGD(0.1), "problem": PROBLEM, "network": NETWORKS["ring"]}
+    for number, other in enumerate(tasks, start=1):
+        gs.simulate(**(usual | {"noise": NOISE, "steps": 20} | other), store=store)
+        assert store.computed == 20 * number
+
+
+def test_own_code_that_changes_is_other_code(tmp_path: Path):
+    store, factor = gs.Store(tmp_path), 1.0
+
+    class Mine(gs.DSGD):
+        def step(self, t, x, grad, state, mix):
+            return super().step(t, x, factor * grad, state, mix)
+
+    def run() -> torch.Tensor:
+        return gs.simulate(Mine(0.1), PROBLEM, NETWORKS["ring"], steps=20, store=store).final()
+
+    first = run()
+    assert torch.equal(run(), first)
+    assert store.computed == 20
+    factor = 2.0
+    assert not torch.equal(run(), first)
+    assert store.computed == 40
+
+
+@pytest.mark.parametrize("dim", [5, 40])
+def test_a_run_is_the_same_bits_whatever_is_stacked(tmp_path: Path, dim: int):
+    """Few numbers: stacked with copies of itself; many: alone."""
+    problem, seeds = gs.Quadratic(60, dim), 7
+    lanes = LANES if dim == 5 else 1
+    task = (gs.GTNSGDm(0.01, 0.9), problem, gs.ring(60))
+    where = {"noise": NOISE, "steps": 40, "metrics": ["error", "loss"]}
+    stacked = gs.simulate(*task, **where, seeds=range(seeds), store=tmp_path / "stacked")
+    for seed in range(seeds):
+        alone = gs.simulate(*task, **where, seeds=seed, store=tmp_path / "alone")
+        assert torch.equal(alone.x[:, 0], stacked.x[:, seed])
+        assert torch.equal(alone.metrics["loss"][:, 0], stacked.metrics["loss"][:, seed])
+    assert lanes * 60 * dim * 8 <= 3 * 2**19
+
+
+KILLED = """
+import os, random, signal, sys, time
+from pathlib import Path
+import gossamer as gs
+from test_store import LARGE, sweep
+
+folder, chance = Path(sys.argv[1]), random.Random(0)
+for _ in range(10):
+    before = len(list(folder.rglob("*.safetensors")))
+    if (child := os.fork()) == 0:
+        sweep(LARGE, 4000, 4, store=gs.Store(folder, seconds=0.02), strategy="halving")
+        os._exit(1)  # to be killed before
+    while len(list(folder.rglob("*.safetensors"))) <= before:
+        time.sleep(0.001)
+    time.sleep(chance.uniform(0, 0.1))
+    os.kill(child, signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+"""
+
+SHARED = """
+import os, sys
+import gossamer as gs
+from test_store import LARGE, sweep
+
+first = os.fork()
+store = gs.Store(sys.argv[1], seconds=0.02)
+run_steps = sweep(LARGE, 1000, 4, store=store).run_steps
+print(store.computed == run_steps or store.computed)
+if first == 0:
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) == 0
+"""
+
+
+def script(text: str, folder: Path) -> str:
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-uc", text, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_ten_kills_lose_nothing(tmp_path: Path):
+    script(KILLED, tmp_path / "killed")
+    store = gs.Store(tmp_path / "killed")
+    found = sweep(LARGE, 4000, 4, store=store, strategy="halving")
+    assert store.computed < found.run_steps
+    assert_same(found, sweep(LARGE, 4000, 4, store=tmp_path / "whole", strategy="halving"))
+
+
+def test_two_processes_share_a_folder(tmp_path: Path):
+    """The second waits for the first and computes nothing."""
+    assert sorted(script(SHARED, tmp_path / "shared").split()) == ["0", "True"]
+    store = gs.Store(tmp_path / "shared")
+    found = sweep(LARGE, 1000, 4, store=store)
+    assert store.computed == 0
+    assert_same(found, sweep(LARGE, 1000, 4, store=tmp_path / "whole"))
+
+
+def test_a_damaged_file_is_named(tmp_path: Path):
+    sweep(SMALL, 20, 1, store=tmp_path)
+    path = next(tmp_path.rglob("*.records.safetensors"))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(gs.InvalidInput, match=f"store: {path} is damaged"):
+        sweep(SMALL, 20, 1, store=tmp_path)
+
+
+def test_runs_whose_state_is_gone_begin_anew(tmp_path: Path):
+    store = gs.Store(tmp_path)
+    sweep(SMALL, 20, 1, store=store)
+    for path in tmp_path.rglob("*.state.safetensors"):
+        path.unlink()
+    before = store.computed
+    assert_same(sweep(SMALL, 40, 1, store=store), sweep(SMALL, 40, 1, store=tmp_path / "new"))
+    assert store.computed > before

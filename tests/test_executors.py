@@ -1,0 +1,148 @@
+"""Work spread over executors: everything is done, whatever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+import torch
+
+import gossamer as gs
+from gossamer import executors
+from gossamer.executors import ThisProcess, spread
+
+METHODS = [gs.GTNSGDm, gs.DSGD(0.1)]
+GRIDS = {gs.GTNSGDm: {"lr": [0.01, 0.1], "momentum": [0.5, 0.9]}}
+
+
+def compare(executor, **how) -> gs.Comparison:
+    task = {"noise": gs.StudentT(1.5), "steps": 100, "grids": GRIDS, "seeds": range(3)}
+    return gs.compare(
+        METHODS, gs.Quadratic(6, 4), gs.ring(6), executor=executor, progress=False, **task, **how
+    )
+
+
+def assert_same(one: gs.Comparison, other: gs.Comparison) -> None:
+    for left, right in zip(one.entries, other.entries, strict=True):
+        assert torch.equal(left.run.final(), right.run.final())
+        assert left.run.hyperparameters == right.run.hyperparameters
+
+
+def double(x: int) -> int:
+    return 2 * x
+
+
+def die_once(folder: Path, x: int) -> int:
+    """The first to come kills its process."""
+    try:
+        (folder / "died").touch(exist_ok=False)
+    except FileExistsError:
+        return 2 * x
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def die(x: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def test_everything_is_done_and_more_can_be_added():
+    todo = deque(range(3))
+    done = {}
+    for item, result in spread(double, todo, ThisProcess()):
+        done[item] = result
+        if item == 0:
+            todo.append(7)
+    assert done == {0: 0, 1: 2, 2: 4, 7: 14}
+
+
+def test_here_results_come_as_they_are_done():
+    order = []
+
+    def work(x: int) -> int:
+        order.append(("work", x))
+        return x
+
+    for item, _ in spread(work, deque(range(2)), ThisProcess()):
+        order.append(("taken", item))
+    assert order == [("work", 0), ("taken", 0), ("work", 1), ("taken", 1)]
+
+
+def test_an_error_is_raised_as_it_is():
+    with pytest.raises(ZeroDivisionError):
+        list(spread(lambda x: 1 // x, deque([0]), ThisProcess()))
+
+
+def test_threads_of_the_user_are_an_executor():
+    with ThreadPoolExecutor(2) as threads:
+        assert_same(compare(threads), compare(ThisProcess()))
+
+
+def test_workers_compute_the_same_bits_and_one_that_dies_costs_its_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with gs.Workers(2) as workers:
+        assert_same(compare(workers), compare(ThisProcess()))
+        again = dict(spread(partial(die_once, tmp_path), deque(range(4)), workers))
+        assert again == {0: 0, 1: 2, 2: 4, 3: 6}
+        monkeypatch.setattr(executors, "ATTEMPTS", 1)
+        with pytest.raises(BrokenExecutor, match="terminated abruptly"):
+            list(spread(die, deque([1]), workers))
+
+
+def test_this_process_takes_over_from_an_executor_that_died(tmp_path: Path):
+    pool = ProcessPoolExecutor(1, get_context("spawn"))
+    with pool, pytest.warns(UserWarning, match="this process goes on"):
+        assert dict(spread(partial(die_once, tmp_path), deque([1, 2]), pool)) == {1: 2, 2: 4}
+
+
+def test_records_are_told_wherever_they_are_made():
+    told: dict[str, list] = {}
+    for name, executor in {"none": None, "here": ThisProcess()}.items():
+        heard = told.setdefault(name, [])
+        gs.simulate(
+            gs.DSGD(0.1),
+            gs.Quadratic(6, 4),
+            gs.ring(6),
+            steps=20,
+            record_every=10,
+            seeds=range(2),
+            metrics=["error"],
+            executor=executor,
+            on_record=lambda one, heard=heard: heard.append(
+                (one.algorithm.label, list(one.seeds), one.step, one.metrics["error"].shape)
+            ),
+        )
+    assert told["none"] == [("DSGD", [0, 1], t, (2,)) for t in (0, 10, 20)]
+    assert told["here"] == told["none"]
+
+
+ORPHAN = """
+import os, signal, gossamer as gs, time
+from test_executors import double
+if __name__ == "__main__":
+    workers = gs.Workers(1)
+    print(workers.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_workers_end_with_their_parent(tmp_path: Path):
+    path = tmp_path / "orphan.py"
+    path.write_text(ORPHAN)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, str(path)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    worker = int(done.stdout)
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{worker}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
