@@ -8,6 +8,9 @@ from types import ModuleType
 
 from gossamer.errors import InvalidInput, require
 
+LOADED: dict[Path, ModuleType] = {}
+"""File → its module, as loaded in this process; a cluster needs them, too."""
+
 
 def load_user_file(path: str | Path) -> ModuleType:
     """Run a Python file and return its module, under the file's own name.
@@ -20,15 +23,11 @@ def load_user_file(path: str | Path) -> ModuleType:
     require(file.suffix == ".py", "import", path, "a Python file", "its name ends in .py")
     require(file.is_file(), "import", path, "a file that exists")
     loaded = sys.modules.get(file.stem)
-    if loaded is not None and _home(loaded) == file:
-        return loaded
-    _require_free(file)
-    sys.path.insert(0, str(file.parent))
-    try:
-        return _run(file)
-    except BaseException:
-        sys.path.remove(str(file.parent))
-        raise
+    if loaded is None or _home(loaded) != file:
+        _require_free(file)
+        loaded = _run(file)
+    LOADED[file] = loaded
+    return loaded
 
 
 def _run(file: Path) -> ModuleType:
@@ -37,10 +36,12 @@ def _run(file: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[file.stem] = module
+    sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
     except Exception as reason:
         del sys.modules[file.stem]
+        sys.path.remove(str(file.parent))
         raise InvalidInput(f"import: {file.name} {_where(reason, file)}") from reason
     return module
 

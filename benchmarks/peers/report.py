@@ -1,4 +1,4 @@
-"""docs/peers.md and docs/images/peers.png, from results.json and nothing else.
+"""docs/peers.md and docs/images/peers.png, from results.json and the words of features.md.
 
 python benchmarks/peers/report.py      after a change of words or looks
 """
@@ -15,6 +15,7 @@ from gossamer.plots import OKABE_ITO, panels, style
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
+FEATURES = HERE / "features.md"
 DOCS = HERE.parents[1] / "docs"
 
 PAGE = """\
@@ -53,6 +54,8 @@ What the numbers do and do not say:
 ## What 1 % loss and top-10 % compression do
 
 {losses}
+
+{features}
 """
 
 LOSSES = """\
@@ -97,6 +100,7 @@ def page(results: dict[str, Any]) -> str:
         samples=problem["launches"] * problem["repetitions"],
         load=machine["load before"],
         losses=losses_section(results["losses"]),
+        features=FEATURES.read_text(encoding="utf-8").strip(),
         **problem,
         **machine,
     )

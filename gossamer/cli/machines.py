@@ -9,6 +9,7 @@ import click
 
 from gossamer.errors import InvalidInput, require
 from gossamer.executors import ThisProcess, Workers
+from gossamer.user_file import LOADED
 
 SECONDS_TO_ANSWER = 10
 
@@ -55,4 +56,6 @@ def _dask(address: str) -> Iterator[Executor]:
             "start one with `dask scheduler`"
         ) from reason
     with client:
+        for file in LOADED:
+            client.upload_file(str(file))  # other machines do not have it
         yield client.get_executor()

@@ -2,13 +2,42 @@
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+import gossamer as gs
+from gossamer import own_names, user_file
+from gossamer.algorithms import MAKERS
 from gossamer.cli import main
+from gossamer.studies import EXPERIMENTS
+
+TABLES: tuple[dict[Any, Any], ...] = (
+    gs.ALGORITHMS,
+    MAKERS,
+    gs.PROBLEMS,
+    gs.NETWORKS,
+    gs.NOISES,
+    EXPERIMENTS,
+    own_names.OWN_METRICS,
+    user_file.LOADED,
+)
+
+
+@pytest.fixture(autouse=True)
+def _imports_are_forgotten(tmp_path: Path) -> Iterator[None]:
+    path, before, read = list(sys.path), [dict(table) for table in TABLES], set(own_names._read)
+    yield
+    for table, known in zip(TABLES, before, strict=True):
+        table.clear()
+        table.update(known)
+    own_names._read &= read
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 class Answer(NamedTuple):

@@ -1,4 +1,7 @@
-"""The same command on one core, on two processes and on a cluster that loses a worker."""
+"""The same command on one core, on two processes and on a cluster that loses a worker.
+
+One of its methods is in a file that only the command has.
+"""
 
 import subprocess
 import sys
@@ -6,8 +9,19 @@ from pathlib import Path
 
 import pytest
 
+MINE = """
+import gossamer as gs
+
+
+class Slow(gs.DSGD):
+    label = "mine"
+
+    def step(self, t, x, grad, state, mix):
+        return super().step(t, x, 0.5 * grad, state, mix)
+"""
+
 LINE = (
-    "compare -a GTDSGD -a 'DSGD(0.1)' -n 'ring(6)' -p 'Quadratic(6, 4)' "
+    "compare --import code/mine.py -a GTDSGD -a 'Slow(0.2)' -n 'ring(6)' -p 'Quadratic(6, 4)' "
     "--noise 'StudentT(1.5, scale=0.1)' --seeds 3 --steps 200"
 )
 
@@ -17,7 +31,7 @@ from distributed import Client, LocalCluster
 from gossamer.cli import machines, main
 
 if __name__ == "__main__":
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         with Client(cluster) as client:
             worker = next(iter(client.run(os.getpid).values()))
         threading.Timer(0.2, os.kill, (worker, signal.SIGKILL)).start()
@@ -31,6 +45,8 @@ if __name__ == "__main__":
 
 
 def test_the_files_are_the_same(gossamer, tmp_path: Path):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "mine.py").write_text(MINE)
     assert gossamer(f"{LINE} --out one --store kept").code == 0
     assert gossamer(f"{LINE} --out two --jobs 2").code == 0
     (tmp_path / "cluster.py").write_text(CLUSTER)
@@ -38,7 +54,7 @@ def test_the_files_are_the_same(gossamer, tmp_path: Path):
         [sys.executable, "cluster.py", LINE], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("gossamer: cluster: no scheduler answers at tcp://localhost:1")
+    assert "gossamer: cluster: no scheduler answers at tcp://localhost:1" in done.stderr
     one, two, cluster = (tmp_path / f"{name}.csv" for name in ("one", "two", "cluster"))
     assert one.read_bytes() == two.read_bytes() == cluster.read_bytes()
     again = gossamer(f"{LINE} --out again --store kept")

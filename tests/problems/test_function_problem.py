@@ -10,6 +10,7 @@ from torch import Tensor
 
 import gossamer as gs
 from gossamer.data import BatchOrder
+from gossamer.fingerprint import fingerprint
 from gossamer.problems.robust_regression import TUKEY
 
 SIZES = [4, 7, 4, 5]
@@ -130,6 +131,14 @@ def test_a_problem_travels_to_another_process(compile: bool):
     close(copy.local_loss(x), expected[0])
     if expected[1] is not None:
         close(copy.local_grad(x), expected[1])
+
+
+def test_what_it_remembers_is_no_part_of_a_problem():
+    """A store finds the runs of a problem whose gradient was traced."""
+    problem = gs.FunctionProblem(squares, data(), dim=3, penalty=own_penalty)
+    before = fingerprint(problem)
+    problem.local_grad(points(4, 2, 3))
+    assert fingerprint(problem) == before
 
 
 def own_penalty(x: Tensor) -> Tensor:
