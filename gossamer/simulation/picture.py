@@ -54,7 +54,7 @@ def draw_runs(
     import matplotlib.pyplot as plt
     from matplotlib.ticker import EngFormatter
 
-    from gossamer.plots import colours, curve, style
+    from gossamer.plots import colours, curve, plain_log_numbers, style
 
     choice("center", center, get_args(Center))
     low, high = band
@@ -70,6 +70,8 @@ def draw_runs(
         positive = any(bool((drawn > 0).any()) for drawn in values)
         scale = "log" if positive else ax.get_yscale()
         ax.set(xlabel=AXES[x], ylabel=metric.replace("_", " "), yscale=scale)
+        if scale == "log":
+            plain_log_numbers(ax.yaxis)
         if x in UNITS:
             ax.xaxis.set_major_formatter(EngFormatter(UNITS[x], sep=" " if UNITS[x] else ""))
         ax.legend()
