@@ -141,7 +141,7 @@ def _search(entry: Entry) -> list[str]:
     if entry.tuned is None:
         return []
     facts = [f"tuned over {entry.tuned.budget}", entry.tuned.at_the_edge]
-    return [f"{entry.run.label}: {'; '.join(fact for fact in facts if fact)}"]
+    return [f"{entry.run.label}: {fact}" for fact in facts if fact]
 
 
 def _budgets(entries: Sequence[Entry]) -> list[Column]:

@@ -69,7 +69,7 @@ def test_the_budget_of_every_search_is_stated(found: gs.Comparison, tmp_path: Pa
 def test_latex_needs_booktabs_only(found: gs.Comparison):
     text = found.table().to_latex()
     comments = [line for line in text.splitlines() if line.startswith("%")]
-    assert len(comments) == len(found.table().notes) == 1
+    assert len(comments) == len(found.table().notes) == 2
     for part in (r"\begin{tabular}{lllrrr}", r"\toprule", r"\midrule", r"\bottomrule"):
         assert text.count(part) == 1
     head, best, second, lost = cells(text)
