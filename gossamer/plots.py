@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
@@ -74,6 +75,20 @@ def curve(
     ax.plot(x, middle, line, color=colour, label=label)
     low, high = np.quantile(array, band, axis=1)
     ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def plain_log_numbers(axis: "Axis") -> None:
+    """Label a logarithmic axis 0.2, 1, 30 in place of powers of ten where few digits do."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class PlainNumbers(LogFormatterSciNotation):
+        def __call__(self, x: float, pos: Any = None) -> str:
+            power = super().__call__(x, pos)  # empty where there would be too many
+            low, high = axis.get_view_interval()
+            return f"{x:g}" if power and low >= 1e-3 and high < 1e4 else power
+
+    axis.set_major_formatter(PlainNumbers())
+    axis.set_minor_formatter(PlainNumbers())
 
 
 def colours() -> "cycle[str]":

@@ -67,7 +67,7 @@ def sweep(
             `Halving` says how many when.
         judge_by: the metric, one of `metrics`, that ranks the settings; by default the error, or
             the loss where the optimum is unknown.
-        metrics: by default only `judge_by`, and "bytes" beside it.
+        metrics: by default only `judge_by`, and what was spent beside it.
 
     >>> import gossamer as gs
     >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}

@@ -81,10 +81,9 @@ class Tuned:
     @property
     def at_the_edge(self) -> str:
         """Where the search set was too small and what was done about it, in words, if it was."""
-        added = (f"{k} was extended by {show_list(v)}" for k, v in self.extended.items())
-        further = "further ones may do better"
-        still = (f"{k} is the {edge} value tried, {further}" for k, edge in self.edges.items())
-        return "; ".join([*added, *still])
+        added = [f"{k} was extended by {show_list(v)}" for k, v in self.extended.items()]
+        still = " and ".join(f"{k} is the {edge} value tried" for k, edge in self.edges.items())
+        return "; ".join([*added, *([f"{still}, further ones may do better"] if still else [])])
 
     def __repr__(self) -> str:
         found = {"tuned": f"{self.budget}, by {self.search.config['strategy']}"}

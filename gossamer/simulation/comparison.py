@@ -90,9 +90,16 @@ class Comparison:
         ax: "Axes | None" = None,
     ) -> "Axes":
         """Draw a metric of every method, by default that they were tuned by; see `Run.plot`."""
-        runs = [(entry.run.title, entry.run) for entry in self.entries]
+        runs = [(name, e.run) for name, e in zip(self._names, self.entries, strict=True)]
         shown = self.metric if metric is None else metric
         return draw_runs(runs, shown, x, ax, center=center, band=band)
+
+    @property
+    def _names(self) -> list[str]:
+        """Of the entries: methods, with their hyper-parameters where there are several settings."""
+        labels = [entry.run.label for entry in self.entries]
+        several = {label for label in labels if labels.count(label) > 1}
+        return [e.run.title if e.run.label in several else e.run.label for e in self.entries]
 
     def __repr__(self) -> str:
         return repr(self.table())
@@ -134,7 +141,7 @@ def _search(entry: Entry) -> list[str]:
     if entry.tuned is None:
         return []
     facts = [f"tuned over {entry.tuned.budget}", entry.tuned.at_the_edge]
-    return [f"{entry.run.label}: {'; '.join(fact for fact in facts if fact)}"]
+    return [f"{entry.run.label}: {fact}" for fact in facts if fact]
 
 
 def _budgets(entries: Sequence[Entry]) -> list[Column]:
@@ -170,7 +177,7 @@ def side_by_side(
     """
     require(len(comparisons) > 0, "comparisons", comparisons, "at least one")
     name = next(iter(comparisons.values())).metric if metric is None else metric
-    found = {head: _by_method(one) for head, one in comparisons.items()}
+    found = {k: dict(zip(one._names, one.entries, strict=True)) for k, one in comparisons.items()}
     methods = list(dict.fromkeys(method for by_method in found.values() for method in by_method))
     columns = [Column("method", methods, "method")]
     for head, entries in found.items():
@@ -181,10 +188,3 @@ def side_by_side(
     )
     notes = [f"{head}, {line}" for head, line in searches]
     return Table(columns, [f"Final {name}, {SPREADS[center]}.", *notes])
-
-
-def _by_method(comparison: Comparison) -> dict[str, Entry]:
-    """Entries by the name of their method, with its hyper-parameters where there are several."""
-    labels = [entry.run.label for entry in comparison.entries]
-    several = {label for label in labels if labels.count(label) > 1}
-    return {e.run.title if e.run.label in several else e.run.label: e for e in comparison.entries}

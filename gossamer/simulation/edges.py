@@ -65,7 +65,8 @@ def values_beyond(tried: set[float], edge: Edge, admissible: Interval) -> list[f
     """The values that continue the pattern of those tried, beyond the lowest or the highest.
 
     Distances from the end of the admissible interval shrink as they did, and where there is no end
-    values grow as they did: by the factors between them, over one period of these factors.
+    values grow as they did: by the factors between them, over one period of these factors. The end
+    of a bounded interval, e.g. momentum 0, is then tried itself if it is admissible.
 
     >>> to_infinity, to_one = Interval(0, math.inf), Interval(0, 1)
     >>> values_beyond({0.1, 0.5, 1.0, 5.0, 10.0}, "highest", to_infinity)
@@ -74,8 +75,10 @@ def values_beyond(tried: set[float], edge: Edge, admissible: Interval) -> list[f
     [0.05, 0.01]
     >>> values_beyond({0.8, 0.9, 0.99}, "highest", to_one)
     [0.999]
+    >>> values_beyond({0.01, 0.1, 0.2}, "lowest", Interval(0, 1, closed_low=True))
+    [0.001, 0.0]
     """
-    end, other = admissible.high, admissible.low
+    end, other = float(admissible.high), float(admissible.low)
     if edge == "lowest":
         end, other = other, end
     outwards = sorted(tried, reverse=edge == "lowest")
@@ -84,7 +87,9 @@ def values_beyond(tried: set[float], edge: Edge, admissible: Interval) -> list[f
         return [2 * outwards[-1] - outwards[-2]]
     side = math.copysign(1, outwards[-1] - origin)
     distances = [abs(value - origin) for value in outwards if value != origin]
-    return [origin + side * distance for distance in _continued(distances)]
+    bounded = math.isfinite(end) and math.isfinite(other)
+    last = [end] if bounded and admissible.begins_at(end) else []
+    return [*(origin + side * distance for distance in _continued(distances)), *last]
 
 
 def _continued(values: Sequence[float]) -> list[float]:

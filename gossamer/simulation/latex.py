@@ -1,5 +1,6 @@
 """LaTeX of tables: text escaped, numbers typeset; it needs no package but booktabs."""
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -46,10 +47,39 @@ def typeset(text: str) -> str:
 def number(value: float) -> str:
     r"""Three digits of a finite number, inside of mathematics.
 
-    >>> print(number(0.0012), number(0.25), number(-1e6))
-    1.2 \times 10^{-3} 0.25 -1 \times 10^{6}
+    >>> print(number(0.0012), number(0.25), number(1e-5))
+    1.2 \times 10^{-3} 0.25 10^{-5}
     """
-    if value == 0 or 0.01 <= abs(value) < 1000:
+    power = _power(value)
+    if power == 0:
         return f"{value:.3g}"
-    digits, _, power = f"{value:.2e}".partition("e")
-    return rf"{float(digits):g} \times 10^{{{int(power)}}}"
+    digits = f"{value / 10**power:.3g}"
+    return f"10^{{{power}}}" if digits == "1" else rf"{digits} \times 10^{{{power}}}"
+
+
+def plus_minus(middle: float, deviation: float, bold: bool) -> str:
+    r"""Middle ± deviation to as many places, three digits of the middle.
+
+    >>> print(plus_minus(0.1238, 0.0051, bold=False))
+    0.124 \pm 0.005
+    >>> print(plus_minus(0.001238, 0.000051, bold=True))
+    (\mathbf{1.24} \pm 0.05) \times 10^{-3}
+    """
+    power = _power(middle)
+    scaled = float(f"{abs(middle) / 10**power:.3g}")
+    places = 2 - math.floor(math.log10(scaled)) if scaled else 2
+    first, second = (f"{v / 10**power:.{max(0, places)}f}" for v in (middle, deviation))
+    both = rf"{strong(first, bold)} \pm {second}"
+    return both if power == 0 else rf"({both}) \times 10^{{{power}}}"
+
+
+def strong(mathematics: str, bold: bool) -> str:
+    """In bold letters, or not."""
+    return rf"\mathbf{{{mathematics}}}" if bold else mathematics
+
+
+def _power(value: float) -> int:
+    """Of the ten that is written beside a number; 0 where none is needed."""
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return 0
+    return int(f"{value:.2e}".partition("e")[2])

@@ -1,6 +1,7 @@
 """Pictures of runs: a metric against steps, or against what they cost."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -50,9 +51,10 @@ def draw_runs(
         center: the median or the mean over the seeds.
         band: between which quantiles over the seeds.
     """
+    import matplotlib.pyplot as plt
     from matplotlib.ticker import EngFormatter
 
-    from gossamer.plots import colours, curve
+    from gossamer.plots import colours, curve, plain_log_numbers, style
 
     choice("center", center, get_args(Center))
     low, high = band
@@ -60,16 +62,19 @@ def draw_runs(
     require(0 <= low < high <= 1, "band", band, need, "e.g. (0.1, 0.9), or (0, 1) for the range")
     places = [places_on(x, run) for _, run in runs]
     values = [run.metrics[choice("metric", metric, run.metrics)] for _, run in runs]
-    ax = _new_axes() if ax is None else ax
-    others = islice(colours(), len(ax.lines), None)
-    for (label, _), place, drawn, colour in zip(runs, places, values, others, strict=False):
-        curve(ax, place, drawn.tolist(), label, colour, center=center, band=band)
-    positive = any(bool((drawn > 0).any()) for drawn in values)
-    scale = "log" if positive else ax.get_yscale()
-    ax.set(xlabel=AXES[x], ylabel=metric.replace("_", " "), yscale=scale)
-    if x in UNITS:
-        ax.xaxis.set_major_formatter(EngFormatter(UNITS[x], sep=" " if UNITS[x] else ""))
-    ax.legend()
+    with style() if ax is None else nullcontext():
+        ax = plt.subplots(figsize=(5.5, 3.8))[1] if ax is None else ax
+        others = islice(colours(), len(ax.lines), None)
+        for (label, _), place, drawn, colour in zip(runs, places, values, others, strict=False):
+            curve(ax, place, drawn.tolist(), label, colour, center=center, band=band)
+        positive = any(bool((drawn > 0).any()) for drawn in values)
+        scale = "log" if positive else ax.get_yscale()
+        ax.set(xlabel=AXES[x], ylabel=metric.replace("_", " "), yscale=scale)
+        if scale == "log":
+            plain_log_numbers(ax.yaxis)
+        if x in UNITS:
+            ax.xaxis.set_major_formatter(EngFormatter(UNITS[x], sep=" " if UNITS[x] else ""))
+        ax.legend()
     return ax
 
 
@@ -81,12 +86,3 @@ def places_on(x: str, run: "Run") -> list[float]:
     found, need = f"{x!r}, which {run.label} has no record of", "what was recorded"
     require(x in run.metrics, "x", found, need, "record seconds with clock=gs.Clock(...)")
     return [float(amount) for amount in median(run.metrics[x]).tolist()]
-
-
-def _new_axes() -> "Axes":
-    import matplotlib.pyplot as plt
-
-    from gossamer.plots import style
-
-    with style():
-        return plt.subplots(figsize=(5.5, 3.8))[1]

@@ -53,11 +53,10 @@ class Spread:
         """Typeset, the center in bold letters or not."""
         if self.numbers["diverged"]:
             return latex.typeset(str(self))
-        middle, *around = (latex.number(value) for value in self.numbers.values())
-        shown = rf"\mathbf{{{middle}}}" if bold else middle
         if self.center == "mean":
-            return rf"${shown} \pm {around[0]}$"
-        return rf"${shown}$ $[{around[0]}, {around[1]}]$"
+            return f"${latex.plus_minus(self.middle, self.numbers['deviation'], bold)}$"
+        middle, low, high, _ = map(latex.number, self.numbers.values())
+        return f"${latex.strong(middle, bold)}$ $[{low}, {high}]$"
 
 
 @dataclass(frozen=True)

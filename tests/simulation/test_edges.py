@@ -19,7 +19,7 @@ REAL, BELOW = Interval(-math.inf, math.inf), Interval(-math.inf, 2)
         (STEP_SIZES, "highest", POSITIVE, [50, 100]),
         (STEP_SIZES, "lowest", POSITIVE, [5e-6, 1e-6]),
         (MOMENTA, "highest", FRACTION, [0.999]),
-        (MOMENTA, "lowest", FRACTION, [0.001]),
+        (MOMENTA, "lowest", FRACTION, [0.001, 0]),
         ([0.9, 0.95, 0.99, 0.995], "highest", FRACTION, [0.999, 0.9995]),
         ([1, 2, 5, 10, 20, 50], "highest", POSITIVE, [100, 200, 500]),
         ([1, 2, 5, 10, 20, 50], "lowest", POSITIVE, [0.5, 0.2, 0.1]),
@@ -57,5 +57,5 @@ def test_two_edges_are_extended_with_their_corner_and_nothing_twice():
 def test_settings_without_a_grid_are_moved_from_the_edge():
     settings = [{"lr": 0.1, "momentum": 0.5}, {"lr": 1.0, "momentum": 0.9}]
     further, added = settings_beyond(settings, gs.GTNSGDm(lr=0.1, momentum=0.5))
-    assert added == {"lr": [0.01], "momentum": [pytest.approx(0.5 / 0.9 * 0.5, rel=1e-5)]}
-    assert [setting["lr"] for setting in further] == [0.01, 0.1, 0.01]
+    assert added == {"lr": [0.01], "momentum": [pytest.approx(0.5 / 0.9 * 0.5, rel=1e-5), 0]}
+    assert [setting["lr"] for setting in further] == [0.01, *[0.1, 0.01] * 2]

@@ -88,6 +88,8 @@ def test_a_comparison_draws_all_its_methods():
     at_the_end = [float(line.get_xdata()[-1]) for line in ax.lines]
     assert at_the_end[0] == at_the_end[1] == at_the_end[2] / 2
     assert ax.get_ylabel() == "loss"
+    names = ["DSGD (lr = 0.1)", "DSGD (lr = 0.1)", "GT-DSGD"]  # with numbers to tell them apart
+    assert [line.get_label() for line in ax.lines] == names
 
 
 def test_a_run_is_drawn_until_it_diverges():

@@ -66,6 +66,12 @@ def test_an_optimum_on_the_edge_of_the_grid_is_told(values: list[float], edge: d
     assert ("value tried" in repr(found)) == bool(edge)
 
 
+def test_two_edges_are_told_in_one_sentence():
+    found = tuned(gs.GTNSGDm, grid={"lr": [1e-8, 1e-7], "momentum": [0.01, 0.02]}, noise=None)
+    told = "lr is the highest value tried and momentum is the lowest value tried, further ones may"
+    assert told in repr(found)
+
+
 def test_edges_are_told_for_each_hyperparameter():
     grid = {"lr": [1e-4, 0.01, 1.0], "momentum": [0.01, 0.02]}
     found = tuned(gs.GTNSGDm, grid=grid, steps=400)
