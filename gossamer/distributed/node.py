@@ -89,6 +89,7 @@ class Node:
 def apart(state: Any, x: Tensor) -> Any:
     """The state in memory of its own: a method may remember x, which the next step overwrites.
 
+    >>> import torch
     >>> from gossamer.algorithms.gt_dsgd import GTDSGDState
     >>> x = torch.ones(2)
     >>> state = apart(GTDSGDState(y=torch.zeros(2), grad=x), x)
