@@ -3,7 +3,7 @@
 from gossamer.simulation._compare import compare
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import grid_settings, stack_settings, sweep
-from gossamer.simulation._tune import Tuned, tune
+from gossamer.simulation._tune import OnTheEdge, Tuned, tune
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.comparison import Comparison, Entry, side_by_side
 from gossamer.simulation.halving import Halving
@@ -32,6 +32,7 @@ __all__ = [
     "Entry",
     "Halving",
     "Metric",
+    "OnTheEdge",
     "Recorded",
     "Run",
     "Stack",

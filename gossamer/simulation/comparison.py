@@ -146,10 +146,19 @@ def _search(entry: Entry) -> list[str]:
 
 def _budgets(entries: Sequence[Entry]) -> list[Column]:
     """What was tried for each method; nothing where its hyper-parameters were given."""
-    searches = [None if entry.tuned is None else entry.tuned.search for entry in entries]
-    tried = [None if one is None else (*one.diverged_at.shape, one.run_steps) for one in searches]
-    names = ("tuning settings", "tuning seeds", "tuning steps")
-    return [Column(n, [None if t is None else t[k] for t in tried]) for k, n in enumerate(names)]
+    tried = [{} if entry.tuned is None else _budget(entry.tuned) for entry in entries]
+    names = dict.fromkeys(name for budget in tried for name in budget)
+    return [Column(name, [budget.get(name) for budget in tried]) for name in names]
+
+
+def _budget(tuned: Tuned) -> dict[str, int | str]:
+    settings, seeds = tuned.search.diverged_at.shape
+    return {
+        "tuning settings": settings,
+        "tuning seeds": seeds,
+        "tuning steps": tuned.search.run_steps,
+        "tuning edge": tuned.at_the_edge,
+    }
 
 
 def side_by_side(

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gossamer.errors import require
+from gossamer.errors import choice, require
 from gossamer.files import whole_file
 from gossamer.simulation import latex
-from gossamer.simulation.words import Center, deviation, spread
+from gossamer.simulation.words import SPREADS, Center, deviation, spread
 from gossamer.text import aligned
 
 ROWS_SHOWN = 40
@@ -27,6 +27,9 @@ class Spread:
 
     values: Sequence[float]
     center: Center = "median"
+
+    def __post_init__(self) -> None:
+        choice("center", self.center, SPREADS)
 
     @property
     def middle(self) -> float:
@@ -83,12 +86,10 @@ class Column:
     @property
     def typeset(self) -> list[str]:
         """The head and the cells, as LaTeX, the lowest of spreads in bold."""
-        middles = [cell.middle for cell in self.cells if isinstance(cell, Spread)]
+        lowest = min((cell.middle for cell in self.cells if _finished(cell)), default=math.inf)
         words = zip([None, *self.cells], self.printed, strict=True)
         return [
-            cell.latex(cell.middle == min(middles))
-            if isinstance(cell, Spread)
-            else latex.typeset(t)
+            cell.latex(cell.middle == lowest) if isinstance(cell, Spread) else latex.typeset(t)
             for cell, t in words
         ]
 
@@ -100,6 +101,10 @@ class Column:
             return {self.name: self.cells}
         rows = [dict[str, float]() if cell is None else cell.numbers for cell in self.cells]
         return {f"{self.name} {key}": [row.get(key) for row in rows] for key in first.numbers}
+
+
+def _finished(cell: object) -> bool:
+    return isinstance(cell, Spread) and cell.numbers["diverged"] == 0
 
 
 @dataclass(frozen=True, repr=False)

@@ -62,6 +62,7 @@ def test_the_budget_of_every_search_is_stated(found: gs.Comparison, tmp_path: Pa
     assert [best[name] for name in budget] == ["2", "2", str(steps)]
     assert [second[name] for name in budget] == ["", "", ""]
     assert lost["error diverged"] == "3"
+    assert best["tuning edge"] == "lr is the highest value tried, further ones may do better"
     assert float(best["error median"]) == found.entries[1].run.final().median().item()
     assert (second["gradients"], second["messages"], second["bytes"]) == ("60.0", "120.0", "3840.0")
 
@@ -99,6 +100,15 @@ def test_numbers_can_be_typeset():
     assert latex.number(0.25) == "0.25"
 
 
+def test_what_diverged_on_a_seed_is_not_the_best():
+    finals = [Spread([0.1, 0.2, math.inf]), Spread([0.3, 0.4, 0.5])]
+    text = Table([Column("error", finals, "error")]).to_latex()
+    assert cells(text)[1:] == [
+        ["diverged on 1 of 3 seeds"],
+        [r"$\mathbf{0.4}$ $[0.3, 0.5]$"],
+    ]
+
+
 def test_names_are_escaped():
     columns = [Column("a_b", ["50 % & {x} ~ ^ \\ # $", "1e-05 or 3e+20, not a1e-5"], "a_b")]
     escaped = Table(columns, ["100 %"]).to_latex()
@@ -126,6 +136,8 @@ def test_ranked_by_the_center_that_is_shown(found: gs.Comparison):
         assert ranked == sorted(final, key=lambda title: of(final[title]))
     shown = str(found.table(center="mean"))
     assert "final error, mean ± deviation" in shown
+    with pytest.raises(gs.InvalidInput, match="center: got 'average', need one of median, mean"):
+        found.table(center="average")
 
 
 def test_curves_of_a_run_a_sweep_and_a_comparison_have_one_form(found: gs.Comparison, tmp_path):

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.simulation import search_set
-from gossamer.simulation._tune import OnTheEdge
+from gossamer.simulation import OnTheEdge, search_set
 
 PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6)
 COSTS = ["gradients", "messages", "bytes"]
