@@ -130,7 +130,7 @@ class Coins:
         return self.held[name][1][t - first]
 
     def numbers(self, t: int, site: int, width: int, dtype: torch.dtype) -> Tensor:
-        """`uniform` of step `t` and quantity `site`, dealt: `width` numbers for each node and run."""
+        """`uniform` of step `t` and quantity `site`, dealt: `width` numbers per node and run."""
         now = self.at(t, site)
         return now.deal(now.uniform(width, dtype))
 
