@@ -23,7 +23,7 @@ from gossamer.algorithms.dsgd_gclip import DSGDGClip
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
-from gossamer.algorithms.local import Local, step_coins
+from gossamer.algorithms.local import Local
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
@@ -134,6 +134,5 @@ __all__ = [
     "named",
     "smooth_clip",
     "state_dtype",
-    "step_coins",
     "total_like",
 ]

@@ -2,16 +2,21 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from gossamer.networks.chance import DIGITS, Coins
+STREAM = "step"
+"""What the stream of random numbers that steps ask for is called."""
 
 
-def step_coins(seeds: int | Sequence[int], nodes: int | Tensor) -> Coins:
-    """The random numbers of steps, for runs with these seeds and these nodes, as `Coins.of`."""
-    return Coins.of(seeds, nodes, "step")
+class Chance(Protocol):
+    """Random numbers that are a pure function, as `Coins` of nodes and runs are."""
+
+    def numbers(self, t: int, site: int, width: int, dtype: torch.dtype) -> Tensor:
+        """`width` numbers in [0, 1) for each node and run, of step `t` and question `site`."""
+        ...
 
 
 class Local:
@@ -21,12 +26,13 @@ class Local:
 
         def step(self, t, x, grad, state, mix, local): ...
 
-    and is run as it is written, on CUDA too. Made anew for every step.
+    and is run as it is written, on CUDA too. Made anew for every step. A type checker that finds
+    the extra argument strange is told `# type: ignore[override]`.
 
     Args:
         t: the step.
         grad: point ↦ the gradient there of the sample of this step.
-        coins: `step_coins` of the nodes and runs of the step's tensors.
+        chance: the random numbers of the nodes and runs of the step's tensors.
         shapes: of the parameters, in the order in which x holds them.
     """
 
@@ -34,10 +40,10 @@ class Local:
         self,
         t: int,
         grad: Callable[[Tensor], Tensor],
-        coins: Coins,
+        chance: Chance,
         shapes: Sequence[torch.Size],
     ) -> None:
-        self._t, self._grad, self._coins, self._asked = t, grad, coins, 0
+        self._t, self._grad, self._chance, self._asked = t, grad, chance, 0
         self.shapes = tuple(shapes)
 
     def grad(self, point: Tensor) -> Tensor:
@@ -55,13 +61,8 @@ class Local:
         They are a function of the run's seed, the step, the node, the coordinate, and how often
         the step has asked: the same in the simulator and on processes, alone and in a stack, for
         the step taken again.
-
-        >>> stack = Local(3, torch.zeros_like, step_coins([0, 1], torch.arange(4)), ())
-        >>> node_2 = Local(3, torch.zeros_like, step_coins(1, 2), ())
-        >>> torch.equal(stack.uniform(torch.ones(4, 2, 5))[2, 1], node_2.uniform(torch.ones(5)))
-        True
         """
-        dtype = like.dtype if like.dtype in DIGITS else torch.float32
+        dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
         return self._drawn(like.shape[-1], dtype).to(like, copy=True)
 
     def normal(self, like: Tensor) -> Tensor:
@@ -71,8 +72,8 @@ class Local:
         return (radius * torch.cos(2 * math.pi * v)).to(like)
 
     def _drawn(self, width: int, dtype: torch.dtype) -> Tensor:
-        coins, self._asked = self._coins.at(self._t, self._asked), self._asked + 1
-        return coins.deal(coins.uniform(width, dtype))
+        self._asked += 1
+        return self._chance.numbers(self._t, self._asked - 1, width, dtype)
 
     # ------------------------------------------------------------------ parameters as tensors
 
@@ -80,7 +81,8 @@ class Local:
         """The pieces of `x`, of any leading axes, each a view shaped like its parameter.
 
         >>> shapes = [torch.Size([2, 3]), torch.Size([2])]
-        >>> local = Local(0, torch.zeros_like, step_coins(0, 0), shapes)
+        >>> from gossamer.networks.chance import Coins
+        >>> local = Local(0, torch.zeros_like, Coins.of(0, 0, STREAM), shapes)
         >>> [tuple(piece.shape) for piece in local.tensors(torch.zeros(4, 5, 8))]
         [(4, 5, 2, 3), (4, 5, 2)]
         """

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT, StateDict
 
-from gossamer.algorithms import Algorithm, Local, step_coins
+from gossamer.algorithms import Algorithm, Local
+from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
 from gossamer.distributed.exchange import NeighborExchange
@@ -31,6 +32,7 @@ from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
+from gossamer.networks.chance import Coins
 
 OnPeerFailure = Literal["raise", "drop"]
 
@@ -247,7 +249,7 @@ class DecentralizedOptimizer(Optimizer):
         """What the step is given beside its arguments, if it asks for it."""
         if not self.algorithm.asks_local:
             return ()
-        coins = step_coins(self.seed, torch.tensor(self.rank, device=self.x.device))
+        coins = Coins.of(self.seed, torch.tensor(self.rank, device=self.x.device), STREAM)
         shapes = [p.shape for p in self._flat.params]
         return (Local(self.steps, elsewhere, coins, shapes),)
 

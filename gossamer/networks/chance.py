@@ -129,6 +129,11 @@ class Coins:
             self.held[name] = (first, self._draw(moments, width, dtype))
         return self.held[name][1][t - first]
 
+    def numbers(self, t: int, site: int, width: int, dtype: torch.dtype) -> Tensor:
+        """`uniform` of step `t` and quantity `site`, dealt: `width` numbers per node and run."""
+        now = self.at(t, site)
+        return now.deal(now.uniform(width, dtype))
+
     def _draw(self, moments: Tensor, width: int, dtype: torch.dtype) -> Tensor:
         """`(moments, nodes, distinct seeds, width)`."""
         device = self.key.device

@@ -7,11 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, Local, state_dtype, step_coins
+from gossamer.algorithms import Algorithm, Local, state_dtype
+from gossamer.algorithms.local import STREAM
 from gossamer.errors import require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import Network
+from gossamer.networks.chance import Coins
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
@@ -129,7 +131,8 @@ class Stack:
         self.channel = self._channel(self.seeds)
         self._coins = None
         if self.algorithm.asks_local:
-            self._coins = step_coins(self.seeds, torch.arange(len(self.x), device=runs.device))
+            nodes = torch.arange(len(self.x), device=runs.device)
+            self._coins = Coins.of(self.seeds, nodes, STREAM)
         if self._noise is not None:
             self._noise.serve(self.seeds)
 

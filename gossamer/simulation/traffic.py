@@ -11,8 +11,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Local, step_coins
+from gossamer.algorithms import Local
+from gossamer.algorithms.local import STREAM
 from gossamer.networks import Channel, Network
+from gossamer.networks.chance import Coins
 from gossamer.simulation.stack import Stack
 
 ELEMENTS_AT_ONCE = 2**20
@@ -91,7 +93,8 @@ def mixed_widths(stack: Stack) -> list[int]:
     state = type(stack.state)(*(entry[:1, :1] for entry in stack.state))
     x, mix = stack.x[:1, :1], CountingMix()
     one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
-    coins = step_coins(stack.seeds[:1], torch.zeros(1, dtype=torch.int64, device=x.device))
+    node = torch.zeros(1, dtype=torch.int64, device=x.device)
+    coins = Coins.of(stack.seeds[:1], node, STREAM)
     local = Local(stack.t, torch.zeros_like, coins, stack.problem.parameter_shapes)
     asked = (local,) if one_run.asks_local else ()
     one_run.step(stack.t, x, torch.zeros_like(x), state, mix, *asked)

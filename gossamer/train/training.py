@@ -1,5 +1,6 @@
 """The training itself, as one process runs it."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -105,7 +106,14 @@ def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer)
     asked = optimizer.algorithm.at(last_step).hyperparameters
     held = {name: optimizer.param_groups[0][name] for name in asked}
     found, way_out = f"{config.checkpoints}, a run with {held}", "use those, or another folder"
-    require(held == asked, "checkpoints", found, f"one with {asked}", way_out)
+    same = all(_alike(held[name], value) for name, value in asked.items())
+    require(same, "checkpoints", found, f"one with {asked}", way_out)
+
+
+def _alike(held: Any, asked: Any) -> bool:
+    """Equal, but for the rounding of a schedule on another machine."""
+    numbers = isinstance(held, float) and isinstance(asked, float)
+    return math.isclose(held, asked, rel_tol=1e-9) if numbers else bool(held == asked)
 
 
 def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimizer:

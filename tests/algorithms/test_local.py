@@ -7,13 +7,15 @@ import torch
 from algorithms.asking import Dithered, Storm
 
 import gossamer as gs
-from gossamer.algorithms import Local, step_coins
+from gossamer.algorithms import Local
+from gossamer.algorithms.local import STREAM
+from gossamer.networks.chance import Coins
 
 SHAPES = [torch.Size([2, 3]), torch.Size([]), torch.Size([4])]
 
 
 def local(t: int = 0, seeds=(0,), nodes=1) -> Local:
-    return Local(t, torch.zeros_like, step_coins(list(seeds), torch.arange(nodes)), SHAPES)
+    return Local(t, torch.zeros_like, Coins.of(list(seeds), torch.arange(nodes), STREAM), SHAPES)
 
 
 def test_methods_know_whether_they_ask():
@@ -45,7 +47,7 @@ def test_random_numbers_of_a_run_do_not_depend_on_what_is_stacked_or_asked_ahead
     drawn = [stack.uniform(like), stack.normal(like), stack.uniform(like[..., :1])]
     assert torch.equal(drawn[0], again.uniform(like))
     assert torch.equal(drawn[0][:, 0], drawn[0][:, 2])
-    alone = Local(9, torch.zeros_like, step_coins(6, 2), SHAPES)
+    alone = Local(9, torch.zeros_like, Coins.of(6, 2, STREAM), SHAPES)
     node = torch.zeros(7, dtype=torch.float64)
     found = [alone.uniform(node), alone.normal(node), alone.uniform(node[:1])]
     for mine, all_of_them in zip(found, drawn, strict=True):
@@ -70,7 +72,7 @@ def test_the_laws_are_what_they_say(dtype: torch.dtype):
 def test_writing_to_random_numbers_changes_no_others():
     like = torch.zeros(2, 1, 3, dtype=torch.float64)
     expected = local(3, nodes=2).uniform(like).clone()
-    coins = step_coins([0], torch.arange(2))
+    coins = Coins.of([0], torch.arange(2), STREAM)
     Local(3, torch.zeros_like, coins, SHAPES).uniform(like).zero_()
     assert torch.equal(Local(3, torch.zeros_like, coins, SHAPES).uniform(like), expected)
 

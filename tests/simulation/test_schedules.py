@@ -59,6 +59,12 @@ def test_runs_that_diverge_leave_with_their_schedules():
     torch.testing.assert_close(swept.runs(2).x, alone.x, rtol=1e-12, atol=1e-12)
 
 
+def test_all_runs_with_schedules_may_diverge():
+    rates = [gs.Linear(1e200, 70), gs.Linear(1e250, 50), gs.Cosine(1e200, 70), 1e220]
+    swept = gs.sweep(gs.GTDSGD, {"lr": rates}, PROBLEM, NETWORK, **SHARED)
+    assert (swept.diverged_at > 0).all()
+
+
 def test_records_and_tables_tell_the_schedule(tmp_path: Path):
     method = gs.GTNSGDm(gs.WarmUp(gs.Cosine(0.1, 60), 10), 0.8)
     run = gs.simulate(method, PROBLEM, NETWORK, **SHARED)

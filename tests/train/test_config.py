@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from gossamer.algorithms import ALGORITHMS, DSGD, PushSum
+from gossamer.algorithms import ALGORITHMS, DSGD, Cosine, GTNSGDm, PushSum, WarmUp
 from gossamer.errors import InvalidInput
 from gossamer.train.config import TrainConfig, make_algorithm, read_arguments
 
@@ -36,3 +36,11 @@ def test_push_sum_of_a_method_is_given_by_name_with_the_method_s_options():
 def test_hyperparameters_inside_the_name_are_refused():
     with pytest.raises(InvalidInput, match=r"algorithm: got DSGD\(lr=0.1\), need .* DSGD --lr 0.1"):
         read_arguments(["--data", "blobs", "--algorithm", "DSGD(lr=0.1)"])
+
+
+def test_schedules_are_typed():
+    given = ["--data", "blobs", "--lr", "WarmUp(Cosine(0.1, 200), 10)", "--momentum", "0.8"]
+    assert make_algorithm(read_arguments(given)) == GTNSGDm(WarmUp(Cosine(0.1, 200), 10), 0.8)
+    given[3] = "Cosin(0.1, 200)"
+    with pytest.raises(InvalidInput, match=r"hyper-parameter: got 'Cosin', .* mean 'Cosine'"):
+        read_arguments(given)
