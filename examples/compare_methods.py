@@ -8,7 +8,7 @@ Prints a table and writes compare_methods.png (about 10 s on 2 cores).
 import networkx as nx
 
 import gossamer as gs
-from gossamer.plots import colours, curve, panels, style
+from gossamer.plots import panels, style
 
 STEPS = 1500
 LR = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0]
@@ -35,11 +35,7 @@ def main() -> None:
     print(found)
     with style():
         figure, (ax,) = panels(1, width=5.5, height=3.8)
-        for colour, entry in zip(colours(), found.entries, strict=False):
-            run = entry.run
-            curve(ax, run.steps.tolist(), run.metrics["error"].tolist(), run.label, colour)
-        ax.set(xlabel="step t", ylabel="error (1/n) Σ ‖x_i − x*‖", yscale="log")
-        ax.legend()
+        found.plot(x="messages", ax=ax)
         figure.savefig("compare_methods.png")
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
@@ -62,14 +63,32 @@ def curve(
     label: str,
     colour: str,
     line: str = "-",
+    center: Literal["median", "mean"] = "median",
+    band: tuple[float, float] = (0.0, 1.0),
 ) -> None:
-    """Median over seeds, with a band from the lowest to the highest; `values[record][seed]`."""
+    """Median or mean over seeds, with a band between two quantiles; `values[record][seed]`."""
     array = np.asarray(values, dtype=float)
     array = np.where(np.isfinite(array), array, np.nan)
     shown = np.isfinite(array).all(axis=1)
     x, array = np.asarray(steps)[shown], array[shown]
-    ax.plot(x, np.median(array, axis=1), line, color=colour, label=label)
-    ax.fill_between(x, array.min(axis=1), array.max(axis=1), color=colour, alpha=0.15, linewidth=0)
+    middle = np.median(array, axis=1) if center == "median" else array.mean(axis=1)
+    ax.plot(x, middle, line, color=colour, label=label)
+    low, high = np.quantile(array, band, axis=1)
+    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def plain_log_numbers(axis: "Axis") -> None:
+    """Label a logarithmic axis 0.2, 1, 30 in place of powers of ten where few digits do."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class PlainNumbers(LogFormatterSciNotation):
+        def __call__(self, x: float, pos: Any = None) -> str:
+            power = super().__call__(x, pos)  # empty where there would be too many
+            low, high = axis.get_view_interval()
+            return f"{x:g}" if power and low >= 1e-3 and high < 1e4 else power
+
+    axis.set_major_formatter(PlainNumbers())
+    axis.set_minor_formatter(PlainNumbers())
 
 
 def colours() -> "cycle[str]":

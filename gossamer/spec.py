@@ -35,6 +35,7 @@ def build(
     known: Mapping[str, Callable[..., T]],
     data: Mapping[str, Any] | None = None,
     parts: Mapping[str, Callable[..., Any]] | None = None,
+    inside: Mapping[str, Callable[..., Any]] | None = None,
 ) -> T:
     """The object of the given kind that `text` describes: calls of what is `known`, nothing else.
 
@@ -45,6 +46,7 @@ def build(
         known: what the names of functions stand for.
         data: what other names stand for; without it, for themselves.
         parts: functions known within the arguments of methods, and nowhere else.
+        inside: functions known, beside others, within the arguments of functions.
 
     >>> from gossamer.networks import NETWORKS
     >>> build("network", "ring(8).without(3)", NETWORKS).num_nodes
@@ -55,7 +57,8 @@ def build(
     gossamer.errors.InvalidInput: network: got 'rnig', need one of ring, ...; did you mean 'ring'?
     """
     try:
-        return _Builder(kind, text, known, data or {}, parts or {}).call(_call(text))
+        builder = _Builder(kind, text, known, data or {}, parts or {}, inside or {})
+        return builder.call(_call(text))
     except RecursionError as reason:
         raise _unreadable(text) from reason
 
@@ -90,6 +93,7 @@ class _Builder:
     known: Mapping[str, Callable[..., Any]]
     data: Mapping[str, Any]
     parts: Mapping[str, Callable[..., Any]]
+    inside: Mapping[str, Callable[..., Any]]
 
     def value(self, node: ast.expr) -> Any:
         """The object of a call, a list of values, what a word stands for, or a literal."""
@@ -105,7 +109,7 @@ class _Builder:
     def call(self, node: ast.Call) -> Any:
         """What the function returns; its complaints name the text and its arguments."""
         maker = self.maker(node.func)
-        within = self
+        within = replace(self, known={**self.known, **self.inside})
         if isinstance(node.func, ast.Attribute):
             within = replace(self, kind=f"argument of {maker.__name__}", known=self.parts)
         positional, named = _arguments(node, self.text, within.value)

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from gossamer.plots import OKABE_ITO, colours, curve, panels, style
+from gossamer.plots import OKABE_ITO, colours, curve, panels, plain_log_numbers, style
 
 
 def drawn(values, steps=(0, 10, 20)):
@@ -68,3 +68,17 @@ def test_the_palette_has_eight_colours_that_show_on_white_and_starts_again():
     assert min(contrast) > 2
     turning = colours()
     assert [next(turning) for _ in range(9)] == [*OKABE_ITO, OKABE_ITO[0]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "plain"), [((0.15, 4.2), True), ((0.002, 700), True), ((1e-9, 2e-8), False)]
+)
+def test_few_digits_are_written_out(limits: tuple[float, float], plain: bool):
+    figure, (ax,) = panels(1)
+    ax.set(yscale="log", ylim=limits)
+    plain_log_numbers(ax.yaxis)
+    figure.canvas.draw()
+    ticks = [*ax.get_yticklabels(), *ax.get_yticklabels(minor=True)]
+    texts = [tick.get_text() for tick in ticks if tick.get_text()]
+    assert len(texts) > 2
+    assert all(("$" not in text) == plain for text in texts)

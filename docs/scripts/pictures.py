@@ -1,13 +1,16 @@
 """The pictures of the pages: `python docs/scripts/pictures.py` draws them into docs/images.
 
 Each function is one picture of the concepts page, named as its file; those of the page on bad
-networks are in `network_pictures.py`.
+networks are in `network_pictures.py`, and that of the page on comparing is what its code draws.
 """
 
+import contextlib
+import re
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import network_pictures
 import torch
@@ -148,7 +151,24 @@ CONCEPTS: dict[str, Callable[[], "Figure"]] = {
     picture.__name__: picture
     for picture in (mixing, contraction, heavy_tails, tracking, normalization)
 }
-PAGES = {"concepts.md": CONCEPTS, "bad-networks.md": network_pictures.PICTURES}
+
+
+def compare() -> "Figure":
+    """What the code of the page on comparing draws."""
+    page = (FOLDER.parent / "compare.md").read_text(encoding="utf-8")
+    code = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    namespace: dict[str, Any] = {"__name__": "compare"}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(code, namespace)
+    figure: Figure = namespace["ax"].figure
+    return figure
+
+
+PAGES = {
+    "concepts.md": CONCEPTS,
+    "bad-networks.md": network_pictures.PICTURES,
+    "compare.md": {"compare": compare},
+}
 PICTURES = {name: made for pictures in PAGES.values() for name, made in pictures.items()}
 
 

@@ -2,19 +2,20 @@
 
 from typing import Any
 
-from gossamer.algorithms.algorithm import (
-    Algorithm,
+from gossamer.algorithms.admissible import (
+    Count,
     Fraction,
+    Integers,
     Interval,
     OneOf,
     Order,
     Positive,
     Real,
     Scalar,
-    Stateless,
     StepSize,
     admissible_sets,
 )
+from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.dsgd import DSGD
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
@@ -22,6 +23,7 @@ from gossamer.algorithms.dsgd_gclip import DSGDGClip
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
+from gossamer.algorithms.local import Local, step_coins
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
@@ -36,6 +38,15 @@ from gossamer.algorithms.operators import (
 )
 from gossamer.algorithms.push_sum import PushSum
 from gossamer.algorithms.qg_dsgdm import QGDSGDm
+from gossamer.algorithms.schedule import (
+    SCHEDULES,
+    Cosine,
+    FunctionSchedule,
+    InversePower,
+    Linear,
+    Schedule,
+    WarmUp,
+)
 from gossamer.algorithms.sclip_ef import SClipEF
 from gossamer.spec import build
 
@@ -66,10 +77,14 @@ def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
     True
     >>> named("PushSum(GTNSGDm(lr=0.1, momentum=0.8))")
     PushSum(GTNSGDm(lr=0.1, momentum=0.8))
+    >>> named("GTNSGDm(lr=WarmUp(Cosine(0.1, 1000), 50), momentum=0.8)")
+    GTNSGDm(lr=WarmUp(Cosine(0.1, 1000), 50), momentum=0.8)
     """
     known = {**ALGORITHMS, **MAKERS}
     name = text.strip()
-    return ALGORITHMS[name] if name in ALGORITHMS else build("algorithm", text, known, ALGORITHMS)
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    return build("algorithm", text, known, ALGORITHMS, inside=SCHEDULES)
 
 
 __all__ = [
@@ -77,15 +92,23 @@ __all__ = [
     "DSGD",
     "GTDSGD",
     "MAKERS",
+    "SCHEDULES",
     "Algorithm",
     "Both",
+    "Cosine",
+    "Count",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
     "Fraction",
+    "FunctionSchedule",
     "GTAdam",
     "GTNSGDm",
+    "Integers",
     "Interval",
+    "InversePower",
+    "Linear",
+    "Local",
     "Mix",
     "NormalizedDSGD",
     "OneOf",
@@ -96,8 +119,10 @@ __all__ = [
     "Real",
     "SClipEF",
     "Scalar",
+    "Schedule",
     "Stateless",
     "StepSize",
+    "WarmUp",
     "admissible_sets",
     "clip_components",
     "clip_factor",
@@ -109,5 +134,6 @@ __all__ = [
     "named",
     "smooth_clip",
     "state_dtype",
+    "step_coins",
     "total_like",
 ]

@@ -1,81 +1,22 @@
 """What every decentralized method is: frozen hyper-parameters, `init` and `step`."""
 
 import dataclasses
-import math
-import numbers
+import inspect
+import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor
 
+from gossamer.algorithms.admissible import Interval, admissible_sets
 from gossamer.algorithms.mixing import Mix, takes_functions
+from gossamer.algorithms.schedule import Schedule, as_schedule
 from gossamer.errors import require
 
-Scalar = float | Tensor
-"""A hyper-parameter: a number, or a tensor that broadcasts over the runs axis as `(runs, 1)`."""
-
 StateT = TypeVar("StateT", bound=tuple[Tensor, ...])
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The admissible set of a hyper-parameter, an interval of finite numbers."""
-
-    low: float
-    high: float
-    closed_low: bool = False
-
-    def __contains__(self, value: object) -> bool:
-        if not isinstance(value, numbers.Real | Tensor):
-            return False
-        number = value if isinstance(value, Tensor) else float(value)
-        inside = (number >= self.low) if self.closed_low else (number > self.low)
-        return bool(torch.as_tensor(inside & (number < self.high)).all())
-
-    def begins_at(self, value: Scalar) -> bool:
-        """Whether `value` is the least admissible number."""
-        return self.closed_low and bool(torch.as_tensor(value == self.low).all())
-
-    def __str__(self) -> str:
-        high = "∞" if math.isinf(self.high) else f"{self.high:g}"
-        low = "-∞" if math.isinf(self.low) else f"{self.low:g}"
-        return f"a number in {'[' if self.closed_low else '('}{low}, {high})"
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """The admissible set of a hyper-parameter that is a word."""
-
-    words: tuple[str, ...]
-
-    def __contains__(self, value: object) -> bool:
-        return value in self.words
-
-    def __str__(self) -> str:
-        return "one of " + ", ".join(map(repr, self.words))
-
-
-Positive = Annotated[Scalar, Interval(0, math.inf)]
-StepSize = Annotated[Scalar, Interval(0, math.inf, closed_low=True)]  # schedules pass through 0
-Fraction = Annotated[Scalar, Interval(0, 1, closed_low=True)]
-Real = Annotated[Scalar, Interval(-math.inf, math.inf)]
-
-Order = Literal["adapt-then-combine", "combine-then-adapt"]
 
 
 class Stateless(NamedTuple):
@@ -92,7 +33,9 @@ class Algorithm(ABC, Generic[StateT]):
     A method pulls opinions, `mix.pull(x)`, and pushes totals, `mix.push(y)`: see `Mix`.
 
     A subclass is a frozen dataclass of hyper-parameters annotated with their admissible sets
-    (`Positive`, `Fraction`, …), which are checked on construction.
+    (`Positive`, `Fraction`, …), which are checked on construction. In place of a number it takes a
+    `Schedule`, or a function of t: then what is checked on construction are the steps where the
+    schedule turns, of a function the first one, and all others before they are taken.
     """
 
     label: ClassVar[str] = ""
@@ -107,6 +50,15 @@ class Algorithm(ABC, Generic[StateT]):
     A method that pushes nothing needs a balanced network, or `PushSum`.
     """
 
+    gradients_per_step: ClassVar[int] = 1
+    """How many gradients a node evaluates in a step, for the record of what a run costs."""
+
+    asks_local: ClassVar[bool] = False
+    """Whether `step` has one more argument, `local`: see `Local`."""
+
+    scheduled: ClassVar[tuple[str, ...]] = ()
+    """Names of the hyper-parameters that a schedule gives; set on the methods that have some."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "label" not in vars(cls):
@@ -114,6 +66,7 @@ class Algorithm(ABC, Generic[StateT]):
         if "tracker" in vars(cls) and "pushes" not in vars(cls):
             cls.pushes = (cls.tracker,) if cls.tracker else ()
         if "step" in vars(cls):
+            cls.asks_local = "local" in inspect.signature(cls.step).parameters
             cls.step = takes_functions(cls.step)  # type: ignore[method-assign]
 
     @abstractmethod
@@ -130,7 +83,9 @@ class Algorithm(ABC, Generic[StateT]):
     ) -> tuple[Tensor, StateT]:
         """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure.
 
-        Whoever calls it may give a plain function z ↦ W z as `mix`; it arrives with both verbs.
+        Whoever calls it may give a plain function z ↦ W z as `mix`; it arrives with both verbs. A
+        step that needs a second gradient, random numbers or the shapes of the parameters has one
+        more argument, `local`, see `Local`.
 
         On CUDA the step is compiled, and `t` and the hyper-parameters that are numbers arrive as
         tensors of no axes. Arithmetic does not notice. What needs a Python number does, e.g.
@@ -149,52 +104,89 @@ class Algorithm(ABC, Generic[StateT]):
 
     def __post_init__(self) -> None:
         for name, admissible in admissible_sets(type(self)).items():
-            value = getattr(self, name)
-            require(value in admissible, name, value, str(admissible))
+            value = as_schedule(getattr(self, name))
+            if isinstance(value, Schedule) and isinstance(admissible, Interval):
+                value.require_within(name, admissible)
+                object.__setattr__(self, name, value)
+                object.__setattr__(self, "scheduled", (*self.scheduled, name))
+            else:
+                require(value in admissible, name, value, str(admissible))
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """Name → value of every hyper-parameter."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    # ------------------------------------------------------------------ schedules
+
+    def at(self, t: int, like: Tensor | None = None) -> Self:
+        """The method of step `t`: itself, or one with the numbers that its schedules give there.
+
+        >>> from gossamer.algorithms import DSGD, Linear
+        >>> DSGD(lr=Linear(0.1, 100)).at(50)
+        DSGD(lr=0.05)
+        """
+        return next(iter(self.along(range(t, t + 1), like)))
+
+    def along(self, steps: range, like: Tensor | None = None) -> Iterable[Self]:
+        """The method of each of these steps.
+
+        What a schedule gives to stacked runs, `(runs, 1)`, has the precision and device of `like`.
+        """
+        if not self.scheduled:
+            return itertools.repeat(self, len(steps))
+        columns = [self._values(name, steps, like) for name in self.scheduled]
+        return list(self._holding_each(zip(*columns, strict=True)))  # at once: half the time
+
+    def _holding_each(self, rows: Iterable[Sequence[Any]]) -> Iterator[Self]:
+        """`holding` for the values of `scheduled` in each row, in a hurry."""
+        names, kind, shared = self.scheduled, type(self), {**vars(self), "scheduled": ()}
+        for row in rows:
+            held = object.__new__(kind)
+            vars(held).update(shared)
+            vars(held).update(zip(names, row, strict=True))
+            yield held
+
+    def _values(self, name: str, steps: range, like: Tensor | None) -> Iterable[Any]:
+        """The values of a hyper-parameter at these steps, all computed and checked at once."""
+        schedule = getattr(self, name)
+        t = torch.arange(steps.start, steps.stop, dtype=torch.float64)
+        values = schedule.values(t.view(-1, 1, 1))
+        schedule.require_values(name, admissible_sets(type(self))[name], t, values)
+        if not schedule.is_stacked:
+            return values.flatten().tolist()
+        return values.unbind() if like is None else values.to(like).unbind()
+
+    def holding(self, values: Mapping[str, Any]) -> Self:
+        """The same method with these numbers in place of its own, which are not checked."""
+        held = object.__new__(type(self))
+        vars(held).update(vars(self), **values)
+        return held
+
+    # ------------------------------------------------------------------ stacked runs
+
     def require_runs(self, runs: int) -> None:
         """Refuse hyper-parameters that do not broadcast over `runs` stacked runs."""
-        for name, value in self._tensors.items():
+        schedules = {name: getattr(self, name).tensors for name in self.scheduled}
+        tensors = {name: [value] for name, value in self._tensors.items()} | schedules
+        for name, value in ((name, z) for name, listed in tensors.items() for z in listed):
             shape, per_run = tuple(value.shape), f"a number, or shape ({runs}, 1): one per run"
             require(shape in ((), (runs, 1)), name, f"shape {shape}", per_run)
 
     def to(self, *, dtype: torch.dtype, device: torch.device | str) -> Self:
-        """The same method, its tensors in another precision or on another device."""
+        """The same method, its tensors in another precision or on another device.
+
+        Schedules stay where they are: what they give is moved, see `along`.
+        """
         cast = {name: value.to(device, dtype) for name, value in self._tensors.items()}
         return dataclasses.replace(self, **cast)
 
     def select(self, runs: Tensor) -> Self:
         """The same method for a subset of its stacked runs, `runs` indexing the runs axis."""
         chosen = {name: value[runs] for name, value in self._tensors.items() if value.ndim > 0}
-        return dataclasses.replace(self, **chosen)
+        schedules = {name: getattr(self, name).select(runs.cpu()) for name in self.scheduled}
+        return dataclasses.replace(self, **chosen, **schedules)
 
     @property
     def _tensors(self) -> dict[str, Tensor]:
         return {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}
-
-
-@cache
-def admissible_sets(algorithm: type[Algorithm[Any]]) -> dict[str, Interval | OneOf]:
-    """Hyper-parameter name → its admissible set.
-
-    >>> from gossamer.algorithms import GTNSGDm
-    >>> print(admissible_sets(GTNSGDm)["momentum"])
-    a number in [0, 1)
-    """
-    hints = get_type_hints(algorithm, include_extras=True)
-    names = [field.name for field in dataclasses.fields(algorithm)]
-    return {name: _admissible(name, hints[name]) for name in names}
-
-
-def _admissible(name: str, hint: Any) -> Interval | OneOf:
-    if get_origin(hint) is Literal:
-        return OneOf(get_args(hint))
-    sets = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Interval)]
-    need = "an admissible set, e.g. Positive, Fraction or Real of gossamer.algorithms"
-    require(len(sets) == 1, name, f"the annotation {hint}", need)
-    return sets[0]

@@ -42,11 +42,13 @@ class Both:
 
 
 def takes_functions(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A `step` whose `mix` may also be a plain function."""
+    """A `step` whose `mix` may also be a plain function, of a method that may have schedules."""
 
     @wraps(step)
-    def taken(self: Any, t: Any, x: Any, grad: Any, state: Any, mix: Any) -> Any:
-        return step(self, t, x, grad, state, mix if hasattr(mix, "push") else Both(mix))
+    def taken(self: Any, t: Any, x: Any, grad: Any, state: Any, mix: Any, *local: Any) -> Any:
+        method = self.at(t, x) if self.scheduled else self
+        verbs = mix if hasattr(mix, "push") else Both(mix)
+        return step(method, t, x, grad, state, verbs, *local)
 
     return taken
 

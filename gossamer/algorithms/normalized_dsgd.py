@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Stateless, StepSize
+from gossamer.algorithms.admissible import StepSize
+from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import inverse_norm, minus
 

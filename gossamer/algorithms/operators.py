@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Order, Scalar
+from gossamer.algorithms.admissible import Order, Scalar
 from gossamer.algorithms.mixing import Mix
 
 

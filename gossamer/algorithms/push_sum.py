@@ -85,11 +85,13 @@ class _PushSum(Algorithm[Any]):
         one = torch.ones_like(x[..., :1], dtype=torch.float64)
         return joined(self._method.init(self, x), one, torch.zeros_like(x))
 
-    def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix) -> tuple[Tensor, Any]:
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix, *asked: Any
+    ) -> tuple[Tensor, Any]:
         """The method's step with u = w x for x; what it adds to the mixed x is due to u."""
         own, w, owed = state._apart()
         pushed = _Pushed(mix, x, w, owed)
-        moved, own = self._method.step(self, t, x, grad, own, pushed)
+        moved, own = self._method.step(self, t, x, grad, own, pushed, *asked)
         mixed, w, owed = pushed.taken(self._method)
         paid, rest = pay(moved - mixed, w)
         return (mixed + paid / w.clamp(min=LEAST_WEIGHT)).to(x), type(state)(*own, w, owed + rest)
@@ -184,6 +186,7 @@ def _class_of(method: type[Algorithm[Any]]) -> Any:
         "__doc__": f"`{method.__name__}` by push-sum, see `PushSum`.",
         "label": f"PushSum({method.label})",
         "pushes": (*method.pushes, "push_weight"),
+        "asks_local": method.asks_local,
         "_method": method,
     }
     made = _Made(f"PushSum({method.__name__})", (_PushSum, method), facts)

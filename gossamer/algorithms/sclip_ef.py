@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.algorithm import Algorithm, Fraction, Positive, StepSize
+from gossamer.algorithms.admissible import Fraction, Positive, StepSize
+from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.mixing import Mix
 from gossamer.algorithms.operators import ema, minus, smooth_clip
 

@@ -1,13 +1,11 @@
 """`gossamer compare`: any methods × network × noise × problem, one figure and one table."""
 
-import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-import torch
 
 from gossamer.algorithms import named
 from gossamer.cli.machines import machine_options, machines
@@ -16,11 +14,11 @@ from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem
 from gossamer.errors import choice, require, whole
 from gossamer.noise import NOISES
 from gossamer.own_names import own_metric
-from gossamer.simulation import COSTS, Clock, Comparison, Entry, main_metric
+from gossamer.report.figures import FORMATS
+from gossamer.simulation import Clock, Comparison, Table, main_metric
 from gossamer.simulation import compare as compare_methods
 from gossamer.simulation._compare import example, require_measurable
 from gossamer.simulation.picture import AXES, Against
-from gossamer.simulation.words import show_hyperparameters
 from gossamer.spec import build
 
 
@@ -53,7 +51,7 @@ from gossamer.spec import build
     "--against",
     default="steps",
     show_default=True,
-    help="What to draw it against: steps, bytes (MB sent per node) or seconds (by --clock).",
+    help="What to draw it against: steps, gradients, messages, bytes or seconds (by --clock).",
 )
 @click.option(
     "--clock",
@@ -63,6 +61,7 @@ from gossamer.spec import build
 @click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
 @click.option("--store", default=None, help="Folder of runs: only what it lacks is computed.")
 @machine_options
+@click.option("--table", default=None, help="Write the table, too: as LaTeX (.tex) or .csv.")
 def compare(
     algorithms: Sequence[str],
     network: str | None,
@@ -77,6 +76,7 @@ def compare(
     store: str | None,
     jobs: int,
     cluster: str | None,
+    table: str | None,
 ) -> None:
     """Compare methods on one network, noise and problem.
 
@@ -86,7 +86,7 @@ def compare(
     gossamer compare -a GTNSGDm -a DSGD -a SClipEF
     gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
     gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none
-    gossamer compare -a GTNSGDm -a DSGD -n 'ring(20).every(5)' --against bytes
+    gossamer compare -a GTNSGDm -a DSGD -n 'ring(20).every(5)' --against bytes --table mine.tex
     gossamer compare --import mine.py -a MyMethod -a DSGD -p my_problem -n 'my_network(20)'
     """  # fmt: skip
     whole("seeds", seeds, 1)
@@ -100,7 +100,8 @@ def compare(
     shown = main if metric is None else metric
     recorded = [own_metric(name) for name in dict.fromkeys([main, shown])]
     require_measurable(recorded, [example(method) for method in methods], task, net)
-    path = _writable(Path(out))
+    path = _writable(_stem(Path(out)))
+    write_table = None if table is None else _table_writer(_writable(Path(table)))
     click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
     click.echo(f"Network: {net}.")
     arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded, "clock": timer}
@@ -108,9 +109,27 @@ def compare(
         arguments |= {"seeds": range(seeds), "store": store, "executor": executor}
         found = compare_methods(methods, task, net, **arguments)
     _draw(found, shown, axis, path)
-    _write(found, shown, path.with_name(f"{path.name}.csv"))
+    found.curves().to_csv(path.with_name(f"{path.name}.csv"))
     click.echo(found.table(shown))
     click.echo(f"Written: {path}.png, .svg, .pdf and .csv.")
+    if write_table is not None:
+        write_table(found.table(shown))
+        click.echo(f"Written: {table}.")
+
+
+def _stem(path: Path) -> Path:
+    """Without the ending of a file that is written anyway: `x.png` is x."""
+    known = path.suffix.removeprefix(".") in (*FORMATS, "csv")
+    return path.with_suffix("") if known else path
+
+
+def _table_writer(path: Path) -> Callable[[Table], object]:
+    """What writes a table in the form that the ending of the file says."""
+    need = "a file name that ends in .tex or .csv"
+    require(path.suffix in (".tex", ".csv"), "table", path.name, need)
+    if path.suffix == ".csv":
+        return lambda table: table.to_csv(path)
+    return lambda table: path.write_text(f"{table.to_latex()}\n", encoding="utf-8")
 
 
 def _writable(stem: Path) -> Path:
@@ -138,25 +157,3 @@ def _draw(found: Comparison, metric: str, x: Against, path: Path) -> None:
         figure, (ax,) = panels(1, width=5.5, height=3.8)
         found.plot(metric, x=x, ax=ax)
         save_figure(figure, path)
-
-
-def _write(found: Comparison, metric: str, path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        costs = [name for name in COSTS if name in found.entries[0].run.metrics]
-        columns = list(dict.fromkeys([metric, *costs]))
-        writer.writerow(["method", "hyperparameters", "seed", "step", *columns])
-        for entry in found.entries:
-            writer.writerows(_csv_rows(entry, columns))
-
-
-def _csv_rows(entry: Entry, columns: Sequence[str]) -> Iterator[list[Any]]:
-    run, hyperparameters = entry.run, _hyperparameters(entry)
-    values = torch.stack([run.metrics[name].double() for name in columns], dim=-1)
-    for step, by_seed in zip(run.steps.tolist(), values.tolist(), strict=True):
-        for seed, numbers in zip(run.config["seeds"], by_seed, strict=True):
-            yield [run.label, hyperparameters, seed, step, *numbers]
-
-
-def _hyperparameters(entry: Entry) -> str:
-    return show_hyperparameters(entry.run.hyperparameters)

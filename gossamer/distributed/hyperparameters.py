@@ -1,6 +1,7 @@
-"""Hyper-parameters that live in param groups, where schedulers change them."""
+"""Hyper-parameters that live in param groups, where torch's schedulers change them."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,21 +16,24 @@ class ScheduledAlgorithm:
     """`algorithm` with the hyper-parameters that param groups hold at the moment.
 
     A hyper-parameter on which the groups differ becomes a tensor with one value per coordinate.
+    One that has a `Schedule` follows it: the groups show its value, and nobody else may set it.
 
     >>> from gossamer.algorithms import DSGD
     >>> scheduled = ScheduledAlgorithm(DSGD(lr=0.1))
-    >>> scheduled.at([{"lr": 0.1}, {"lr": 0.2}], sizes=[1, 2], like=torch.zeros(3))
+    >>> scheduled.at(0, [{"lr": 0.1}, {"lr": 0.2}], sizes=[1, 2], like=torch.zeros(3))
     DSGD(lr=tensor([0.1000, 0.2000, 0.2000]))
     """
 
     def __init__(self, algorithm: Algorithm[Any]) -> None:
         self._algorithm = self._current = algorithm
         self._values: dict[str, list[Any]] = {}
+        self._shown = {name: algorithm.at(0).hyperparameters[name] for name in algorithm.scheduled}
 
     def at(
-        self, groups: Sequence[dict[str, Any]], sizes: Sequence[int], like: Tensor
+        self, t: int, groups: Sequence[dict[str, Any]], sizes: Sequence[int], like: Tensor
     ) -> Algorithm[Any]:
-        """The algorithm of this step; `sizes` are the groups' shares of `like`, `(dim,)`."""
+        """The algorithm of step `t`; `sizes` are the groups' shares of `like`, `(dim,)`."""
+        self._follow_schedules(t, groups)
         names = self._algorithm.hyperparameters
         values = {name: [_value(group[name]) for group in groups] for name in names}
         if values != self._values:
@@ -37,6 +41,27 @@ class ScheduledAlgorithm:
             self._current = dataclasses.replace(self._algorithm, **each)
             self._values = values
         return self._current
+
+    def _follow_schedules(self, t: int, groups: Sequence[dict[str, Any]]) -> None:
+        """Show the values of step `t` in the groups, where those of the last step must stand."""
+        if not self._algorithm.scheduled:
+            return
+        now = self._algorithm.at(t)
+        for name in self._algorithm.scheduled:
+            for group in groups:
+                self._require_untouched(name, group[name], t)
+                group[name] = getattr(now, name)
+            self._shown[name] = getattr(now, name)
+
+    def _require_untouched(self, name: str, held: Any, t: int) -> None:
+        """Refuse a value that somebody else has set; a state that was loaded has its own last."""
+        if held == self._shown[name]:
+            return
+        schedule = getattr(self._algorithm, name)
+        last = schedule.at(max(0, t - 1))
+        found, need = f"{float(held):g} in a param group", f"{last:g} of its schedule, {schedule}"
+        way_out = "give the method a number, which param groups and torch's schedulers may change"
+        require(math.isclose(float(held), last, rel_tol=1e-9), name, found, need, way_out)
 
 
 def _value(held: Any) -> Any:

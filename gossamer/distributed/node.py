@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, Local
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.networks import LinkMemory
 
@@ -55,15 +55,17 @@ class Node:
         """Whether the other nodes are ahead, so that the next step is counted but not taken."""
         return self.t < self._others_at
 
-    def advance(self, grad: Tensor) -> None:
+    def advance(self, grad: Tensor, *local: Local) -> None:
         """Step t with gᵗ = `grad`, together with all nodes, unless this one sits it out.
+
+        A method that asks for a `Local` is given one.
 
         A `PeerFailure` leaves the node as it was.
         """
         if not self.sits_out:
             mix = self.exchange.talk(self.t, self.links)
-            x, self.state = self.algorithm.step(self.t, self.x, grad, self.state, mix)
-            self.links = mix.memory
+            x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+            self.state, self.links = apart(state, self.x), mix.memory
             self.x.copy_(x)
         self.t += 1
 
@@ -81,4 +83,19 @@ class Node:
         """
         self.exchange, self._others_at, self.links = exchange, step, ()
         if self.algorithm.pushes:
-            self.state = self.algorithm.init(self.x)
+            self.state = apart(self.algorithm.at(self.t).init(self.x), self.x)
+
+
+def apart(state: Any, x: Tensor) -> Any:
+    """The state in memory of its own: a method may remember x, which the next step overwrites.
+
+    >>> import torch
+    >>> from gossamer.algorithms.gt_dsgd import GTDSGDState
+    >>> x = torch.ones(2)
+    >>> state = apart(GTDSGDState(y=torch.zeros(2), grad=x), x)
+    >>> x.fill_(5.0), state.grad
+    (tensor([5., 5.]), tensor([1., 1.]))
+    """
+    memory = x.untyped_storage().data_ptr()
+    shared = [z.untyped_storage().data_ptr() == memory for z in state]
+    return type(state)(*(z.clone() if s else z for z, s in zip(state, shared, strict=True)))

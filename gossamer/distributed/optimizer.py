@@ -1,8 +1,9 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal, overload
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT, StateDict
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, Local, step_coins
 from gossamer.distributed.agreement import require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
 from gossamer.distributed.exchange import NeighborExchange
@@ -21,8 +22,9 @@ from gossamer.distributed.hyperparameters import ScheduledAlgorithm
 from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
-from gossamer.distributed.node import Node
+from gossamer.distributed.node import Node, apart
 from gossamer.distributed.param_groups import frozen, mixed, named_shapes
+from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
@@ -57,7 +59,9 @@ class DecentralizedOptimizer(Optimizer):
         params: parameters, named parameters or param groups. Those that do not require a gradient
             are started equal, and mixed only once they do. From then on they stay in: one that is
             frozen again has gradient 0.
-        algorithm: a method of `gossamer.algorithms`.
+        algorithm: a method of `gossamer.algorithms`. A hyper-parameter that it gives a `Schedule`
+            follows it in all param groups, which show its value at the last step; torch's
+            schedulers drive the others.
         network: a network of as many nodes as there are processes, or a function of that number.
         process_group: who takes part; by default all processes of the launch. Processes launched
             by torchrun are joined on the way, and one that was not launched is a network of one.
@@ -105,7 +109,7 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
-        super().__init__(params, dict(algorithm.hyperparameters))
+        super().__init__(params, dict(algorithm.at(0).hyperparameters))
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
@@ -207,8 +211,13 @@ class DecentralizedOptimizer(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """One step of the algorithm; `closure` is evaluated once, before any message is sent."""
-        loss = None
+        """One step of the algorithm; `closure` is evaluated once, before any message is sent.
+
+        A method that asks for gradients at other points evaluates it again, there, on the same
+        batch and with the same random numbers: it must clear the gradients, compute the loss of
+        this step's batch and call `backward`.
+        """
+        loss, before = None, rng_state() if self.algorithm.asks_local else {}
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
@@ -217,21 +226,54 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
-        groups = self.param_groups
-        self._node.algorithm = self._scheduled.at(groups, self._flat.sizes, like=self.x)
-        self._advance(self._finite_grad())
+        now = (self.steps, self.param_groups, self._flat.sizes)
+        self._node.algorithm = self._scheduled.at(*now, like=self.x)
+        elsewhere = partial(self._grad_at, closure, before)
+        self._advance(self._finite_grad(), elsewhere)
         self._show_moved()
         return loss
 
-    def _advance(self, grad: Tensor) -> None:
+    def _advance(self, grad: Tensor, elsewhere: Callable[[Tensor], Tensor]) -> None:
         """A step of the node, however many of its neighbours fail on the way."""
         taken = self.steps
         while self.steps == taken:
             try:
-                self._node.advance(grad)
+                self._node.advance(grad, *self._asked_for(elsewhere))
             except PeerFailure as failure:
                 self._recover(failure)
         self.bytes_sent += self._node.exchange.take_bytes_sent()
+
+    def _asked_for(self, elsewhere: Callable[[Tensor], Tensor]) -> tuple[Local, ...]:
+        """What the step is given beside its arguments, if it asks for it."""
+        if not self.algorithm.asks_local:
+            return ()
+        coins = step_coins(self.seed, torch.tensor(self.rank, device=self.x.device))
+        shapes = [p.shape for p in self._flat.params]
+        return (Local(self.steps, elsewhere, coins, shapes),)
+
+    def _grad_at(
+        self, closure: Callable[[], float] | None, before: Mapping[str, Any], point: Tensor
+    ) -> Tensor:
+        """The gradient at `point`, with the random numbers that come after the state `before`."""
+        asking = f"{type(self.algorithm).__name__}, which asks for a gradient at another point"
+        need = "a closure that computes the loss of this step's batch and its gradients"
+        way_out = "call optimizer.step(closure)"
+        require(closure is not None, "closure", f"none for {asking}", need, way_out)
+        assert closure is not None
+        own, grads = self.x.clone(), [p.grad for p in self._flat.params]
+        self._place(point, [None] * len(grads))
+        try:
+            with torch.enable_grad(), replaying(before):
+                closure()
+            return self._finite_grad()
+        finally:
+            self._place(own, grads)
+
+    def _place(self, x: Tensor, grads: Sequence[Tensor | None]) -> None:
+        """Let the model have these parameters and gradients."""
+        self._move(x)
+        for p, grad in zip(self._flat.params, grads, strict=True):
+            p.grad = grad
 
     def _recover(self, failure: PeerFailure) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
@@ -329,7 +371,7 @@ class DecentralizedOptimizer(Optimizer):
         """Make parameters and state views of flat buffers, with the values they have."""
         self._flat = FlatParameters(mixed(self.param_groups, self.state))
         x = self._flat.buffer
-        state = self.algorithm.init(x)
+        state = apart(self.algorithm.at(0).init(x), x)
         for name, buffer in state._asdict().items():
             for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
                 part.copy_(self.state[p].get(name, part))

@@ -2,13 +2,11 @@
 
 import io
 import os
-import random
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,6 +20,7 @@ from gossamer.distributed.checkpoint import (
 from gossamer.distributed.collectives import gather
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.optimizer import DecentralizedOptimizer
+from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.errors import InvalidInput, require
 
 KEPT = 2
@@ -156,28 +155,6 @@ class Checkpoints:
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])
-
-
-def rng_state() -> dict[str, Any]:
-    """The generators of torch (CPU and current GPU), NumPy and Python."""
-    numpy: Any = np.random.get_state(legacy=True)
-    state = {
-        "torch": torch.get_rng_state(),
-        "numpy": (numpy[0], torch.from_numpy(numpy[1].astype(np.int64)), *numpy[2:]),
-        "python": random.getstate(),
-    }
-    return state | ({"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {})
-
-
-def set_rng_state(state: Mapping[str, Any]) -> None:
-    """Continue the streams that `rng_state` recorded."""
-    torch.set_rng_state(state["torch"])
-    name, keys, *rest = state["numpy"]
-    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
-    version, numbers, gauss = state["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    if "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"])
 
 
 def _pack(value: Any) -> Tensor:

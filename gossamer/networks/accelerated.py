@@ -90,6 +90,6 @@ class AcceleratedChannel(PlainChannel):
         super().__init__([mixer], network.inner)
         self.exchanges = network.k
 
-    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
-        """All numbers to every out-neighbour, k times."""
-        return self.exchanges * super().traffic(steps, dim, itemsize)
+    def messages_sent(self, steps: range) -> Tensor:
+        """One to every out-neighbour, k times."""
+        return self.exchanges * super().messages_sent(steps)

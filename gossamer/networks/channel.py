@@ -64,22 +64,30 @@ class Channel(ABC):
     exchanges: int = 1
     """How many times, one after the other, nodes exchange messages in a mix."""
 
+    whole_messages: bool = True
+    """Whether every message carries all numbers of a mix."""
+
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mix of step t, after links that remember `memory`."""
 
     @abstractmethod
-    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
-        """Bytes that each node sends in a mix of `dim` numbers, int64 on the CPU.
+    def messages_sent(self, steps: range) -> Tensor:
+        """How many messages each node sends in a mix, lost ones among them, int64 on the CPU.
 
         Args:
             steps: one after the other, and at least one.
-            dim: how many numbers are mixed.
-            itemsize: bytes of a number in a message.
 
         Returns:
             `(steps, nodes, runs)`, or `(steps, nodes, 1)` where all runs send alike.
         """
+
+    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
+        """Bytes that each node sends in a mix of `dim` numbers, likewise.
+
+        All numbers are in every message, each of `itemsize` bytes.
+        """
+        return self.messages_sent(steps) * (dim * itemsize)
 
     def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
         """What each node sends at one call: `(nodes, runs)`, or `(nodes, 1)`."""
@@ -113,15 +121,15 @@ class PlainChannel(Channel):
         """C_t q of messages q, in float64."""
         return self._mixers[call.t % len(self._mixers)].split(message)
 
-    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
-        """All numbers to every out-neighbour."""
-        return self.messages(steps)[0] * (dim * itemsize)
+    def messages_sent(self, steps: range) -> Tensor:
+        """One to every out-neighbour, `(steps, nodes, 1)`."""
+        rounds = torch.arange(steps.start, steps.stop)
+        degrees = torch.stack([one.out_degrees for one in self._network.rounds])
+        return degrees[rounds % len(degrees), :, None]
 
     def messages(self, steps: range) -> tuple[Tensor, Tensor]:
         """How many each node sends, and how many of them in round 0, `(steps, nodes, 1)`."""
-        rounds = torch.arange(steps.start, steps.stop)
-        degrees = torch.stack([one.out_degrees for one in self._network.rounds])
-        sent = degrees[rounds % len(degrees), :, None]
+        rounds, sent = torch.arange(steps.start, steps.stop), self.messages_sent(steps)
         return sent, sent * (rounds == 0)[:, None, None]
 
     def deliveries(self, t: int) -> Deliveries:

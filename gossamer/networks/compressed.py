@@ -101,6 +101,8 @@ class CompressedChannel(RememberingChannel):
         mixed_in: precision of `inner`.
     """
 
+    whole_messages = False
+
     def __init__(
         self,
         network: Compressed,
@@ -135,6 +137,10 @@ class CompressedChannel(RememberingChannel):
         """(z − γĥ) + γ·mixed: what identity would make of it, bit for bit."""
         gamma = self._network.gamma_for(z.shape[-1])
         return torch.sub(z, copy, alpha=gamma).add_(mixed, alpha=gamma)
+
+    def messages_sent(self, steps: range) -> Tensor:
+        """What was lost is sent again."""
+        return self._inner.messages(steps)[0]
 
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """Short messages, those of round 0 whole; what was lost is sent again."""

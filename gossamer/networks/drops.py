@@ -166,9 +166,9 @@ class LossyChannel(RememberingChannel):
         """C q of messages q, in float64, likewise."""
         return self.push(call, message.double(), memory)
 
-    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
-        """All numbers on every link that is tried."""
-        return self._by_sender(self._tried(steps)) * (dim * itemsize)
+    def messages_sent(self, steps: range) -> Tensor:
+        """One on every link that is tried."""
+        return self._by_sender(self._tried(steps))
 
     def messages(self, steps: range) -> tuple[Tensor, Tensor]:
         """How many each node sends, and how many of them were first tried in round 0.

@@ -1,6 +1,6 @@
 """Networks that talk now and then."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,7 +50,7 @@ class EveryChannel(Channel):
 
     def __init__(self, network: Every, inner: Channel) -> None:
         self._network, self._inner = network, inner
-        self.exchanges = inner.exchanges
+        self.exchanges, self.whole_messages = inner.exchanges, inner.whole_messages
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The inner network's, or silence."""
@@ -58,13 +58,21 @@ class EveryChannel(Channel):
             return self._inner.talk(t // self._network.k, memory)
         return Silence(memory)
 
+    def messages_sent(self, steps: range) -> Tensor:
+        """Nothing between talks."""
+        return self._now_and_then(steps, self._inner.messages_sent)
+
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
         """Nothing between talks."""
+        return self._now_and_then(steps, lambda talks: self._inner.traffic(talks, dim, itemsize))
+
+    def _now_and_then(self, steps: range, count: Callable[[range], Tensor]) -> Tensor:
+        """What the inner network sends in its talks, and 0 between."""
         k, nodes = self._network.k, self._network.num_nodes
         talks = range(steps.start // k, steps.stop // k)
         if not talks:
             return torch.zeros(len(steps), nodes, 1, dtype=torch.int64)
-        talked = self._inner.traffic(talks, dim, itemsize)
+        talked = count(talks)
         sent = talked.new_zeros(len(steps), *talked.shape[1:])
         sent[k - 1 - steps.start % k :: k] = talked
         return sent

@@ -161,11 +161,11 @@ class RandomChannel(Channel):
         """The products of a round."""
         return self._rounds.at(t)
 
-    def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
-        """All numbers to every neighbour of the round."""
+    def messages_sent(self, steps: range) -> Tensor:
+        """One to every neighbour of the round."""
         drawn = self._matrices(torch.arange(steps.start, steps.stop)) > 0
         neighbours = (drawn.sum(-1) - 1).transpose(1, 2)
-        return neighbours[:, :, self._groups.place.cpu()] * (dim * itemsize)
+        return neighbours[:, :, self._groups.place.cpu()]
 
     def deliveries(self, t: int) -> Deliveries:
         """The links that are drawn for some seed."""

@@ -19,13 +19,12 @@ from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
     as_penalty,
-    name_of,
     penalized,
     penalized_grad,
-    source_of,
 )
 from gossamer.problems.problem import Problem, as_call
 from gossamer.problems.vector_module import first_line
+from gossamer.source import name_of, source_of
 
 NodeLoss = Callable[..., Tensor]
 """(x, *data of one node) ↦ a scalar, differentiable in x, `(dim,)`."""

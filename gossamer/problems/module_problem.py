@@ -98,6 +98,11 @@ class ModuleProblem(Problem):
             self.evaluator = VmapEvaluator(model, *samples) if vectorize else LoopEvaluator(model)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
 
+    @property
+    def parameter_shapes(self) -> tuple[torch.Size, ...]:
+        """Those of the module's trained parameters."""
+        return tuple(self._model.shapes.values())
+
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
         grads = self.evaluator.gradients(x, *self.batches.at(t, seeds), t, seeds)

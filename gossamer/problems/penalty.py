@@ -1,17 +1,16 @@
 """Penalties: a function of the parameters that every node adds to its loss."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from torch import Tensor
 from torch.func import grad, vmap
 
 from gossamer.errors import require
 from gossamer.problems.flat_program import FlatProgram
+from gossamer.source import source_of
 
 VectorFunction = Callable[[Tensor], Tensor]
 """x, `(dim,)` ↦ a scalar, differentiable."""
@@ -156,19 +155,6 @@ def penalized(values: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
 def penalized_grad(grads: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
     """∇f_i + ∇r."""
     return grads if penalty is None else grads + penalty.grad(x)
-
-
-def source_of(function: Callable[..., Any]) -> str:
-    """How a function is written, where that can be read, else its name."""
-    try:
-        return inspect.cleandoc(inspect.getsource(function)).strip()
-    except (OSError, TypeError):
-        return name_of(function)
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """What a function is called."""
-    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _require_weight(weight: float) -> None:

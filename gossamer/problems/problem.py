@@ -40,6 +40,11 @@ class Problem(ABC):
     has_accuracy: bool = False
     """Whether answers are right or wrong, for `accuracy`."""
 
+    @property
+    def parameter_shapes(self) -> tuple[torch.Size, ...]:
+        """Shapes of the tensors that x is made of, one after the other; here x is one vector."""
+        return (torch.Size([self.dim]),)
+
     @abstractmethod
     def local_loss(self, x: Tensor) -> Tensor:
         """f_i at node i's points: `(nodes, points, dim)` → `(nodes, points)`; differentiable."""

@@ -39,7 +39,7 @@ class VectorModule:
         self._training, self._evaluating = (copy.deepcopy(module).train(on) for on in (True, False))
         trained = {k: p for k, p in self._training.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", self.name, "parameters to be trained")
-        self._shapes = {name: p.shape for name, p in trained.items()}
+        self.shapes = {name: p.shape for name, p in trained.items()}
         self._places = _places(self._training, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
 
@@ -58,8 +58,8 @@ class VectorModule:
         return judged
 
     def _loss_of(self, module: nn.Module, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        parts = x.split([shape.numel() for shape in self._shapes.values()])
-        named = zip(self._shapes.items(), parts, strict=True)
+        parts = x.split([shape.numel() for shape in self.shapes.values()])
+        named = zip(self.shapes.items(), parts, strict=True)
         trained = {name: part.view(shape) for (name, shape), part in named}
         tensors = {place: trained[name] for place, name in self._places.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}

@@ -1,10 +1,11 @@
 """The simulator: one loop over stacked nodes and runs, searches, metrics and results."""
 
-from gossamer.simulation._compare import Comparison, Entry, compare
+from gossamer.simulation._compare import compare
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import grid_settings, stack_settings, sweep
-from gossamer.simulation._tune import Tuned, tune
+from gossamer.simulation._tune import OnTheEdge, Tuned, tune
 from gossamer.simulation.clock import Clock
+from gossamer.simulation.comparison import Comparison, Entry, side_by_side
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import (
     COSTS,
@@ -21,6 +22,7 @@ from gossamer.simulation.stack import Stack
 from gossamer.simulation.status import Status
 from gossamer.simulation.store import Store
 from gossamer.simulation.sweep_record import Sweep
+from gossamer.simulation.table import Table
 
 __all__ = [
     "COSTS",
@@ -30,12 +32,14 @@ __all__ = [
     "Entry",
     "Halving",
     "Metric",
+    "OnTheEdge",
     "Recorded",
     "Run",
     "Stack",
     "Status",
     "Store",
     "Sweep",
+    "Table",
     "Tuned",
     "available_metrics",
     "compare",
@@ -43,6 +47,7 @@ __all__ = [
     "main_metric",
     "metric",
     "search_set",
+    "side_by_side",
     "simulate",
     "stack_settings",
     "sweep",

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, Interval, admissible_sets
+from gossamer.algorithms.schedule import stacked
 from gossamer.errors import choice, require
 from gossamer.networks import Network
 from gossamer.noise import Noise
@@ -60,12 +61,13 @@ def sweep(
     Args:
         algorithm: the class of the method.
         grid: hyper-parameter → values, every combination of which is a setting; or the settings
-            themselves, `[{"lr": 0.1, "momentum": 0.9}, …]`. A word has one value in all of them.
+            themselves, `[{"lr": 0.1, "momentum": 0.9}, …]`. Numbers and schedules may be mixed;
+            what is a word, an integer, or on or off has one value in all settings.
         strategy: "grid" runs everything to the end, "halving" ends hopeless settings early; a
             `Halving` says how many when.
         judge_by: the metric, one of `metrics`, that ranks the settings; by default the error, or
             the loss where the optimum is unknown.
-        metrics: by default only `judge_by`, and "bytes" beside it.
+        metrics: by default only `judge_by`, and what was spent beside it.
 
     >>> import gossamer as gs
     >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}
@@ -82,7 +84,7 @@ def sweep(
     how = (dtype, device, progress, keep_x, means.alike)
     simulation = Simulation(problem, network, noise, steps, record_every, names, clock, *how)
     settings, listed = list_settings(algorithm, grid), list_seeds(seeds)
-    halving = _rule(strategy)
+    halving = halving_rule(strategy)
     of_a_sweep = {
         "settings": settings,
         "strategy": "grid" if halving is None else "halving",
@@ -90,9 +92,9 @@ def sweep(
     }
     facts = {"algorithm": describe_algorithm(algorithm), **of_a_sweep, "seeds": listed}
     config = as_json({**facts, **simulation.describe()})
-    stacked = stack_settings(algorithm, settings, len(listed))
+    method = stack_settings(algorithm, settings, len(listed))
     count, runs = len(settings), listed * len(settings)
-    done = record(simulation, stacked, runs, means, settings=count, halving=halving)
+    done = record(simulation, method, runs, means, settings=count, halving=halving)
     return Sweep(
         steps=done.steps,
         metrics={name: values.unflatten(1, (count, -1)) for name, values in done.metrics.items()},
@@ -133,7 +135,7 @@ def list_settings(algorithm: type[Algorithm[Any]], grid: Grid) -> list[dict[str,
     return [algorithm(**chosen).hyperparameters for chosen in listed]
 
 
-def _rule(strategy: Strategy | Halving) -> Halving | None:
+def halving_rule(strategy: Strategy | Halving) -> Halving | None:
     """How runs are ended early, if they are."""
     if isinstance(strategy, Halving):
         return strategy
@@ -169,15 +171,13 @@ def stack_settings(
 ) -> Algorithm[Any]:
     """One method whose hyper-parameters are `(settings × copies, 1)`, each setting repeated.
 
-    Those that all settings share stay numbers or words.
+    Those that all settings share stay numbers, schedules or words.
     """
     columns: dict[str, Any] = {}
-    for name, first in settings[0].items():
-        values = [setting[name] for setting in settings]
-        columns[name] = first
-        if any(value != first for value in values):
-            a_word = isinstance(first, str)
-            require(not a_word, name, sorted(set(values)), "one word", "sweep once for each")
-            column = torch.tensor(values, dtype=torch.float64).repeat_interleave(copies)
-            columns[name] = column[:, None]
+    for name, admissible in admissible_sets(algorithm).items():
+        values = [setting[name] for setting in settings for _ in range(copies)]
+        columns[name] = stacked(values) if isinstance(admissible, Interval) else values[0]
+        one = isinstance(admissible, Interval) or len(set(values)) == 1
+        need = "one value in all settings"
+        require(one, name, list(dict.fromkeys(values)), need, "sweep once for each")
     return algorithm(**columns)

@@ -1,22 +1,31 @@
 """`tune`: choose hyper-parameters on some seeds, report them on others."""
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
-from gossamer.algorithms import Algorithm, OneOf, admissible_sets
-from gossamer.errors import require
+from gossamer.algorithms import Algorithm
+from gossamer.errors import require, whole
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation._simulate import simulate
-from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, sweep
+from gossamer.simulation._sweep import (
+    Grid,
+    Strategy,
+    halving_rule,
+    judged_metrics,
+    list_settings,
+    sweep,
+)
 from gossamer.simulation.clock import Clock
-from gossamer.simulation.halving import Halving
+from gossamer.simulation.edges import Edge, grid_edges, settings_beyond
+from gossamer.simulation.halving import Halving, HalvingBeside
 from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import Run
 from gossamer.simulation.runner import OnRecord
@@ -24,9 +33,14 @@ from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import list_seeds, require_kind
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
-from gossamer.simulation.words import lines, show_hyperparameters
+from gossamer.simulation.words import lines, show_hyperparameters, show_list
 
-Edge = Literal["lowest", "highest"]
+EXTENSIONS = 3
+"""How many times a search set that nobody chose is extended."""
+
+
+class OnTheEdge(UserWarning):
+    """The best setting lies on the edge of all that was tried."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +59,9 @@ class Tuned:
     Where the value is the least admissible one, e.g. momentum 0, nothing lies beyond.
     """
 
+    extended: Mapping[str, Sequence[float]]
+    """Hyper-parameter → the values that were tried beyond the search set, in their order."""
+
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """What was chosen, ready for the method's constructor."""
@@ -55,13 +72,24 @@ class Tuned:
         """The lowest score of the search; that of a lucky setting, so lower than what to expect."""
         return float(self.search.scores().min())
 
+    @property
+    def budget(self) -> str:
+        """What the search tried, in words."""
+        settings, seeds = self.search.diverged_at.shape
+        return f"{settings} settings × {seeds} seeds, {self.search.run_steps:,} steps"
+
+    @property
+    def at_the_edge(self) -> str:
+        """Where the search set was too small and what was done about it, in words, if it was."""
+        added = [f"{k} was extended by {show_list(v)}" for k, v in self.extended.items()]
+        still = " and ".join(f"{k} is the {edge} value tried" for k, edge in self.edges.items())
+        return "; ".join([*added, *([f"{still}, further ones may do better"] if still else [])])
+
     def __repr__(self) -> str:
-        how, steps = self.search.config["strategy"], self.search.run_steps
-        found = {"tuned": f"best of {len(self.search.settings)} settings by {how}, {steps:,} steps"}
-        edges = [f"{name} is the {edge} value tried" for name, edge in self.edges.items()]
-        on_edge = {"edge": ", ".join(edges)} if edges else {}
+        found = {"tuned": f"{self.budget}, by {self.search.config['strategy']}"}
+        edge = {"edge": self.at_the_edge} if self.at_the_edge else {}
         title = f"{self.run.label} ({show_hyperparameters(self.hyperparameters)})"
-        return lines(title, self.run.facts() | found | on_edge)
+        return lines(title, self.run.facts() | found | edge)
 
 
 def tune(
@@ -70,6 +98,7 @@ def tune(
     network: Network,
     *,
     grid: Grid | None = None,
+    extensions: int | None = None,
     noise: Noise | None = None,
     steps: int,
     seeds: int | Iterable[int] = range(5),
@@ -94,6 +123,9 @@ def tune(
 
     Args:
         grid: by default the method's `search_set`.
+        extensions: how many times, at most, the search goes on beyond the grid where its best lies
+            on the edge, with values that continue the pattern of those tried; by default 3 for a
+            `search_set` and 0 for a grid of your own. See `Tuned.extended` and `Tuned.edges`.
         seeds: reported, never tuned on.
         tuning_seeds: chosen on, never reported; by default the two after the largest of `seeds`.
         strategy: by default "halving".
@@ -123,19 +155,31 @@ def tune(
         "executor": executor,
         "on_record": on_record,
     }
+    searched = shared | {
+        "seeds": chosen_on,
+        "judge_by": recorded[0],
+        "dtype": dtype if search_dtype is None else search_dtype,
+        "keep_x": False,
+    }
+    settings = list_settings(algorithm, search_set(algorithm) if grid is None else grid)
     search = sweep(
         algorithm,
-        search_set(algorithm) if grid is None else grid,
+        settings,
         problem,
         network,
-        seeds=chosen_on,
         strategy=strategy,
-        judge_by=recorded[0],
-        dtype=dtype if search_dtype is None else search_dtype,
-        keep_x=False,
-        **shared,
+        **searched,
     )
-    chosen = algorithm(**search.best().hyperparameters)
+    extended: dict[str, list[float]] = {}
+    for _ in range(_limit(extensions, grid)):
+        further, added = settings_beyond(settings, algorithm(**settings[search.best_setting()]))
+        if not further:
+            break
+        rule = _beside(search, strategy)
+        found = sweep(algorithm, further, problem, network, strategy=rule, **searched)
+        settings, search = settings + list_settings(algorithm, further), search.joined(found)
+        extended = {k: [*extended.get(k, []), *added.get(k, [])] for k in extended | added}
+    chosen = algorithm(**settings[search.best_setting()])
     report: dict[str, Any] = {
         "seeds": reported,
         "metrics": recorded,
@@ -143,7 +187,23 @@ def tune(
         "keep_x": keep_x,
     }
     run = simulate(chosen, problem, network, **report, **shared)
-    return Tuned(search, run, grid_edges(search.settings, chosen))
+    tuned = Tuned(search, run, grid_edges(settings, chosen), extended)
+    if tuned.edges and grid is None:
+        warnings.warn(f"{run.label}: {tuned.at_the_edge}", OnTheEdge, stacklevel=2)
+    return tuned
+
+
+def _limit(extensions: int | None, grid: Grid | None) -> int:
+    by_default = EXTENSIONS if grid is None else 0
+    return by_default if extensions is None else whole("extensions", extensions, 0)
+
+
+def _beside(search: Sweep, strategy: Strategy | Halving) -> Strategy | Halving:
+    """The rule by which further settings are judged: beside those of the search."""
+    rule = halving_rule(strategy)
+    if rule is None:
+        return "grid"
+    return HalvingBeside(rule.schedule, rivals=search.metrics[search.config["judge_by"]])
 
 
 def _tuning_seeds(given: int | Iterable[int] | None, reported: list[int]) -> list[int]:
@@ -154,23 +214,3 @@ def _tuning_seeds(given: int | Iterable[int] | None, reported: list[int]) -> lis
     apart = "seeds that are not reported"
     require(not both, "tuning_seeds", f"{both} among them", apart, f"e.g. {max(reported) + 1}")
     return listed
-
-
-def grid_edges(settings: Sequence[Mapping[str, Any]], chosen: Algorithm[Any]) -> dict[str, Edge]:
-    """Which hyper-parameters of `chosen` are the lowest or highest of several tried.
-
-    >>> from gossamer.algorithms import GTNSGDm
-    >>> settings = [{"lr": lr, "momentum": 0.8} for lr in (0.01, 0.1, 1.0)]
-    >>> grid_edges(settings, GTNSGDm(lr=1.0, momentum=0.8))
-    {'lr': 'highest'}
-    """
-    found: dict[str, Edge] = {}
-    for name, admissible in admissible_sets(type(chosen)).items():
-        value, tried = getattr(chosen, name), {setting[name] for setting in settings}
-        if len(tried) == 1 or isinstance(admissible, OneOf):
-            continue
-        if value == max(tried):
-            found[name] = "highest"
-        elif value == min(tried) and not admissible.begins_at(value):
-            found[name] = "lowest"
-    return found

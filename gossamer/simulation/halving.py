@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -14,8 +14,9 @@ from gossamer.errors import require
 class Halving:
     """End hopeless settings early.
 
-    At the rungs t = T/16, T/8, T/4, T/2 the lowest 60, 40, 25 and 12 % of all settings go on. If
-    nothing diverges this costs 1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of the full grid.
+    At the rungs t = T/16, T/8, T/4, T/2 the lowest 60, 40, 25 and 12 % of all settings go on, two
+    at least: the last word is that of the last step. If nothing diverges, many settings cost
+    1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of the full grid.
 
     A setting's level e is the median over the seeds and the mean over the last eighth of the
     records. A large step leads early and loses late, so a metric whose least value is 0, such as
@@ -59,10 +60,23 @@ class Halving:
             return torch.ones(history.shape[1], dtype=torch.bool, device=history.device)
         score = forecast(median(history), times, steps if extrapolate else int(times[-1]))
         share = next(keep for at, keep in self.schedule if _rung(at, steps) >= int(times[-1]))
-        lowest = score.argsort()[: math.ceil(share * len(score))]
+        lowest = score.argsort()[: max(2, math.ceil(share * len(score)))]
         going_on = torch.zeros_like(score, dtype=torch.bool)
         going_on[lowest] = score[lowest].isfinite()
         return going_on
+
+
+@dataclass(frozen=True, eq=False)
+class HalvingBeside(Halving):
+    """Halving of settings that come later, ranked among all: as if they had been there before."""
+
+    rivals: Tensor = field(kw_only=True)
+    """The metric of the settings that ran before, `(records, settings, seeds)`; ∞ where ended."""
+
+    def survivors(self, history: Tensor, times: Tensor, steps: int, extrapolate: bool) -> Tensor:
+        """Which of the later settings go on, `(settings,)`."""
+        everyone = torch.cat([history, self.rivals[: len(times)].to(history)], dim=1)
+        return super().survivors(everyone, times, steps, extrapolate)[: history.shape[1]]
 
 
 def _rung(share: float, steps: int) -> int:

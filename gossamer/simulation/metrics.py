@@ -167,11 +167,11 @@ METRICS: dict[str, Measure] = {
 """Name → metric; one put here is recorded wherever what it needs is there."""
 
 
-COSTS = ("bytes", "seconds")
+COSTS = ("gradients", "messages", "bytes", "seconds")
 """What is recorded beside the metrics, and says nothing about how good a method is.
 
-"bytes": sent by a node so far, the mean over the nodes. "seconds": when the last node has taken the
-step, by a `Clock`.
+"gradients": evaluated by a node so far. "messages" and "bytes": sent by a node so far, lost ones
+among them, the mean over the nodes. "seconds": when the last node has taken the step, by a `Clock`.
 """
 
 
@@ -209,7 +209,7 @@ def metric_name(asked: str | Measure) -> str:
     need = 'names or functions of a stack with a name, e.g. ["error", my_function]'
     require(name.isidentifier(), "metrics", repr(asked), need)
     own = isinstance(asked, str) or name not in COSTS
-    need = f"a name other than {' and '.join(COSTS)}"
+    need = f"a name other than {', '.join(COSTS)}"
     require(own, "metrics", f"a function called {name!r}", need)
     return name
 

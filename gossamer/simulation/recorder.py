@@ -22,6 +22,7 @@ class Recorder:
         seeds: of every run.
         metrics: what is measured of a stack.
         widths: how many numbers each mix of a step carries.
+        gradients: how many a node evaluates in a step.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Recorder:
         seeds: Sequence[int],
         metrics: Mapping[str, Metric],
         widths: Sequence[int],
+        gradients: int,
     ) -> None:
         num_runs = len(seeds)
         self._times, self._measures = simulation.record_steps, metrics
@@ -41,7 +43,7 @@ class Recorder:
         self.metrics = {name: torch.full(shape, torch.inf, dtype=dtype) for name in metrics}
         self._groups = SeedGroups.of(seeds)
         traffic = Traffic(simulation.network, self._groups.distinct, widths, dtype)
-        self._costs = costs(simulation, traffic)
+        self._costs = costs(simulation, traffic, gradients)
         for name, by_seed in self._costs.items():
             self.metrics[name] = torch.full(shape, torch.inf, dtype=by_seed.dtype)
         self.x = torch.full((nodes, num_runs, kept), torch.nan, dtype=dtype)
@@ -75,8 +77,9 @@ class Recorder:
         return going_on.repeat_interleave(history.shape[2])
 
 
-def costs(simulation: Simulation, traffic: Traffic) -> dict[str, Tensor]:
-    """Bytes, and seconds by the clock, at every record: `(records, seeds)` in float64."""
+def costs(simulation: Simulation, traffic: Traffic, gradients: int) -> dict[str, Tensor]:
+    """What has been spent at every record, `(records, seeds)` in float64; see `COSTS`."""
     times, clock = simulation.record_steps, simulation.clock
-    found = {"bytes": traffic.bytes_at(times)}
+    evaluated = torch.tensor(times, dtype=torch.float64)[:, None] * gradients
+    found = {"gradients": evaluated.expand(-1, len(traffic.seeds)), **traffic.totals_at(times)}
     return found if clock is None else found | {"seconds": clock.seconds_at(traffic, times)}

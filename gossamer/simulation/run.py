@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from torch import Tensor
 
+from gossamer.algorithms.schedule import Schedule, from_description
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.files import whole_file
+from gossamer.simulation.curves import curves
 from gossamer.simulation.metrics import COSTS
-from gossamer.simulation.picture import Against, draw_runs
+from gossamer.simulation.picture import Against, Band, draw_runs
 from gossamer.simulation.status import Status, count, statuses
-from gossamer.simulation.words import lines, show_call, show_hyperparameters, spread
+from gossamer.simulation.table import Table
+from gossamer.simulation.words import Center, lines, show_call, show_hyperparameters, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +124,8 @@ class Run(Record):
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The method's hyper-parameters, ready for its constructor."""
-        return dict(self.config["algorithm"]["hyperparameters"])
+        stored = self.config["algorithm"]["hyperparameters"]
+        return {name: from_description(value) for name, value in stored.items()}
 
     @property
     def label(self) -> str:
@@ -142,19 +146,28 @@ class Run(Record):
         metric: str | None = None,
         *,
         x: Against = "steps",
+        center: Center = "median",
+        band: Band = (0.0, 1.0),
         ax: "Axes | None" = None,
         label: str | None = None,
     ) -> "Axes":
-        """Draw a metric: the median over the seeds, and a band from the lowest to the highest.
+        """Draw a metric over the seeds: a line, and a band around it.
 
         Args:
             metric: by default the main one.
-            x: what to draw it against: steps, "bytes" in MB sent per node, or "seconds".
+            x: what to draw it against: "steps", or "gradients", "messages", "bytes" or "seconds",
+                which were spent till then.
+            center: the median or the mean over the seeds.
+            band: between which quantiles over the seeds; by default from the lowest to the highest.
             ax: where to draw, beside what is there; a new figure if None.
             label: of the line, by default the method with its hyper-parameters.
         """
         named = (self.title if label is None else label, self)
-        return draw_runs([named], metric or self.main_metric, x, ax)
+        return draw_runs([named], metric or self.main_metric, x, ax, center=center, band=band)
+
+    def curves(self) -> Table:
+        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        return curves([self])
 
     @property
     def title(self) -> str:
@@ -178,11 +191,13 @@ def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_json({"lr": torch.tensor([0.5, 1.0]), "nodes": (2, 3)})
     {'lr': [0.5, 1.0], 'nodes': [2, 3]}
     """
-    plain: dict[str, Any] = json.loads(json.dumps(facts, default=_numbers))
+    plain: dict[str, Any] = json.loads(json.dumps(facts, default=_plain))
     return plain
 
 
-def _numbers(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    if isinstance(value, Schedule):
+        return value.describe()
     need = "numbers, words, lists and dictionaries of them"
     require(hasattr(value, "tolist"), "describe", f"{value!r}", need, "give it a name")
     return value.tolist()

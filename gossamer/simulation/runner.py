@@ -77,7 +77,8 @@ def record(
     algorithm.require_runs(len(seeds))
     one = simulation.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
     metrics = choose_metrics(simulation.metrics, one)
-    recorder = Recorder(simulation, seeds, metrics, mixed_widths(one))
+    widths, gradients = mixed_widths(one), algorithm.gradients_per_step
+    recorder = Recorder(simulation, seeds, metrics, widths, gradients)
     rungs = [] if halving is None else halving.rungs(simulation.steps)
     bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
     opened = Store.open(means.store, simulation, algorithm, seeds, metrics)

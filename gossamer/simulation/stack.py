@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, state_dtype
+from gossamer.algorithms import Algorithm, Local, state_dtype, step_coins
 from gossamer.errors import require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
@@ -80,7 +80,7 @@ class Stack:
         if begin is None:
             shape = (problem.num_nodes, len(seeds), problem.dim)
             x = self.problem.start.expand(shape).contiguous()
-            content: Content = (x, algorithm.init(x), ())
+            content: Content = (x, algorithm.at(0, x).init(x), ())
             _require_state(content[1], x)
         else:
             content = begin.content(device)
@@ -127,13 +127,17 @@ class Stack:
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
         self.channel = self._channel(self.seeds)
+        self._coins = None
+        if self.algorithm.asks_local:
+            self._coins = step_coins(self.seeds, torch.arange(len(self.x), device=runs.device))
         if self._noise is not None:
             self._noise.serve(self.seeds)
 
     def info(self) -> dict[str, Tensor]:
         """What the method tells of the step to come, averaged over the nodes: name → `(runs,)`."""
         if self._told_at is not self.x:
-            told = self.algorithm.info(self.t, self.x, self._grad(), self.state)
+            method = self.algorithm.at(self.t, self.x)
+            told = method.info(self.t, self.x, self._grad(self.x), self.state)
             for name, values in told.items():
                 found, need = f"shape {tuple(values.shape)}", tuple(self.x.shape[:-1])
                 require(values.shape == need, name, found, f"shape {need}: a number per point")
@@ -142,30 +146,33 @@ class Stack:
         return self._told
 
     def _step_to(self, end: int) -> None:
-        while self.t < end:
+        for method in self.algorithm.along(range(self.t, end), self.x):
             mix = self.channel.talk(self.t, self.links)
-            given = (self.algorithm, self.t, self.x, self._grad(), self.state, mix)
-            self.x, self.state = self._step(*given)
+            given = (method, self.t, self.x, self._grad(self.x), self.state, mix)
+            self.x, self.state = self._step(*given, *self._asked_for())
             self.links = mix.memory
             self.t += 1
 
-    def _grad(self) -> Tensor:
-        """The stochastic gradient of the step to come, with its noise."""
-        grad = self._model_grad()
-        if grad.shape != self.x.shape:  # broadcasting would hide it
-            self._refuse(grad)
+    def _asked_for(self) -> tuple[Local, ...]:
+        """What the step to come is given beside its arguments, if it asks for it."""
+        if self._coins is None:
+            return ()
+        return (Local(self.t, self._grad, self._coins, self.problem.parameter_shapes),)
+
+    def _grad(self, x: Tensor) -> Tensor:
+        """The stochastic gradient at `x` of the step to come, with its noise."""
+        grad = self._model_grad(x)
+        if grad.shape != x.shape:  # broadcasting would hide it
+            found = f"shape {tuple(grad.shape)} at points of shape {tuple(x.shape)}"
+            require(False, "local_grad", found, "one gradient per point, the same shape")
         return grad if self._noise is None else self._noise.add(grad, self.t)
 
-    def _model_grad(self) -> Tensor:
+    def _model_grad(self, x: Tensor) -> Tensor:
         """∇f_i(x_i; ξ_i), evaluated in the precision of the model."""
         if self._model is self.problem:
-            return self.problem.sample_grad(self.x, self.t, self.seeds)
-        x = self.x.to(self._model.start.dtype)
-        return self._model.sample_grad(x, self.t, self.seeds).to(self.x)
-
-    def _refuse(self, grad: Tensor) -> None:
-        found = f"shape {tuple(grad.shape)} at points of shape {tuple(self.x.shape)}"
-        require(False, "local_grad", found, "one gradient per point, the same shape")
+            return self.problem.sample_grad(x, self.t, self.seeds)
+        given = x.to(self._model.start.dtype)
+        return self._model.sample_grad(given, self.t, self.seeds).to(x)
 
     def _finite(self) -> Tensor:
         return self.x.isfinite().all(dim=2).all(dim=0)

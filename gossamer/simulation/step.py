@@ -10,22 +10,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, Mix
+from gossamer.algorithms import Algorithm, Interval, Mix, admissible_sets
 from gossamer.networks import Mixer
 from gossamer.triton_language import installed
 
 BACKENDS = {"cuda": "inductor"}
 """Kind of device → what compiles its steps; on others they are run as they are written."""
 
-Step = Callable[[Algorithm[Any], int, Tensor, Tensor, Any, Mix], tuple[Tensor, Any]]
+Step = Callable[..., tuple[Tensor, Any]]
+"""(method, t, x, grad, state, mix) ↦ x and state of the next step; some also take a `Local`."""
 
 
 def step_on(
     algorithm: type[Algorithm[Any]], dtype: torch.dtype, device: torch.device | str
 ) -> Step:
-    """The method's `step` as it is best evaluated on a device."""
+    """The method's `step` as it is best evaluated on a device.
+
+    One that asks for a `Local` is evaluated as it is written: what it asks for is no arithmetic.
+    """
     backend = BACKENDS.get(torch.device(device).type)
-    if backend is None or not installed():
+    if backend is None or not installed() or algorithm.asks_local:
         return algorithm.step
     return CompiledStep(algorithm, dtype, device, backend)
 
@@ -48,6 +52,7 @@ class CompiledStep:
         self._compiled: Step | None = _compiled(algorithm, backend)
         self._t = torch.zeros((), dtype=dtype, device=device)
         self._given: Algorithm[Any] | None = None
+        self._held: dict[str, tuple[float, Tensor]] = {}
 
     def __call__(
         self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix
@@ -56,15 +61,23 @@ class CompiledStep:
         if self._compiled is None:
             return algorithm.step(t, x, grad, state, mix)
         if algorithm is not self._given:
-            self._given, self._tensors = algorithm, numbers_as_tensors(algorithm, self._t)
+            self._given, self._tensors = algorithm, self._with_tensors(algorithm)
         traced = mix if isinstance(mix, Mixer) else untraced(mix)
         try:
-            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced)  # type: ignore[arg-type]
+            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced)
         except Exception as reason:
             taken = algorithm.step(t, x, grad, state, mix)  # what fails here too is the method's
             self._compiled = None
             warnings.warn(_taken_as_written(algorithm, reason), stacklevel=2)
             return taken
+
+    def _with_tensors(self, algorithm: Algorithm[Any]) -> Algorithm[Any]:
+        """The same method, its numbers in tensors of no axes; those that changed are new."""
+        values = real_numbers(algorithm)
+        for name, value in values.items():
+            if name not in self._held or self._held[name][0] != value:
+                self._held[name] = (value, self._t.new_full((), value))  # no copy from the CPU
+        return algorithm.holding({name: self._held[name][1] for name in values})
 
 
 def untraced(mix: Mix) -> Mix:
@@ -107,11 +120,16 @@ def _compiled(algorithm: type[Algorithm[Any]], backend: str) -> Callable[..., An
     return torch.compile(algorithm.step, backend=backend)
 
 
-def numbers_as_tensors(algorithm: Algorithm[Any], like: Tensor) -> Algorithm[Any]:
-    """The same method, its numbers held in tensors of no axes, of the kind of `like`."""
-    values = {
-        name: like.new_tensor(value)
+def real_numbers(algorithm: Algorithm[Any]) -> dict[str, float]:
+    """The hyper-parameters that are numbers of an interval; integers that count stay as they are.
+
+    >>> from gossamer.algorithms import DSGDGClip
+    >>> real_numbers(DSGDGClip(lr=0.1, clip=torch.ones(3, 1)))
+    {'lr': 0.1}
+    """
+    sets = admissible_sets(type(algorithm))
+    return {
+        name: float(value)
         for name, value in algorithm.hyperparameters.items()
-        if isinstance(value, numbers.Real)
+        if isinstance(sets[name], Interval) and isinstance(value, numbers.Real)
     }
-    return dataclasses.replace(algorithm, **values)

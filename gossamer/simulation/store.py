@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, Schedule
 from gossamer.errors import InvalidInput, require
 from gossamer.files import whole_file
 from gossamer.fingerprint import fingerprint
@@ -141,15 +141,22 @@ def task_facts(simulation: Simulation, algorithm: Algorithm[Any]) -> dict[str, A
 
 def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:
     """Of every run its hyper-parameters and seed, as words."""
-    columns = {
-        name: value.flatten().tolist() * (1 if value.ndim else len(seeds))
-        if isinstance(value, Tensor)
-        else [value] * len(seeds)
-        for name, value in algorithm.hyperparameters.items()
-    }
+    given = algorithm.hyperparameters.items()
+    columns = {name: _of_runs(value, len(seeds)) for name, value in given}
     settings = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     pairs = zip(settings or [{}] * len(seeds), seeds, strict=True)
     return [json.dumps([as_json(setting), seed], sort_keys=True) for setting, seed in pairs]
+
+
+def _of_runs(value: Any, runs: int) -> list[Any]:
+    """A hyper-parameter of every run, as JSON takes it; a schedule counts by its content."""
+    if isinstance(value, Tensor):
+        return value.flatten().tolist() if value.ndim else [value.item()] * runs
+    if not isinstance(value, Schedule):
+        return [value] * runs
+    if value.is_stacked:
+        return [_of_runs(value.of_run(run), 1)[0] for run in range(runs)]
+    return [as_json(value.describe()) | {"fingerprint": fingerprint(value)}] * runs
 
 
 def _state_type(simulation: Simulation, algorithm: Algorithm[Any]) -> type:

@@ -6,10 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gossamer.algorithms.schedule import from_description
 from gossamer.errors import choice, require
+from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
 from gossamer.simulation.run import Record, Run
 from gossamer.simulation.status import Status, count
+from gossamer.simulation.table import Table
 from gossamer.simulation.words import lines, show_hyperparameters
 
 OF_A_SWEEP = ("settings", "strategy", "judge_by")
@@ -31,7 +34,10 @@ class Sweep(Record):
     @property
     def settings(self) -> list[dict[str, Any]]:
         """The hyper-parameters of each setting."""
-        return [dict(setting) for setting in self.config["settings"]]
+        return [
+            {name: from_description(value) for name, value in setting.items()}
+            for setting in self.config["settings"]
+        ]
 
     @property
     def status(self) -> list[list[Status]]:
@@ -54,16 +60,20 @@ class Sweep(Record):
 
     def best(self, metric: str | None = None) -> Run:
         """The runs of the setting with the lowest score; refused where every setting diverged."""
+        return self.runs(self.best_setting(metric))
+
+    def best_setting(self, metric: str | None = None) -> int:
+        """The place of the setting with the lowest score."""
         scores, number = self.scores(metric), len(self.settings)
         found = f"{number} settings that all diverged" if number > 1 else "a setting that diverged"
         require(bool(scores.isfinite().any()), "grid", found, "one that does not", "try a lower lr")
-        return self.runs(int(scores.argmin()))
+        return int(scores.argmin())
 
     def runs(self, setting: int) -> Run:
         """The runs of one setting, as `simulate` would have returned them."""
         setting = range(len(self.settings))[setting]
         shared = {k: v for k, v in self.config.items() if k not in OF_A_SWEEP}
-        algorithm = shared["algorithm"] | {"hyperparameters": self.settings[setting]}
+        algorithm = shared["algorithm"] | {"hyperparameters": self.config["settings"][setting]}
         return Run(
             steps=self.steps,
             metrics={name: values[:, setting] for name, values in self.metrics.items()},
@@ -71,6 +81,25 @@ class Sweep(Record):
             steps_taken=self.steps_taken[setting],
             x=self.x[:, setting],
             config=shared | {"algorithm": algorithm},
+        )
+
+    def curves(self) -> Table:
+        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        return curves([self.runs(setting) for setting in range(len(self.settings))])
+
+    def joined(self, other: "Sweep") -> "Sweep":
+        """Both as one: the settings of this sweep, then those of the other, on the same seeds."""
+        ours, theirs = (
+            {k: v for k, v in one.config.items() if k != "settings"} for one in (self, other)
+        )
+        require(ours == theirs, "other", "a sweep of something else", "the same but its settings")
+        return Sweep(
+            steps=self.steps,
+            metrics={k: torch.cat([v, other.metrics[k]], 1) for k, v in self.metrics.items()},
+            diverged_at=torch.cat([self.diverged_at, other.diverged_at]),
+            steps_taken=torch.cat([self.steps_taken, other.steps_taken]),
+            x=torch.cat([self.x, other.x], 1),
+            config={**self.config, "settings": self.settings + other.settings},
         )
 
     def __repr__(self) -> str:

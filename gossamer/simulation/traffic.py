@@ -4,13 +4,14 @@ How much is sent when depends on the network, on the seed and on how many number
 not on these numbers: it is counted once for each seed, whatever the hyper-parameters.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from gossamer.algorithms import Local, step_coins
 from gossamer.networks import Channel, Network
 from gossamer.simulation.stack import Stack
 
@@ -53,20 +54,33 @@ class Traffic:
     def _sent(self, steps: range, dim: int) -> Tensor:
         return self.channel.traffic(steps, dim, self.dtype.itemsize)
 
-    def bytes_at(self, times: Sequence[int]) -> Tensor:
-        """Bytes that a node has sent before each of `times`, the mean over the nodes.
+    def totals_at(self, times: Sequence[int]) -> dict[str, Tensor]:
+        """Messages and bytes that a node has sent before each of `times`, the mean over the nodes.
 
-        `(times, seeds)` in float64; `times` rise from 0.
+        Each `(times, seeds)` in float64; `times` rise from 0. Every mix sends messages of its own.
         """
+        messages = self._total_at(times, self.channel.messages_sent)
+        if self.channel.whole_messages:
+            sent = messages * (sum(self.widths) * self.dtype.itemsize)
+        else:
+            sent = self._total_at(times, self._sent_in_all_mixes)
+        totals = {"messages": messages * len(self.widths), "bytes": sent}
+        return {name: total.double() / self.network.num_nodes for name, total in totals.items()}
+
+    def _sent_in_all_mixes(self, steps: range) -> Tensor:
+        silence = torch.zeros(len(steps), 1, 1, dtype=torch.int64)
+        return sum(self.sent(steps), silence)
+
+    def _total_at(self, times: Sequence[int], sent: Callable[[range], Tensor]) -> Tensor:
+        """What all nodes have sent before each of `times`, `sent` giving that of some steps."""
         total = torch.zeros(1, len(self.seeds), dtype=torch.int64)
         sums, wanted = [total], torch.tensor(times)
         for steps in self.blocks(times[-1]):
-            silence = torch.zeros(len(steps), 1, dtype=torch.int64)
-            so_far = total + sum((mix.sum(1) for mix in self.sent(steps)), silence).cumsum(0)
+            so_far = total + sent(steps).sum(1).cumsum(0)
             inside = wanted[(wanted > steps.start) & (wanted <= steps.stop)]
             sums.append(so_far[inside - steps.start - 1])
             total = so_far[-1:]
-        return torch.cat(sums).double() / self.network.num_nodes
+        return torch.cat(sums)
 
 
 def mixed_widths(stack: Stack) -> list[int]:
@@ -77,7 +91,10 @@ def mixed_widths(stack: Stack) -> list[int]:
     state = type(stack.state)(*(entry[:1, :1] for entry in stack.state))
     x, mix = stack.x[:1, :1], CountingMix()
     one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
-    one_run.step(stack.t, x, torch.zeros_like(x), state, mix)
+    coins = step_coins(stack.seeds[:1], torch.zeros(1, dtype=torch.int64, device=x.device))
+    local = Local(stack.t, torch.zeros_like, coins, stack.problem.parameter_shapes)
+    asked = (local,) if one_run.asks_local else ()
+    one_run.step(stack.t, x, torch.zeros_like(x), state, mix, *asked)
     return mix.widths
 
 

@@ -3,33 +3,64 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from gossamer.algorithms import Schedule
+
+Center = Literal["median", "mean"]
+"""What stands for many seeds: the median beside the range, or the mean ± standard deviation."""
+
+SPREADS: dict[Center, str] = {"median": "median [range]", "mean": "mean ± deviation"}
 
 
-def spread(values: Sequence[float]) -> str:
-    """Median and range over the seeds; divergence is written out.
+def spread(values: Sequence[float], center: Center = "median") -> str:
+    """Median and range over the seeds, or mean and deviation; divergence is written out.
 
     >>> spread([0.35, 0.28, 0.31]), spread([0.3, math.inf, math.nan])
     ('0.31 [0.28, 0.35]', 'diverged on 2 of 3 seeds')
+    >>> spread([0.35, 0.28, 0.31], "mean")
+    '0.313 ± 0.0351'
     """
     finite = [value for value in values if math.isfinite(value)]
     if len(finite) < len(values):
         return f"diverged on {len(values) - len(finite)} of {len(values)} seeds"
+    if center == "mean":
+        return f"{statistics.fmean(values):.3g} ± {deviation(values):.3g}"
     return f"{statistics.median(values):.3g} [{min(values):.3g}, {max(values):.3g}]"
 
 
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of the law that the values are drawn from; 0 of a single one."""
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
 def show_hyperparameters(values: Mapping[str, Any]) -> str:
-    """The numbers; words such as the order are left out.
+    """The numbers and schedules; words such as the order are left out.
 
     >>> show_hyperparameters({"lr": 0.01, "momentum": 0.6, "order": "adapt-then-combine"})
     'lr = 0.01, momentum = 0.6'
+    >>> from gossamer.algorithms import Cosine
+    >>> show_hyperparameters({"lr": Cosine(0.1, 1000), "nesterov": True})
+    'lr = Cosine(0.1, 1000), nesterov = True'
     """
     numbers = {name: value for name, value in values.items() if not isinstance(value, str)}
     return ", ".join(f"{name} = {_number(value)}" for name, value in numbers.items())
 
 
 def _number(value: Any) -> str:
-    return f"one of {len(value)} per run" if isinstance(value, list) else f"{value:g}"
+    if isinstance(value, list):
+        return f"one of {len(value)} per run"
+    return str(value) if isinstance(value, bool | Schedule) else f"{value:g}"
+
+
+def show_list(numbers: Sequence[float]) -> str:
+    """Numbers, the last after "and".
+
+    >>> show_list([5e-6]), show_list([50.0, 100.0, 500.0])
+    ('5e-06', '50, 100 and 500')
+    """
+    *first, last = (f"{number:g}" for number in numbers)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def show_bytes(count: float) -> str:
@@ -42,6 +73,17 @@ def show_bytes(count: float) -> str:
         return "–"
     power = min(4, int(math.log10(max(count, 1)) + 1e-9) // 3)
     return f"{count / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
+
+
+def show_count(count: float) -> str:
+    """Whole or with three digits; a dash for what never came to its end.
+
+    >>> show_count(1200.0), show_count(33.33333), show_count(math.inf)
+    ('1,200', '33.3', '–')
+    """
+    if not math.isfinite(count):
+        return "–"
+    return f"{count:,.0f}" if count >= 1000 or count == round(count) else f"{count:.3g}"
 
 
 def show_seconds(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """What `gossamer train` is told: the options, from Python or a command line, and their checks."""
 
 import argparse
+import ast
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,10 +10,11 @@ from typing import Any, TypeVar, get_args
 
 import torch
 
-from gossamer.algorithms import ALGORITHMS, Algorithm, admissible_sets, named
+from gossamer.algorithms import ALGORITHMS, SCHEDULES, Algorithm, admissible_sets, named
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
 from gossamer.errors import choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
+from gossamer.spec import build
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 MODELS = ("mlp", "gpt")
@@ -134,9 +136,11 @@ def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
     Files of the user are executed first, so that what they define is known by name.
     """
     _import_own(arguments)
-    given = vars(_parser().parse_args(arguments))
-    del given["import"]
-    config = config_of(**{name: value for name, value in given.items() if value is not None})
+    typed = vars(_parser().parse_args(arguments))
+    del typed["import"]
+    given = {name: value for name, value in typed.items() if value is not None}
+    read = {name: _value(given[name]) for name in _hyperparameters() if name in given}
+    config = config_of(**given | read)
     require_sound(config)
     return config
 
@@ -163,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--import", action="append", metavar="FILE", help=own_file)
     group = parser.add_argument_group("hyper-parameters of the method")
     for name, told in _hyperparameters().items():
-        group.add_argument(_flag(name), type=_number, metavar="X", help=told)
+        group.add_argument(_flag(name), metavar="X", help=told)
     return parser
 
 
@@ -184,8 +188,11 @@ def _hyperparameters() -> dict[str, str]:
     }
 
 
-def _number(text: str) -> float | str:
+def _value(text: str) -> Any:
+    """A number, True or False, a schedule; words stand for themselves."""
+    if "(" in text:
+        return build("hyper-parameter", text, SCHEDULES)
     try:
-        return float(text)
-    except ValueError:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
         return text

@@ -17,6 +17,12 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def last(table: list[dict[str, str]], metric: str) -> list[dict[str, str]]:
+    """The rows of a metric at the last step."""
+    end = max(int(row["step"]) for row in table)
+    return [row for row in table if row["metric"] == metric and int(row["step"]) == end]
+
+
 def test_given_parameters(gossamer, tmp_path: Path):
     methods = "-a 'GTNSGDm(lr=0.05, momentum=0.8)' -a 'DSGD(0.1)' -a 'DSGD(lr=0.01)'"
     code, out, err = gossamer(f"compare {methods} {SMALL} --steps 40 --out figures/my.first")
@@ -28,7 +34,8 @@ def test_given_parameters(gossamer, tmp_path: Path):
     written = {path.name for path in (tmp_path / "figures").iterdir()}
     assert written == {f"my.first.{suffix}" for suffix in ("png", "svg", "pdf", "csv")}
     table = rows(tmp_path / "figures" / "my.first.csv")
-    assert len(table) == 3 * 3 * 41
+    assert list(table[0]) == ["method", "lr", "momentum", "seed", "step", "metric", "value"]
+    assert len(table) == 3 * 3 * 41 * 4  # the error, and what it costs in three ways
     run = gs.simulate(
         gs.DSGD(0.01),
         gs.Quadratic(6, 4),
@@ -37,8 +44,8 @@ def test_given_parameters(gossamer, tmp_path: Path):
         steps=40,
         seeds=range(3),
     )
-    ours = [r for r in table if r["hyperparameters"] == "lr = 0.01" and r["step"] == "40"]
-    assert [float(r["error"]) for r in ours] == run.final("error").tolist()
+    ours = [float(r["value"]) for r in last(table, "error") if r["lr"] == "0.01"]
+    assert ours == run.final("error").tolist()
 
 
 @pytest.mark.parametrize(
@@ -58,15 +65,15 @@ def test_noises_by_name(gossamer, tmp_path: Path, text: str, noise: gs.Noise):
     assert (code, err) == (0, "")
     assert f"noise {text}, 20 steps." in out
     run = gs.simulate(gs.DSGD(0.1), gs.Quadratic(6, 4), gs.ring(6), noise=noise, steps=20, seeds=0)
-    written = float(rows(tmp_path / "compare.csv")[-1]["error"])
-    assert written == pytest.approx(run.final("error").item(), rel=1e-12)
+    (end,) = last(rows(tmp_path / "compare.csv"), "error")
+    assert float(end["value"]) == pytest.approx(run.final("error").item(), rel=1e-12)
 
 
 def test_two_settings_of_one_method_have_two_labels(gossamer, monkeypatch):
     from gossamer import plots
 
     labels = []
-    monkeypatch.setattr(plots, "curve", lambda ax, x, y, label, colour: labels.append(label))
+    monkeypatch.setattr(plots, "curve", lambda ax, x, y, label, *_, **__: labels.append(label))
     monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda ax: None)
     gossamer(f"compare -a 'DSGD(0.1)' -a 'DSGD(0.01)' {SMALL} --steps 5")
     assert labels == ["DSGD (lr = 0.1)", "DSGD (lr = 0.01)"]
@@ -76,9 +83,9 @@ def test_tuned_methods_are_ranked_by_their_error(gossamer, tmp_path: Path):
     code, out, _ = gossamer(f"compare -a NormalizedDSGD -a DSGD {SMALL} --steps 60")
     assert code == 0
     assert out.count("(tuned)") == 2
-    last = [r for r in rows(tmp_path / "compare.csv") if r["step"] == "60"]
+    ends = last(rows(tmp_path / "compare.csv"), "error")
     medians = {
-        name: sorted(float(r["error"]) for r in last if r["method"] == name)[1]
+        name: sorted(float(r["value"]) for r in ends if r["method"] == name)[1]
         for name in ("Normalized DSGD", "DSGD")
     }
     best = min(medians, key=lambda name: medians[name])
@@ -107,7 +114,7 @@ def test_defaults_without_noise_and_other_metrics(gossamer, tmp_path: Path):
     assert code == 0
     assert "RobustRegression on ring(20, hops=2), noise none, 3 steps." in out
     assert "Network: ring(20, hops=2): 20 nodes, degree 4, λ = 0.904029." in out
-    assert "loss" in rows(tmp_path / "compare.csv")[0]
+    assert len(last(rows(tmp_path / "compare.csv"), "loss")) == 5
 
 
 def test_what_is_shown_does_not_decide_the_tuning(gossamer):
@@ -133,26 +140,49 @@ def test_a_metric_that_is_zero_throughout_is_drawn(gossamer):
     assert "0 [0, 0]" in out
 
 
-@pytest.mark.parametrize(("against", "axis"), [("bytes", "MB sent"), ("seconds", "seconds")])
+@pytest.mark.parametrize(("against", "axis"), [("bytes", "sent per node"), ("seconds", "seconds")])
 def test_costs_are_drawn_and_told(gossamer, tmp_path: Path, monkeypatch, against: str, axis: str):
-    from gossamer.simulation import _compare
+    from gossamer.simulation import comparison
 
-    drawn = []
-    draw = _compare.draw_runs
-    monkeypatch.setattr(_compare, "draw_runs", lambda *given: drawn.append(draw(*given)))
+    drawn, draw = [], comparison.draw_runs
+    monkeypatch.setattr(comparison, "draw_runs", lambda *a, **k: drawn.append(draw(*a, **k)))
     clock = "--clock 'Clock(latency=0.5, bandwidth=64, gradient=1, slow={2: 2})'"
     methods, where = "-a 'GTDSGD(0.1)' -a 'DSGD(0.1)'", "-n 'ring(6)' -p 'Quadratic(6, 4)'"
     out = gossamer(f"compare {methods} {where} --steps 4 --against {against} {clock}").out
     assert axis in drawn[0].get_xlabel()
-    assert re.search(r"median \[range\] +sent per node +seconds\n", out)
-    assert re.search(r"GT-DSGD .* 512 B +20\n", out)  # 4 (2 + 2 (0.5 + 2 · 4 · 8 / 64))
-    last = rows(tmp_path / "compare.csv")[-1]
-    assert (float(last["bytes"]), float(last["seconds"])) == (256, 14)
+    assert re.search(r"median \[range\] +messages +sent per node +seconds\n", out)
+    assert re.search(r"GT-DSGD .* 16 +512 B +20\n", out)  # 4 (2 + 2 (0.5 + 2 · 4 · 8 / 64))
+    costs = rows(tmp_path / "compare.csv")
+    spent = {name: float(last(costs, name)[-1]["value"]) for name in gs.simulation.COSTS}
+    assert spent == {"gradients": 4, "messages": 8, "bytes": 256, "seconds": 14}
+
+
+@pytest.mark.parametrize("out", ["mine.png", "mine.svg", "mine.csv", "mine"])
+def test_the_ending_of_a_file_is_not_doubled(gossamer, tmp_path: Path, out: str):
+    code, said, _ = gossamer(f"compare -a 'DSGD(0.1)' {SMALL} --steps 3 --out {out}")
+    assert code == 0
+    assert "Written: mine.png, .svg, .pdf and .csv." in said
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"mine.{suffix}" for suffix in ("png", "svg", "pdf", "csv")
+    }
+
+
+def test_the_table_as_a_file(gossamer, tmp_path: Path):
+    line = f"compare -a 'DSGD(0.1)' -a 'DSGD(0.2)' {SMALL} --steps 3 --metric loss"
+    assert "Written: made/table.tex." in gossamer(f"{line} --table made/table.tex").out
+    text = (tmp_path / "made" / "table.tex").read_text(encoding="utf-8")
+    assert "final loss, median [range]" in text
+    assert text.endswith("\\end{tabular}\n")
+    gossamer(f"{line} --table table.csv")
+    table = rows(tmp_path / "table.csv")
+    assert {row["hyperparameters"] for row in table} == {"lr = 0.1", "lr = 0.2"}
+    assert all(float(row["loss median"]) > 0 for row in table)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        ("-a DSGD --steps 1000000 --table x.pdf", "need a file name that ends in .tex or .csv"),
         ("-a DSGD --against byts", "did you mean 'bytes'?"),
         ("-a DSGD --against seconds", "against: got seconds without a clock"),
         ("-a DSGD --metric seconds", "metrics: got 'seconds' without a clock"),

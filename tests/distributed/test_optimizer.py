@@ -93,7 +93,7 @@ def test_schedulers_drive_lr_and_momentum():
         assert moved == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
         scheduler.step()
     assert optimizer.param_groups[0]["momentum"] > 0.8
-    assert optimizer._scheduled.at(optimizer.param_groups, [26], optimizer.x).momentum > 0.8
+    assert optimizer._scheduled.at(9, optimizer.param_groups, [26], optimizer.x).momentum > 0.8
 
 
 def test_schedulers_drive_tensors_that_differ_between_groups():

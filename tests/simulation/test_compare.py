@@ -52,14 +52,20 @@ def test_ranked_by_the_median_that_is_shown():
 def test_the_edge_of_a_grid_is_shown():
     grids = {gs.DSGD: {"lr": [1e-4, 1e-3]}}
     found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, **ARGUMENTS)
-    assert "DSGD: lr is the highest value tried, further ones may do better" in repr(found)
+    budget, edge = repr(found).splitlines()[-2:]
+    assert budget.startswith("DSGD: tuned over 2 settings × 2 seeds, ")
+    assert edge == "DSGD: lr is the highest value tried, further ones may do better"
+    assert found.entries[0].tuned.extended == {}
+    found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, extensions=1, **ARGUMENTS)
+    assert "tuned over 3 settings" in repr(found)
+    assert "DSGD: lr was extended by 0.01; lr is the highest" in repr(found)
 
 
 def test_what_is_shown_does_not_decide_the_tuning():
     metrics = ["error", "consensus_error"]
     found = gs.compare([gs.DSGD], PROBLEM, NETWORK, metrics=metrics, **ARGUMENTS)
     assert found.metric == "error"
-    assert "final consensus_error" in found.table("consensus_error")
+    assert "final consensus_error" in str(found.table("consensus_error"))
 
 
 @pytest.mark.parametrize(

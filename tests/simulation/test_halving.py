@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.simulation.halving import Halving, forecast
+from gossamer.simulation.halving import Halving, HalvingBeside, forecast
 
 TIMES = torch.arange(0, 51)
 FALLING = torch.exp(-0.05 * TIMES.double())
@@ -44,10 +44,28 @@ def survivors(history: torch.Tensor, times: torch.Tensor, steps: int, **changes)
 
 def test_without_extrapolation_the_leader_of_the_moment_goes_on():
     slow, leader = 3 * torch.exp(-0.03 * TIMES.double()), torch.full_like(FALLING, 0.2)
-    history, once = torch.stack([slow, leader], dim=1), Halving(schedule=((1 / 8, 0.5),))
+    history = torch.stack([slow, slow, leader, leader], dim=1)
+    once = Halving(schedule=((1 / 8, 0.5),))
     for extrapolate, going_on in ((True, [True, False]), (False, [False, True])):
         found = survivors(history, TIMES, 400, halving=once, extrapolate=extrapolate)
-        assert found.tolist() == going_on
+        assert found[::2].tolist() == found[1::2].tolist() == going_on
+
+
+def test_two_go_on_at_least():
+    history = torch.tensor([0.1, 0.2, 0.3]).expand(17, 3)
+    assert survivors(history, torch.arange(17), steps=32).tolist() == [True, True, False]
+
+
+def test_later_settings_are_ranked_among_those_that_ran_before():
+    """As if all had been there from the start."""
+    history = torch.rand(17, 30, 2, generator=torch.Generator().manual_seed(0))
+    times = torch.arange(17)
+    for rung in (2, 4, 8, 16):
+        seen = slice(0, rung + 1)
+        together = Halving().survivors(history[seen], times[seen], 32, True)
+        later = HalvingBeside(rivals=history[:, 10:])
+        found = later.survivors(history[seen, :10], times[seen], 32, True)
+        assert torch.equal(found, together[:10])
 
 
 def test_settings_go_on_with_all_their_seeds():
@@ -191,8 +209,8 @@ def test_a_single_step_is_a_single_step():
 
 
 def test_a_setting_that_is_at_the_optimum_goes_on():
-    history = torch.tensor([[1.0, 1.0], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.5]])
-    assert survivors(history, torch.arange(5), steps=8).tolist() == [True, False]
+    history = torch.tensor([[1.0, 1.0, 1.0], *([[0.0, 0.5, 0.6]] * 4)])
+    assert survivors(history, torch.arange(5), steps=8).tolist() == [True, True, False]
 
 
 def test_half_of_the_seeds_diverging_is_divergence():
@@ -271,3 +289,19 @@ def test_the_metric_decides_whether_it_is_extrapolated(monkeypatch: pytest.Monke
         arguments = {"steps": 40, "strategy": "halving", "judge_by": metric}
         gs.sweep(gs.DSGD, {"lr": [0.1, 0.2]}, *SMALL, **arguments)
     assert asked == {"error": True, "grad_norm": True, "consensus_error": True, "loss": False}
+
+
+@pytest.mark.parametrize("method", [gs.DSGD, gs.DSGDGClip, gs.GTDSGD, gs.QGDSGDm, gs.GTNSGDm])
+def test_of_a_loss_halving_finds_what_the_full_grid_finds(method):
+    """On nodes of one class each and a nonconvex loss, whose minimum is not 0."""
+    data = gs.data.load("breast_cancer", standardize=True)
+    nodes = data.split(6, gs.data.by_label(1))
+    problem = gs.LogisticRegression(nodes, penalty=gs.NonconvexPenalty(0.01))
+    grid = {name: values[::2] for name, values in gs.simulation.search_set(method).items()}
+    where = (method, grid, problem, gs.ring(6))
+    how = {"noise": gs.Gaussian(0.1), "steps": 200, "seeds": [5, 6]}
+    full = gs.sweep(*where, **how)
+    halved = gs.sweep(*where, strategy="halving", **how)
+    assert full.main_metric == "loss"
+    assert halved.run_steps < 0.4 * full.run_steps
+    assert full.scores()[halved.scores().argmin()] <= 1.02 * full.scores().min()

@@ -143,8 +143,8 @@ def simulated(method: gs.Algorithm, **changes) -> gs.Run:
 
 
 def test_functions_are_metrics_beside_names():
-    run = simulated(gs.DSGD(0.1), metrics=["error", half_norm])
-    assert list(run.metrics) == run.config["metrics"] == ["error", "half_norm", "bytes"]
+    run, costs = simulated(gs.DSGD(0.1), metrics=["error", half_norm]), metrics.COSTS[:3]
+    assert list(run.metrics) == run.config["metrics"] == ["error", "half_norm", *costs]
     torch.testing.assert_close(run.final("half_norm"), run.x.norm(dim=-1).mean(0) / 2)
     grid = {"lr": [0.1, 1e-3]}
     found = gs.sweep(gs.DSGD, grid, PROBLEMS["quadratic"], gs.ring(5), steps=4, judge_by=half_norm)

@@ -32,19 +32,44 @@ def simulated(method: gs.Algorithm[Any], **changes: Any) -> gs.Run:
 
 
 @pytest.mark.parametrize(
-    ("x", "label", "unit"),
-    [("steps", "steps", None), ("bytes", "MB sent per node", 1e6), ("seconds", "seconds", 1.0)],
+    ("x", "label"),
+    [
+        ("steps", "steps"),
+        ("gradients", "gradients per node"),
+        ("messages", "messages sent per node"),
+        ("bytes", "sent per node"),
+        ("seconds", "seconds"),
+    ],
 )
-def test_a_metric_against_what_it_costs(run: gs.Run, x: Any, label: str, unit: float | None):
+def test_a_metric_against_what_it_costs(run: gs.Run, x: Any, label: str):
     ax = run.plot(x=x)
     (line,) = ax.lines
-    middle = run.steps if unit is None else run.metrics[x].median(dim=1).values / unit
+    middle = run.steps if x == "steps" else run.metrics[x].median(dim=1).values
     np.testing.assert_allclose(line.get_xdata(), middle.numpy(), rtol=1e-15)
     np.testing.assert_allclose(
         line.get_ydata(), run.metrics["error"].median(dim=1).values.numpy(), rtol=1e-15
     )
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == (label, "error", "log")
     assert line.get_label() == "GT-DSGD (lr = 0.05)"
+
+
+def test_the_center_and_the_band(run: gs.Run):
+    errors = run.metrics["error"].numpy()
+    for center, middle in (("median", np.median(errors, 1)), ("mean", errors.mean(1))):
+        ax = run.plot(center=center, band=(0.25, 0.75))
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), middle, rtol=1e-12)
+        (path,) = ax.collections[0].get_paths()
+        drawn = sorted({tuple(point) for point in path.vertices if point[0] == 30})
+        quartiles = np.quantile(errors[-1], [0.25, 0.75])
+        np.testing.assert_allclose([y for _, y in drawn], quartiles, rtol=1e-12)
+
+
+def test_bytes_are_told_with_their_unit(run: gs.Run):
+    ax = run.plot(x="bytes")
+    ax.figure.canvas.draw()
+    ticks = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert any(tick.endswith(" kB") for tick in ticks)
+    assert all(len(tick) < 8 for tick in ticks)
 
 
 def test_runs_drawn_beside_each_other_have_their_own_colours_and_labels(run: gs.Run):
@@ -63,6 +88,8 @@ def test_a_comparison_draws_all_its_methods():
     at_the_end = [float(line.get_xdata()[-1]) for line in ax.lines]
     assert at_the_end[0] == at_the_end[1] == at_the_end[2] / 2
     assert ax.get_ylabel() == "loss"
+    names = ["DSGD (lr = 0.1)", "DSGD (lr = 0.1)", "GT-DSGD"]  # with numbers to tell them apart
+    assert [line.get_label() for line in ax.lines] == names
 
 
 def test_a_run_is_drawn_until_it_diverges():
@@ -70,14 +97,19 @@ def test_a_run_is_drawn_until_it_diverges():
     finite = run.metrics["error"][:, 0].isfinite()
     assert 2 < int(finite.sum()) < len(finite)
     (line,) = run.plot(x="bytes").lines
-    np.testing.assert_allclose(line.get_xdata(), run.metrics["bytes"][finite, 0] / 1e6)
+    np.testing.assert_allclose(line.get_xdata(), run.metrics["bytes"][finite, 0])
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"x": "byte"}, "x: got 'byte', need one of steps, bytes, seconds; did you mean 'bytes'?"),
+        (
+            {"x": "byte"},
+            "x: got 'byte', need one of steps, .*bytes, seconds; did you mean 'bytes'?",
+        ),
         ({"x": "seconds"}, "'seconds', which DSGD has no record of, need .* clock=gs.Clock"),
+        ({"center": "median", "band": (0.9, 0.1)}, "band: got .*need two shares that rise"),
+        ({"center": "middle"}, "center: got 'middle', need one of median, mean"),
         ({"metric": "eror"}, "metric: got 'eror', need one of error, .*did you mean 'error'"),
     ],
 )

@@ -52,7 +52,7 @@ def test_shapes_and_kinds():
     assert run.diverged_at.tolist() == [-1] * 5
     assert all(values.shape == (11, 5) for values in run.metrics.values())
     kinds = {name: values.dtype for name, values in run.metrics.items()}
-    assert kinds.pop("bytes") == torch.float64
+    assert {kinds.pop(cost) for cost in ("gradients", "messages", "bytes")} == {torch.float64}
     assert set(kinds.values()) == {torch.float32}
     assert run.hyperparameters == {"lr": 0.1, "momentum": 0.8}
 

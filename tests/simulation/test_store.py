@@ -124,6 +124,22 @@ def test_own_code_that_changes_is_other_code(tmp_path: Path):
     assert store.computed == 40
 
 
+def test_schedules_are_stored_one_by_one(tmp_path: Path):
+    store = gs.Store(tmp_path)
+    step_sizes = [0.1, gs.Cosine(0.1, 40), gs.Cosine(0.2, 40), gs.WarmUp(0.1, 10), lambda t: 0.3]
+    where = {"problem": PROBLEM, "network": NETWORKS["ring"], "noise": NOISE, "steps": 40}
+    first = gs.sweep(gs.DSGD, {"lr": step_sizes[:3]}, store=store, **where)
+    assert store.computed == 3 * 40
+    more = gs.sweep(gs.DSGD, {"lr": step_sizes}, store=store, **where)
+    assert store.computed == 5 * 40
+    assert torch.equal(more.x[:, :3], first.x)
+    alone = gs.simulate(gs.DSGD(gs.Cosine(0.2, 40)), store=store, metrics=["error"], **where)
+    assert store.computed == 5 * 40
+    assert torch.equal(alone.x[:, 0], first.x[:, 2, 0])
+    gs.simulate(gs.DSGD(lambda t: 0.4), store=store, metrics=["error"], **where)
+    assert store.computed == 6 * 40
+
+
 @pytest.mark.parametrize("dim", [5, 40])
 def test_a_run_is_the_same_bits_whatever_is_stacked(tmp_path: Path, dim: int):
     """Few numbers: stacked with copies of itself; many: alone."""

@@ -64,10 +64,15 @@ def counted(network: gs.Network, per_link: Any, steps: int, seed: int) -> Tensor
     return torch.tensor(rows)
 
 
-def told(network: gs.Network, steps: int = STEPS, seeds: Sequence[int] = SEEDS) -> Tensor:
-    """The channel's own count, `(steps + 1, nodes, runs)`."""
-    channel = network.channel(seeds, torch.float64, "cpu")
-    sent = channel.traffic(range(steps), DIM, ITEM)
+def told(
+    network: gs.Network,
+    steps: int = STEPS,
+    seeds: Sequence[int] = SEEDS,
+    messages: bool = False,
+) -> Tensor:
+    """The channel's own count of bytes or of messages, `(steps + 1, nodes, runs)`."""
+    channel, taken = network.channel(seeds, torch.float64, "cpu"), range(steps)
+    sent = channel.messages_sent(taken) if messages else channel.traffic(taken, DIM, ITEM)
     so_far = sent.cumsum(0).expand(-1, -1, len(seeds))
     return torch.cat([torch.zeros_like(so_far[:1]), so_far])
 
@@ -129,14 +134,20 @@ def test_lost_compressed_messages_are_sent_again(
     lossy = gs.ring(N).drops(probability, both_ways=both_ways, burst=burst)
     assert isinstance(lossy, Drops)
     queues: dict[tuple[int, int, int], int] = {}
+    sizes = {"whole": WHOLE, "short": SHORT}
 
     def per_link(t: int, seed: int, j: int, i: int) -> int:
         dead = lost(lossy, t, seed, j, i)
-        waiting = queues.get((seed, j, i), 0) + (WHOLE if t == 0 else SHORT)
+        waiting = queues.get((seed, j, i), 0) + sizes["whole" if t == 0 else "short"]
         queues[seed, j, i] = waiting if dead else 0
         return 0 if dead and both_ways else waiting
 
     assert_counts(lossy.compressed(TOP), per_link)
+    queues.clear()
+    sizes["whole"] = sizes["short"] = 1
+    for run, seed in enumerate(SEEDS):
+        sent = counted(lossy, per_link, STEPS, seed)
+        assert torch.equal(told(lossy.compressed(TOP), messages=True)[:, :, run], sent)
 
 
 @pytest.mark.parametrize("network", [gs.random_matching(7), gs.erdos_renyi_each_round(7, 0.3)])
@@ -225,6 +236,43 @@ def test_runs_record_the_mean_over_the_nodes(dtype: torch.dtype):
     assert run.final("bytes").item() == pytest.approx(10 * per_step)
 
 
+@pytest.mark.parametrize(
+    ("network", "per_mix"),
+    [
+        (gs.ring(N), 24),
+        (gs.star(N), 24 * 10 / 12),  # ten links in place of twelve
+        (gs.ring(N).every(5), 4),  # in 2 of 12 steps
+        (gs.ring(N).accelerated(3), 72),
+        (gs.ring(N).drops(LOSS), 24),  # a lost message was sent
+        (gs.ring(N).compressed(TOP), 24),
+        (gs.one_peer_exponential(8), 12),
+    ],
+)
+def test_messages_are_counted_for_every_mix(network: gs.Network, per_mix: float):
+    problem = gs.Quadratic(network.num_nodes, DIM)
+    for method, mixes in ((gs.DSGD(0.01), 1), (gs.GTDSGD(0.01), 2)):
+        run = gs.simulate(method, problem, network, steps=12, seeds=SEEDS, metrics=[])
+        assert run.final("messages").tolist() == pytest.approx([mixes * per_mix] * 2, rel=1e-12)
+        assert run.metrics["messages"][0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "network",
+    [gs.ring(N).drops(LOSS, both_ways=True), gs.random_matching(N), gs.ring(N).drops(0.9).every(2)],
+)
+def test_whole_messages_have_all_numbers(network: gs.Network):
+    assert torch.equal(WHOLE * told(network, messages=True), told(network))
+
+
+def test_gradients_are_counted_as_the_method_says():
+    class Twice(gs.DSGD):
+        gradients_per_step = 2
+
+    for method, gradients in ((gs.DSGD(0.1), 1), (Twice(0.1), 2), (gs.PushSum(Twice(0.1)), 2)):
+        run = gs.simulate(method, PROBLEM, gs.ring(N), steps=10, record_every=5)
+        assert run.metrics["gradients"][:, 0].tolist() == [0, 5 * gradients, 10 * gradients]
+
+
 def test_the_weights_of_push_sum_are_counted():
     run = gs.simulate(gs.PushSum(gs.DSGD(0.1)), PROBLEM, gs.ring(N), steps=4)
     assert run.final("bytes").tolist() == [4 * 2 * (DIM + 1) * ITEM]
@@ -242,7 +290,7 @@ def test_runs_of_a_sweep_count_by_their_seed(network: gs.Network, monkeypatch):
 
 
 def test_numbers_that_float32_cannot_hold():
-    count = Traffic(gs.ring(4), [0], [2**20 + 1], torch.float32).bytes_at([0, 99, 100])
+    count = Traffic(gs.ring(4), [0], [2**20 + 1], torch.float32).totals_at([0, 99, 100])["bytes"]
     assert count[:, 0].tolist() == [0, 99 * 2 * 4 * (2**20 + 1), 100 * 2 * 4 * (2**20 + 1)]
 
 
@@ -263,12 +311,12 @@ def test_bytes_are_saved_and_loaded(tmp_path):
 def test_costs_are_no_judges():
     arguments = {"problem": PROBLEM, "network": gs.ring(N), "steps": 4}
     silent = gs.simulate(gs.DSGD(0.1), **arguments, metrics=[])
-    assert list(silent.metrics) == ["bytes"]
+    assert list(silent.metrics) == ["gradients", "messages", "bytes"]
     assert "bytes" not in repr(silent)
     with pytest.raises(gs.InvalidInput, match="record some"):
         _ = silent.main_metric
     asked = gs.simulate(gs.DSGD(0.1), **arguments, metrics=["bytes", "loss"])
-    assert list(asked.metrics) == ["loss", "bytes"]
+    assert list(asked.metrics) == ["loss", "gradients", "messages", "bytes"]
     assert asked.main_metric == "loss"
     with pytest.raises(gs.InvalidInput, match=r"judge_by: got 'bytes', need .* not what it costs"):
         gs.sweep(gs.DSGD, {"lr": [0.1]}, **arguments, judge_by="bytes", metrics=["bytes"])

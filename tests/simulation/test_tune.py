@@ -4,9 +4,10 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.simulation import search_set
+from gossamer.simulation import OnTheEdge, search_set
 
 PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6)
+COSTS = ["gradients", "messages", "bytes"]
 NOISE = gs.StudentT(1.5, 0.1)
 
 
@@ -64,11 +65,50 @@ def test_an_optimum_on_the_edge_of_the_grid_is_told(values: list[float], edge: d
     assert ("value tried" in repr(found)) == bool(edge)
 
 
+def test_two_edges_are_told_in_one_sentence():
+    found = tuned(gs.GTNSGDm, grid={"lr": [1e-8, 1e-7], "momentum": [0.01, 0.02]}, noise=None)
+    told = "lr is the highest value tried and momentum is the lowest value tried, further ones may"
+    assert told in repr(found)
+
+
 def test_edges_are_told_for_each_hyperparameter():
-    grid = {"lr": [1e-4, 0.01, 1.0], "momentum": [0.0, 0.01]}
+    grid = {"lr": [1e-4, 0.01, 1.0], "momentum": [0.01, 0.02]}
     found = tuned(gs.GTNSGDm, grid=grid, steps=400)
     assert found.hyperparameters == {"lr": 0.01, "momentum": 0.01}
-    assert found.edges == {"momentum": "highest"}
+    assert found.edges == {"momentum": "lowest"}
+
+
+@pytest.mark.parametrize("strategy", ["grid", "halving"])
+@pytest.mark.parametrize("values", [[1e-5, 1e-4, 1e-3], [0.5, 5.0]])
+def test_a_search_goes_on_beyond_the_edge_to_what_a_larger_grid_finds(values, strategy: str):
+    found = tuned(grid={"lr": values}, strategy=strategy, extensions=3)
+    tried = [setting["lr"] for setting in found.search.settings]
+    assert tried == values + list(found.extended["lr"])
+    assert len(set(tried)) == len(tried) > len(values) + 1
+    assert found.edges == {}
+    larger = gs.sweep(gs.DSGD, {"lr": tried}, PROBLEM, NETWORK, noise=NOISE, steps=80, seeds=[5, 6])
+    assert found.hyperparameters == larger.best().hyperparameters
+    assert found.score == pytest.approx(float(larger.scores().min()), rel=1e-12)
+    if strategy == "grid":
+        torch.testing.assert_close(found.search.scores(), larger.scores(), rtol=1e-12, atol=0)
+        assert found.search.run_steps == larger.run_steps
+    assert "lr was extended by " in repr(found)
+
+
+def test_extensions_are_bounded_and_a_grid_of_ones_own_has_none():
+    grid = {"lr": [1e-9, 1e-8]}
+    assert tuned(grid=grid).extended == {}
+    found = tuned(grid=grid, extensions=2)
+    assert (found.extended, found.edges) == ({"lr": [1e-7, 1e-6]}, {"lr": "highest"})
+    with pytest.raises(gs.InvalidInput, match="extensions: got -1"):
+        tuned(extensions=-1)
+
+
+def test_a_default_set_that_stays_too_small_is_warned_of():
+    words = r"DSGD: lr was extended by 5e-06, .* and 1e-08; lr is the lowest value tried"
+    with pytest.warns(OnTheEdge, match=words):
+        found = tuned(judge_by="consensus_error")
+    assert len(found.extended["lr"]) == 6
 
 
 def test_seeds_that_are_reported_are_not_tuned_on():
@@ -78,10 +118,11 @@ def test_seeds_that_are_reported_are_not_tuned_on():
 
 
 def test_the_judge_decides_and_other_metrics_are_recorded_of_the_report_only():
-    found = tuned(judge_by="consensus_error", metrics=["error", "consensus_error"])
+    metrics = ["error", "consensus_error"]
+    found = tuned(judge_by="consensus_error", metrics=metrics, grid=search_set(gs.DSGD))
     assert found.hyperparameters == {"lr": min(search_set(gs.DSGD)["lr"])}
-    assert list(found.run.metrics) == ["consensus_error", "error", "bytes"]
-    assert list(found.search.metrics) == ["consensus_error", "bytes"]
+    assert list(found.run.metrics) == ["consensus_error", "error", *COSTS]
+    assert list(found.search.metrics) == ["consensus_error", *COSTS]
 
 
 @pytest.mark.parametrize("name", gs.ALGORITHMS)

@@ -1,0 +1,108 @@
+"""What a hyper-parameter may be: admissible sets, stated in the annotations of a dataclass."""
+
+import dataclasses
+import math
+import numbers
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import torch
+from torch import Tensor
+
+from gossamer.errors import require
+
+Scalar = float | Tensor
+"""A hyper-parameter: a number, or a tensor that broadcasts over the runs axis as `(runs, 1)`."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The admissible set of a hyper-parameter, an interval of finite numbers."""
+
+    low: float
+    high: float
+    closed_low: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, Tensor):
+            return value.numel() == 0 or all(float(end) in self for end in value.aminmax())
+        if not isinstance(value, numbers.Real):
+            return False
+        number = float(value)
+        return self.low < number < self.high or (self.closed_low and number == self.low)
+
+    def begins_at(self, value: Scalar) -> bool:
+        """Whether `value` is the least admissible number."""
+        return self.closed_low and bool(torch.as_tensor(value == self.low).all())
+
+    def __str__(self) -> str:
+        high = "∞" if math.isinf(self.high) else f"{self.high:g}"
+        low = "-∞" if math.isinf(self.low) else f"{self.low:g}"
+        return f"a number in {'[' if self.closed_low else '('}{low}, {high})"
+
+
+@dataclass(frozen=True)
+class Integers:
+    """The admissible set of a hyper-parameter that counts: integers from `low` to `high`."""
+
+    low: int
+    high: float = math.inf
+
+    def __contains__(self, value: object) -> bool:
+        counts = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return counts and self.low <= int(value) <= self.high  # type: ignore[call-overload]
+
+    def __str__(self) -> str:
+        no_end = math.isinf(self.high)
+        return f"an integer {f'≥ {self.low}' if no_end else f'from {self.low} to {self.high}'}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The admissible set of a hyper-parameter that is a word, or on or off."""
+
+    options: tuple[Any, ...]
+
+    def __contains__(self, value: object) -> bool:
+        return any(type(value) is type(one) and value == one for one in self.options)
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(map(repr, self.options))
+
+
+AdmissibleSet = Interval | Integers | OneOf
+
+Positive = Annotated[Scalar, Interval(0, math.inf)]
+StepSize = Annotated[Scalar, Interval(0, math.inf, closed_low=True)]  # schedules pass through 0
+Fraction = Annotated[Scalar, Interval(0, 1, closed_low=True)]
+Real = Annotated[Scalar, Interval(-math.inf, math.inf)]
+Count = Annotated[int, Integers(1)]
+
+Order = Literal["adapt-then-combine", "combine-then-adapt"]
+
+
+@cache
+def admissible_sets(kind: type[Any]) -> dict[str, AdmissibleSet]:
+    """Field name → its admissible set, of a dataclass whose annotations state them.
+
+    >>> from gossamer.algorithms import GTNSGDm
+    >>> print(admissible_sets(GTNSGDm)["momentum"])
+    a number in [0, 1)
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    names = [field.name for field in dataclasses.fields(kind)]
+    return {name: _admissible(name, hints[name]) for name in names}
+
+
+def _admissible(name: str, hint: Any) -> AdmissibleSet:
+    if get_origin(hint) is Literal:
+        return OneOf(get_args(hint))
+    if hint is bool:
+        return OneOf((False, True))
+    stated = getattr(hint, "__metadata__", ())
+    sets = [extra for extra in stated if isinstance(extra, Interval | Integers)]
+    need = "an admissible set, e.g. Positive, Fraction, Real or Count of gossamer.algorithms, a "
+    need += "Literal of words, or bool"
+    require(len(sets) == 1, name, f"the annotation {hint}", need)
+    return sets[0]

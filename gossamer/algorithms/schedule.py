@@ -1,0 +1,388 @@
+"""Hyper-parameters that change from step to step."""
+
+import dataclasses
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.admissible import AdmissibleSet, Positive, Real, Scalar, admissible_sets
+from gossamer.errors import InvalidInput, require
+from gossamer.source import name_of, source_of
+
+if TYPE_CHECKING:
+
+    class _Number(float):
+        """A type checker takes a schedule where a method wants a number, as the method does."""
+else:
+    _Number = object
+
+
+@dataclass(frozen=True, repr=False)
+class Schedule(ABC, _Number):
+    """A hyper-parameter as a function of the step t = 0, 1, …, to be given in place of a number.
+
+    A schedule of your own is a function of t, or a frozen dataclass of numbers, annotated with
+    their admissible sets, that has `values`. Its numbers may be tensors `(runs, 1)`, one for each
+    stacked run; they are kept on the CPU in float64, wherever the method runs.
+    """
+
+    @abstractmethod
+    def values(self, t: Tensor) -> Tensor:
+        """The values at the steps `t`, `(steps, 1, 1)` in float64, or one for each run there."""
+
+    @property
+    def turns(self) -> list[Scalar]:
+        """Steps between which the values rise or fall: where they are extreme, as far as known."""
+        return [0]
+
+    def __post_init__(self) -> None:
+        for name, admissible in admissible_sets(type(self)).items():
+            value = as_schedule(getattr(self, name))
+            value = value.to("cpu", torch.float64) if isinstance(value, Tensor) else value
+            object.__setattr__(self, name, value)
+            fits = isinstance(value, Schedule) or value in admissible
+            require(fits, f"{name} of {type(self).__name__}", value, str(admissible))
+
+    def at(self, t: int) -> Scalar:
+        """The value at step `t`: a number, or one for each of the stacked runs, `(runs, 1)`."""
+        (value,) = self.values(torch.full((1, 1, 1), t, dtype=torch.float64))
+        return value if self.is_stacked else float(value)
+
+    def require_within(self, name: str, admissible: AdmissibleSet) -> None:
+        """Refuse a schedule of the hyper-parameter `name` that leaves its admissible set."""
+        for t in self.turns:
+            at = torch.as_tensor(t, dtype=torch.float64)
+            found = self.values(at.expand(1, *(at.shape if at.ndim else (1, 1))))
+            self.require_values(name, admissible, at.flatten(), found)
+
+    def require_values(
+        self, name: str, admissible: AdmissibleSet, t: Tensor, values: Tensor
+    ) -> None:
+        """Refuse `values` at the steps `t` that the hyper-parameter `name` cannot have."""
+        if values not in admissible:
+            wrong = next(value for value in values.flatten().tolist() if value not in admissible)
+            steps = f"steps {t.min():.0f} to {t.max():.0f}" if len(t) > 1 else f"step {t.max():.0f}"
+            require(False, name, f"{self}, which is {wrong:g} at {steps}", str(admissible))
+
+    # ------------------------------------------------------------------ stacked runs
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Its numbers that are tensors."""
+        own = [getattr(self, field.name) for field in dataclasses.fields(self)]
+        inner = [z for value in own if isinstance(value, Schedule) for z in value.tensors]
+        return [value for value in own if isinstance(value, Tensor)] + inner
+
+    @cached_property
+    def is_stacked(self) -> bool:
+        """Whether every run has a value of its own."""
+        return any(z.ndim > 0 for z in self.tensors)
+
+    def select(self, runs: Tensor) -> Self:
+        """The same schedule for a subset of its stacked runs."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        inner = {k: v.select(runs) for k, v in own.items() if isinstance(v, Schedule)}
+        tensors = {k: v[runs] for k, v in own.items() if isinstance(v, Tensor) and v.ndim > 0}
+        return dataclasses.replace(self, **inner, **tensors)
+
+    def of_run(self, run: int) -> "Schedule":
+        """The schedule of one of the stacked runs, its numbers no longer tensors."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        inner = {k: v.of_run(run) for k, v in own.items() if isinstance(v, Schedule)}
+        numbers = {k: v[run].item() for k, v in own.items() if isinstance(v, Tensor) and v.ndim > 0}
+        return dataclasses.replace(self, **inner, **numbers)
+
+    # ------------------------------------------------------------------ how it is written down
+
+    def describe(self) -> dict[str, Any]:
+        """Its kind and its numbers, for `from_description`."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {"schedule": type(self).__name__, **own}
+
+    def __repr__(self) -> str:
+        fields = [(getattr(self, field.name), field.default) for field in dataclasses.fields(self)]
+        while fields and not isinstance(fields[-1][0], Tensor) and operator.eq(*fields[-1]):
+            fields.pop()  # the default
+        return f"{type(self).__name__}({', '.join(_shown(value) for value, _ in fields)})"
+
+
+def _shown(value: Any) -> str:
+    return f"{len(value)} numbers" if isinstance(value, Tensor) and value.ndim else repr(value)
+
+
+@dataclass(frozen=True, repr=False)
+class InversePower(Schedule):
+    """α / (t + 1)^γ with α = `start` and γ = `exponent`, by default 1/2: α/√(t + 1).
+
+    >>> InversePower(0.1).at(3)
+    0.05
+    """
+
+    start: Real
+    exponent: Real = 0.5
+
+    def values(self, t: Tensor) -> Tensor:
+        """α / (t + 1)^γ."""
+        return self.start / (t + 1) ** self.exponent
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(Schedule):
+    """From `start` to `end` by equal amounts in each of `steps` steps, then constant.
+
+    >>> [Linear(0.1, 4).at(t) for t in (0, 1, 4, 100)]
+    [0.1, 0.075..., 0.0, 0.0]
+    """
+
+    start: Real
+    steps: Positive
+    end: Real = 0.0
+
+    def values(self, t: Tensor) -> Tensor:
+        """ω + (α − ω)(1 − s) with α = `start`, ω = `end`, s = min(1, t / `steps`)."""
+        return (1 - (t / self.steps).clamp(max=1)) * (self.start - self.end) + self.end
+
+    @property
+    def turns(self) -> list[Scalar]:
+        """The first step, and that of `end`."""
+        return [0, self.steps]
+
+
+@dataclass(frozen=True, repr=False)
+class Cosine(Linear):
+    """From `start` to `end` along half a cosine in `steps` steps, then constant.
+
+    >>> [round(Cosine(0.1, 100).at(t), 4) for t in (0, 25, 50, 100, 200)]
+    [0.1, 0.0854, 0.05, 0.0, 0.0]
+    """
+
+    def values(self, t: Tensor) -> Tensor:
+        """ω + r + r cos πs with r = (α − ω)/2, α = `start`, ω = `end`, s = min(1, t / `steps`)."""
+        radius = (self.start - self.end) / 2
+        height = torch.cos(t.clamp(max=self.steps) * (math.pi / self.steps))
+        return height * radius + (self.end + radius)
+
+
+@dataclass(frozen=True, repr=False)
+class WarmUp(Schedule):
+    """Up to the first value of `then` by equal amounts in each of `steps` steps, then along it.
+
+    `then` is a number, a schedule or a function; it begins after the warm-up.
+
+    >>> [WarmUp(Linear(1.0, 10), 4).at(t) for t in (0, 1, 3, 4, 5)]
+    [0.25, 0.5, 1.0, 1.0, 0.9]
+    """
+
+    then: Real
+    steps: Positive
+
+    def values(self, t: Tensor) -> Tensor:
+        """min(1, (t + 1)/k) a(max(0, t − k)) with a = `then`, k = `steps`."""
+        after = (t - self.steps).clamp(min=0)
+        reached = self.then.values(after) if isinstance(self.then, Schedule) else self.then
+        return ((t + 1) / self.steps).clamp(max=1) * reached
+
+    @property
+    def turns(self) -> list[Scalar]:
+        """The first step, and the turns of `then`."""
+        inner = self.then.turns if isinstance(self.then, Schedule) else [0]
+        return [0, *(turn + self.steps for turn in inner)]
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionSchedule(Schedule):
+    """A function of your own from the step t, an int, to a number.
+
+    It is called with the steps that are taken, and the one after the last.
+    """
+
+    function: Callable[[int], float]
+
+    def __post_init__(self) -> None:
+        require(callable(self.function), "function", repr(self.function), "a function of t")
+
+    def values(self, t: Tensor) -> Tensor:
+        """The function, step by step."""
+        numbers = [self._value(int(step)) for step in t.flatten().tolist()]
+        return torch.tensor(numbers, dtype=torch.float64).view(t.shape)
+
+    def _value(self, t: int) -> float:
+        try:
+            return float(self.function(t))
+        except Exception as reason:
+            raise InvalidInput(
+                f"{self}: fails at step {t} ({type(reason).__name__}: {reason}), "
+                "need a number for every step and the one after the last"
+            ) from reason
+
+    def describe(self) -> dict[str, Any]:
+        """Its name and how it is written, from which it cannot be made again."""
+        name, source = name_of(self.function), source_of(self.function)
+        return {"schedule": type(self).__name__, "name": name, "source": source}
+
+    def __repr__(self) -> str:
+        return name_of(self.function)
+
+
+@dataclass(frozen=True, repr=False)
+class Described(Schedule):
+    """A schedule that a result tells of, and that cannot be made again from what it tells."""
+
+    facts: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Nothing to check."""
+
+    def values(self, t: Tensor) -> Tensor:
+        """Nobody knows."""
+        need = "the function or class itself, of which a result keeps the text alone"
+        raise InvalidInput(f"{self}: {self.facts}; need {need}; give it again")
+
+    def describe(self) -> dict[str, Any]:
+        """What was told."""
+        return dict(self.facts)
+
+    def __repr__(self) -> str:
+        return str(self.facts.get("name", self.facts["schedule"]))
+
+
+# ---------------------------------------------------------------------- many as one
+
+
+@dataclass(frozen=True, repr=False)
+class Constant(Schedule):
+    """A number among schedules."""
+
+    value: Real
+
+    def values(self, t: Tensor) -> Tensor:
+        """The number."""
+        return torch.as_tensor(self.value, dtype=t.dtype).view(1, -1, 1).expand(len(t), -1, 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Stacked(Schedule):
+    """One schedule for each run of a stack: the `rows[r]`-th of those that `parts` make for run r.
+
+    Args:
+        parts: each one schedule, or several of its kind in tensors `(several, 1)`.
+        rows: `(runs, 1)`.
+    """
+
+    parts: tuple[Schedule, ...]
+    rows: Tensor
+
+    def __post_init__(self) -> None:
+        """What `stacked` makes fits together."""
+
+    def values(self, t: Tensor) -> Tensor:
+        """Every part once, then the rows of the runs."""
+        return torch.cat([part.values(t) for part in self.parts], 1)[:, self.rows[:, 0]]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """What belongs to the runs."""
+        return [self.rows]
+
+    def select(self, runs: Tensor) -> Self:
+        """The same schedule for a subset of its stacked runs."""
+        return dataclasses.replace(self, rows=self.rows[runs])
+
+    def of_run(self, run: int) -> Schedule:
+        """The part that makes it, at its row there."""
+        row = int(self.rows[run])
+        for part in self.parts:
+            made = len(part.tensors[0]) if part.is_stacked else 1
+            if row < made:
+                return part.of_run(row) if part.is_stacked else part
+            row -= made
+        raise IndexError(run)
+
+    def __repr__(self) -> str:
+        return f"{len(self.rows)} schedules"
+
+
+def stacked(values: Sequence[Any]) -> Any:
+    """One hyper-parameter for runs with these numbers and schedules, one for each run.
+
+    Schedules of one kind are evaluated together, whatever their numbers.
+
+    >>> stacked([0.1, Linear(0.1, 10), Linear(0.2, 10)]).at(5)
+    tensor([[0.1000],
+            [0.0500],
+            [0.1000]], dtype=torch.float64)
+    >>> stacked([0.1, 0.1])
+    0.1
+    """
+    distinct = list(dict.fromkeys(values))
+    if len(distinct) == 1:
+        return distinct[0]
+    if not any(isinstance(value, Schedule) for value in distinct):
+        return torch.tensor(values, dtype=torch.float64)[:, None]
+    kinds: dict[Any, list[Any]] = {}
+    for value in distinct:
+        kinds.setdefault(_kind(value), []).append(value)
+    parts = tuple(_together(alike) for alike in kinds.values())
+    row = {value: k for k, value in enumerate(v for alike in kinds.values() for v in alike)}
+    return Stacked(parts, torch.tensor([row[value] for value in values])[:, None])
+
+
+def _kind(value: Any) -> Any:
+    """What schedules that can be evaluated together share."""
+    if not isinstance(value, Schedule):
+        return value if callable(value) else float
+    return type(value), *(_kind(getattr(value, f.name)) for f in dataclasses.fields(value))
+
+
+def _together(alike: Sequence[Any]) -> Schedule:
+    """Schedules of one kind as one schedule."""
+    if not isinstance(alike[0], Schedule):
+        return Constant(stacked(alike))
+    if len(alike) == 1:
+        return alike[0]
+    columns = [[getattr(one, f.name) for one in alike] for f in dataclasses.fields(alike[0])]
+    return type(alike[0])(*map(_column, columns))
+
+
+def _column(values: Sequence[Any]) -> Any:
+    schedules = isinstance(values[0], Schedule) and any(v != values[0] for v in values)
+    return _together(values) if schedules else stacked(values)
+
+
+# ---------------------------------------------------------------------- from what is written
+
+SCHEDULES: dict[str, type[Schedule]] = {
+    kind.__name__: kind for kind in (InversePower, Linear, Cosine, WarmUp)
+}
+"""Name → kind; one of your own that is put here can be read from results and typed."""
+
+
+def as_schedule(value: Any) -> Any:
+    """A function of t as a schedule; all else as it is."""
+    is_function = callable(value) and not isinstance(value, Schedule | type)
+    return FunctionSchedule(value) if is_function else value
+
+
+def from_description(value: Any) -> Any:
+    """A hyper-parameter that JSON gave back: a schedule that `describe` described, or as it is.
+
+    >>> from_description(WarmUp(Cosine(0.1, 100), 10).describe())
+    WarmUp(Cosine(0.1, 100), 10)
+    """
+    if not isinstance(value, Mapping) or "schedule" not in value:
+        return value
+    kind = SCHEDULES.get(value["schedule"])
+    if kind is None:
+        return Described(value)
+    return kind(**{k: _number(from_description(v)) for k, v in value.items() if k != "schedule"})
+
+
+def _number(value: Any) -> Any:
+    return torch.tensor(value, dtype=torch.float64) if isinstance(value, list) else value

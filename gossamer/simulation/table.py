@@ -1,0 +1,156 @@
+"""Tables of results: printed, and as LaTeX, CSV or a pandas DataFrame."""
+
+import csv
+import math
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gossamer.errors import choice, require
+from gossamer.files import whole_file
+from gossamer.simulation import latex
+from gossamer.simulation.words import SPREADS, Center, deviation, spread
+from gossamer.text import aligned
+
+ROWS_SHOWN = 40
+"""Of a longer table only so many rows are printed."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A metric over the seeds: as a table shows it, and as numbers."""
+
+    values: Sequence[float]
+    center: Center = "median"
+
+    def __post_init__(self) -> None:
+        choice("center", self.center, SPREADS)
+
+    @property
+    def middle(self) -> float:
+        """Median or mean; ∞ where that is not finite."""
+        of = statistics.median if self.center == "median" else statistics.fmean
+        value = of(self.values)
+        return value if math.isfinite(value) else math.inf
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The center, how far the values spread, and how many are not finite: name → number."""
+        finite = [value for value in self.values if math.isfinite(value)]
+        lost = len(self.values) - len(finite)
+        if self.center == "median":
+            around = {"lowest": min(self.values), "highest": max(self.values)}
+        else:
+            around = {"deviation": math.inf if lost else deviation(self.values)}
+        return {self.center: self.middle, **around, "diverged": lost}
+
+    def __str__(self) -> str:
+        return spread(self.values, self.center)
+
+    def latex(self, bold: bool) -> str:
+        """Typeset, the center in bold letters or not."""
+        if self.numbers["diverged"]:
+            return latex.typeset(str(self))
+        if self.center == "mean":
+            return f"${latex.plus_minus(self.middle, self.numbers['deviation'], bold)}$"
+        middle, low, high, _ = map(latex.number, self.numbers.values())
+        return f"${latex.strong(middle, bold)}$ $[{low}, {high}]$"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Args:
+        name: in CSV and in pandas.
+        cells: words, numbers or spreads; None where there is nothing to tell.
+        head: where it is printed; None leaves it out there.
+        show: how a cell is printed.
+    """
+
+    name: str
+    cells: Sequence[Any]
+    head: str | None = None
+    show: Callable[[Any], str] = str
+
+    @property
+    def printed(self) -> list[str]:
+        """The head and the cells, as text."""
+        return [str(self.head), *("–" if cell is None else self.show(cell) for cell in self.cells)]
+
+    @property
+    def typeset(self) -> list[str]:
+        """The head and the cells, as LaTeX, the lowest of spreads in bold."""
+        lowest = min((cell.middle for cell in self.cells if _finished(cell)), default=math.inf)
+        words = zip([None, *self.cells], self.printed, strict=True)
+        return [
+            cell.latex(cell.middle == lowest) if isinstance(cell, Spread) else latex.typeset(t)
+            for cell, t in words
+        ]
+
+    @property
+    def values(self) -> dict[str, Sequence[Any]]:
+        """As numbers and words: name → cells; a spread has several columns."""
+        first = next((cell for cell in self.cells if isinstance(cell, Spread)), None)
+        if first is None:
+            return {self.name: self.cells}
+        rows = [dict[str, float]() if cell is None else cell.numbers for cell in self.cells]
+        return {f"{self.name} {key}": [row.get(key) for row in rows] for key in first.numbers}
+
+
+def _finished(cell: object) -> bool:
+    return isinstance(cell, Spread) and cell.numbers["diverged"] == 0
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table that prints as text; `to_latex`, `to_csv` and `to_pandas` give it to others."""
+
+    columns: Sequence[Column]
+    notes: Sequence[str] = ()
+    """Printed below it, and comments above its LaTeX."""
+
+    def __repr__(self) -> str:
+        rows = list(zip(*(column.printed for column in self._printed), strict=True))
+        left_out = len(rows) - 1 - ROWS_SHOWN
+        more = [f"… and {left_out:,} more rows"] if left_out > 0 else []
+        return "\n".join([*aligned(rows[: ROWS_SHOWN + 1]), *more, *self.notes])
+
+    def to_latex(self) -> str:
+        """A `tabular` that needs the package booktabs and no other; the lowest is in bold."""
+        head, *rows = zip(*(column.typeset for column in self._printed), strict=True)
+        words = [any(isinstance(c, str | Spread) for c in one.cells) for one in self._printed]
+        letters = "".join("l" if a_word else "r" for a_word in words)
+        comments = [f"% {note}" for note in self.notes]
+        return "\n".join([*comments, latex.tabular(head, rows, letters)])
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write all columns with all digits, those that are not printed among them."""
+        columns = self._values
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        rows = zip(*columns.values(), strict=True)
+        with (
+            whole_file(Path(path)) as partial,
+            partial.open("w", newline="", encoding="utf-8") as f,
+        ):
+            csv.writer(f).writerows([list(columns), *rows])
+
+    def to_pandas(self) -> Any:
+        """The same as a `pandas.DataFrame`."""
+        way_out = "pip install 'gossamer[pandas]', or write to_csv(path)"
+        there = find_spec("pandas") is not None
+        require(there, "to_pandas", "an installation without pandas", "pandas", way_out)
+        return import_module("pandas").DataFrame(self._values)
+
+    @property
+    def _printed(self) -> list[Column]:
+        return [column for column in self.columns if column.head is not None]
+
+    @property
+    def _values(self) -> dict[str, Sequence[Any]]:
+        return {k: cells for column in self.columns for k, cells in column.values.items()}
