@@ -19,6 +19,7 @@ def test_own_comparison(tmp_path):
     assert len(losses) == 5
     assert float(losses["GT-NSGDm"]) < float(losses["GT-DSGD"])  # the noise has no variance
     assert (tmp_path / "own_comparison.png").stat().st_size > 10_000
+    assert "GT-NSGDm" in (tmp_path / "own_comparison.tex").read_text(encoding="utf-8")
 
 
 def test_diagnose_noise(tmp_path):
