@@ -21,6 +21,7 @@ PICTURE = DOCS / "images" / "imports.svg"
 LAYERS = (
     ("cli",),
     ("train", "report"),
+    ("own_names", ""),
     ("", "studies"),
     ("handover", "experiments"),
     ("simulation", "theory"),
