@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from torch import Tensor
 import gossamer as gs
 from gossamer.fit import require_fit
 from gossamer.networks import Channel
+from gossamer.simulation.checkpoint import Checkpoint
+from gossamer.simulation.stored_runs import read_state, write_state
 
 DIM, STEPS, SEEDS = 6, 40, [7, 2**80, -3]
 HEAVY = gs.StudentT(df=1.5, scale=0.1)
@@ -104,8 +107,9 @@ def stack(
     network: gs.Network,
     seeds: list[int],
     dtype: torch.dtype = torch.float64,
+    begin: Checkpoint | None = None,
 ) -> gs.Stack:
-    return gs.Stack(algorithm, PROBLEM, network, HEAVY, seeds, dtype)
+    return gs.Stack(algorithm, PROBLEM, network, HEAVY, seeds, dtype, begin=begin)
 
 
 def rates(algorithm: gs.Algorithm[Any], *factors: float) -> gs.Algorithm[Any]:
@@ -205,13 +209,15 @@ def test_the_draws_of_a_step_do_not_depend_on_those_before(made: Maker):
 
 @every_network
 @pytest.mark.parametrize("method", [gs.GTNSGDm(0.05, 0.8), gs.GTAdam(0.05)], ids=lambda m: m.label)
-def test_a_run_goes_on_from_what_was_saved_to_the_bit(made: Maker, method: gs.Algorithm[Any]):
-    whole, begun, resumed = (stack(method, made(), SEEDS) for _ in range(3))
+def test_a_run_goes_on_from_what_was_saved_to_the_bit(
+    made: Maker, method: gs.Algorithm[Any], tmp_path: Path
+):
+    whole, begun = (stack(method, made(), SEEDS) for _ in range(2))
     whole.advance(60)
     begun.advance(37)
-    saved = [{name: held.clone() for name, held in site.items()} for site in begun.links]
-    resumed._hold(begun.runs, begun.x.clone(), begun.state, tuple(saved))
-    resumed.t = begun.t
+    write_state(tmp_path / "state", begun.checkpoint())
+    saved = read_state(tmp_path / "state", type(begun.state))
+    resumed = stack(method, made(), SEEDS, begin=saved)
     resumed.advance(23)
     assert torch.equal(resumed.x, whole.x)
     assert all(map(torch.equal, resumed.state, whole.state))
