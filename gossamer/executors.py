@@ -24,6 +24,9 @@ from gossamer.errors import whole
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MANY = 16
+"""Workers of an executor that does not say how many it has."""
+
 ATTEMPTS = 3
 """How many workers may die over the same piece of work."""
 
@@ -64,8 +67,15 @@ def _submit(executor: Executor, work: Callable[[Item], Result], item: Item) -> F
         return ThisProcess().submit(work, item)
 
 
+def worker_count(executor: Executor) -> int:
+    """How many workers an executor has; of one that does not tell, a guess on the high side."""
+    return int(getattr(executor, "workers", MANY))
+
+
 class ThisProcess(Executor):
     """An executor without workers: what is submitted is done at once, here."""
+
+    workers = 1
 
     def __init__(self) -> None:
         self._one_at_a_time = Lock()
@@ -90,7 +100,7 @@ class Workers(Executor):
     """
 
     def __init__(self, jobs: int, prepare: Callable[[], object] | None = None) -> None:
-        self._jobs, self._prepare = whole("jobs", jobs, 1), prepare
+        self.workers, self._prepare = whole("jobs", jobs, 1), prepare
         self._pool, self._renewing = self._start(), Lock()
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
@@ -109,7 +119,7 @@ class Workers(Executor):
 
     def _start(self) -> ProcessPoolExecutor:
         context = get_context("spawn")  # threads of torch do not survive a fork
-        return ProcessPoolExecutor(self._jobs, context, _begin, (self._prepare,))
+        return ProcessPoolExecutor(self.workers, context, _begin, (self._prepare,))
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:

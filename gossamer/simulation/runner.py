@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
-from gossamer.executors import spread
+from gossamer.executors import spread, worker_count
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.block import Block, Piece, advance, advance_apart
 from gossamer.simulation.halving import Halving
@@ -23,8 +23,8 @@ from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.store import Store
 from gossamer.simulation.traffic import mixed_widths
 
-BLOCKS = 8
-"""Into how many blocks runs are split for an executor, if each is worth it."""
+BLOCKS_PER_WORKER = 4
+"""Into how many blocks runs are split, if each is worth it, so that none waits long for another."""
 
 TURN = 1.0
 """Seconds after which a worker reports."""
@@ -171,5 +171,6 @@ class Runner:
         width, lanes = self.simulation.stack_width, self.simulation.lanes
         if self.means.executor is None:
             return width
-        share = math.ceil(len(self.seeds) / BLOCKS)
+        workers = worker_count(self.means.executor)
+        share = math.ceil(len(self.seeds) / (BLOCKS_PER_WORKER * workers if workers > 1 else 1))
         return min(width, share + -share % lanes)
