@@ -30,6 +30,7 @@ PARTS = (
     "distributed",
     "theory",
     "tails",
+    "executors",
     "experiments",
     "report",
     "plots",

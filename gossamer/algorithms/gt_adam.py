@@ -53,7 +53,7 @@ class GTAdam(Algorithm[GTAdamState]):
         self, t: int, x: Tensor, grad: Tensor, state: GTAdamState, mix: Mix
     ) -> tuple[Tensor, GTAdamState]:
         """Track, update the moments, then mix and descend."""
-        s = mix.push(state.s) + grad - state.grad  # sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹
+        s = (mix.push(state.s) + grad).sub_(state.grad)  # sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹
         g = s.to(x)
         m = ema(state.m, g, self.beta1)  # mᵗ⁺¹ = β₁ mᵗ + (1−β₁) sᵗ
         v = ema(state.v, g * g, self.beta2).clamp(max=self.cap)  # vᵗ⁺¹ = min(…, G)

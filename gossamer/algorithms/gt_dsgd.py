@@ -44,6 +44,6 @@ class GTDSGD(Algorithm[GTDSGDState]):
         self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
     ) -> tuple[Tensor, GTDSGDState]:
         """Track, then descend along the tracker."""
-        y = mix.push(state.y + grad - state.grad)  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
+        y = mix.push((state.y + grad).sub_(state.grad))  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
         x = mix.pull(minus(x, self.lr, y.to(x)))  # xᵗ⁺¹ = W (xᵗ − α yᵗ)
         return x, GTDSGDState(y, grad)

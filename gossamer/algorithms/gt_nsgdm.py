@@ -56,7 +56,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
     ) -> tuple[Tensor, GTNSGDmState]:
         """Estimate, track, then move by exactly α along the tracker."""
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
-        y = mix.push(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        y = mix.push((state.y + v).sub_(state.v))  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         d = y.to(x)  # a total has more digits than a direction needs
         x = mix.pull(minus(x, self.lr * inverse_norm(d), d))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)

@@ -71,7 +71,7 @@ def refused(gossamer: Callable[..., Answer], tmp_path: Path) -> Callable[[str], 
     """Type a line that must end in one line of error and exit code 2, and change no file."""
 
     def files() -> dict[Path, bytes | None]:
-        found = sorted(tmp_path.rglob("*"))
+        found = sorted(path for path in tmp_path.rglob("*") if "__pycache__" not in path.parts)
         return {path: path.read_bytes() if path.is_file() else None for path in found}
 
     def type_in(line: str) -> str:

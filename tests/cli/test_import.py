@@ -80,7 +80,8 @@ def _files(tmp_path: Path) -> None:
 def final(tmp_path: Path, column: str) -> list[float]:
     with (tmp_path / "compare.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    return [float(row[column]) for row in rows if row["step"] == rows[-1]["step"]]
+    end = [row for row in rows if row["step"] == rows[-1]["step"] and row["metric"] == column]
+    return [float(row["value"]) for row in end]
 
 
 def test_methods_problems_networks_noises_and_metrics_by_name(gossamer, tmp_path: Path):
