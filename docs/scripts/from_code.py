@@ -18,7 +18,9 @@ from imports import LAYERS, imports, tools
 from markup import table
 
 import gossamer as gs
-from gossamer.algorithms import admissible_sets
+from gossamer.algorithms import Local, admissible_sets
+from gossamer.algorithms.local import STREAM
+from gossamer.networks.chance import Coins
 
 MEANING = {
     "lr": "step size",
@@ -109,7 +111,8 @@ def cost(method: str) -> tuple[int, int]:
     x = torch.ones(1, 2)
     algorithm = example(method)
     state = algorithm.init(x)
-    algorithm.step(0, x, x, state, mix)
+    local = Local(0, torch.zeros_like, Coins.of(0, 0, STREAM), [torch.Size([2])])
+    algorithm.step(0, x, x, state, mix, *([local] if algorithm.asks_local else []))
     return sent, len(state)
 
 

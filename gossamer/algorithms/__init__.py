@@ -23,7 +23,8 @@ from gossamer.algorithms.dsgd_gclip import DSGDGClip
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
-from gossamer.algorithms.local import Local
+from gossamer.algorithms.gt_steepest import DeMuon, GTLayerNSGDm, GTSignSGDm, GTSteepest
+from gossamer.algorithms.local import Local, Shapes
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
@@ -34,6 +35,7 @@ from gossamer.algorithms.operators import (
     inverse_norm,
     is_clipped,
     minus,
+    newton_schulz,
     smooth_clip,
 )
 from gossamer.algorithms.push_sum import PushSum
@@ -62,6 +64,9 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
         QGDSGDm,
         SClipEF,
         GTNSGDm,
+        GTLayerNSGDm,
+        GTSignSGDm,
+        DeMuon,
         NormalizedDSGD,
     )
 }
@@ -100,10 +105,14 @@ __all__ = [
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
+    "DeMuon",
     "Fraction",
     "FunctionSchedule",
     "GTAdam",
+    "GTLayerNSGDm",
     "GTNSGDm",
+    "GTSignSGDm",
+    "GTSteepest",
     "Integers",
     "Interval",
     "InversePower",
@@ -120,6 +129,7 @@ __all__ = [
     "SClipEF",
     "Scalar",
     "Schedule",
+    "Shapes",
     "Stateless",
     "StepSize",
     "WarmUp",
@@ -132,6 +142,7 @@ __all__ = [
     "is_clipped",
     "minus",
     "named",
+    "newton_schulz",
     "smooth_clip",
     "state_dtype",
     "total_like",

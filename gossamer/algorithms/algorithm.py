@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.admissible import Interval, admissible_sets
+from gossamer.algorithms.local import Shapes
 from gossamer.algorithms.mixing import Mix, takes_functions
 from gossamer.algorithms.schedule import Schedule, as_schedule
 from gossamer.errors import require
@@ -56,6 +57,9 @@ class Algorithm(ABC, Generic[StateT]):
     asks_local: ClassVar[bool] = False
     """Whether `step` has one more argument, `local`: see `Local`."""
 
+    asks_shapes_only: ClassVar[bool] = False
+    """Whether that argument is annotated as `Shapes`, which is no more than shapes."""
+
     scheduled: ClassVar[tuple[str, ...]] = ()
     """Names of the hyper-parameters that a schedule gives; set on the methods that have some."""
 
@@ -66,7 +70,9 @@ class Algorithm(ABC, Generic[StateT]):
         if "tracker" in vars(cls) and "pushes" not in vars(cls):
             cls.pushes = (cls.tracker,) if cls.tracker else ()
         if "step" in vars(cls):
-            cls.asks_local = "local" in inspect.signature(cls.step).parameters
+            asked = inspect.signature(cls.step).parameters.get("local")
+            cls.asks_local = asked is not None
+            cls.asks_shapes_only = asked is not None and asked.annotation in (Shapes, "Shapes")
             cls.step = takes_functions(cls.step)  # type: ignore[method-assign]
 
     @abstractmethod

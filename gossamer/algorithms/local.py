@@ -19,15 +19,46 @@ class Chance(Protocol):
         ...
 
 
-class Local:
+class Shapes:
+    """The parameters as the tensors they are.
+
+    A step that asks for nothing else says so in the annotation of its argument, `local: Shapes`,
+    and is compiled on CUDA like any other.
+
+    Args:
+        shapes: of the parameters, in the order in which x holds them.
+    """
+
+    def __init__(self, shapes: Sequence[torch.Size]) -> None:
+        self.shapes = tuple(shapes)
+
+    def tensors(self, x: Tensor) -> list[Tensor]:
+        """The pieces of `x`, of any leading axes, each a view shaped like its parameter.
+
+        >>> local = Shapes([torch.Size([2, 3]), torch.Size([2])])
+        >>> [tuple(piece.shape) for piece in local.tensors(torch.zeros(4, 5, 8))]
+        [(4, 5, 2, 3), (4, 5, 2)]
+        """
+        parts = x.split([shape.numel() for shape in self.shapes], dim=-1)
+        pairs = zip(parts, self.shapes, strict=True)
+        return [part.view(part.shape[:-1] + shape) for part, shape in pairs]
+
+    def vector(self, tensors: Iterable[Tensor]) -> Tensor:
+        """What `tensors` took apart."""
+        pairs = zip(tensors, self.shapes, strict=True)
+        flat = [z.reshape(*z.shape[: z.ndim - len(shape)], shape.numel()) for z, shape in pairs]
+        return torch.cat(flat, dim=-1)
+
+
+class Local(Shapes):
     """A second gradient, random numbers, and the parameters as the tensors they are.
 
     A step that asks for it has one more argument, named `local`:
 
         def step(self, t, x, grad, state, mix, local): ...
 
-    and is run as it is written, on CUDA too. Made anew for every step. A type checker that finds
-    the extra argument strange is told `# type: ignore[override]`.
+    and is run as it is written, on CUDA too, unless it asks for `Shapes` only. Made anew for every
+    step. A type checker that finds the extra argument strange is told `# type: ignore[override]`.
 
     Args:
         t: the step.
@@ -43,8 +74,8 @@ class Local:
         chance: Chance,
         shapes: Sequence[torch.Size],
     ) -> None:
+        super().__init__(shapes)
         self._t, self._grad, self._chance, self._asked = t, grad, chance, 0
-        self.shapes = tuple(shapes)
 
     def grad(self, point: Tensor) -> Tensor:
         """∇f_i(`point`; ξ) for the sample ξ of this step and with the noise of this step.
@@ -52,8 +83,6 @@ class Local:
         At x it is `grad` again. Asking costs a gradient.
         """
         return self._grad(point)
-
-    # ------------------------------------------------------------------ random numbers
 
     def uniform(self, like: Tensor) -> Tensor:
         """Numbers in [0, 1), shaped like `like`, which is like x or like `x[..., :1]`.
@@ -74,24 +103,3 @@ class Local:
     def _drawn(self, width: int, dtype: torch.dtype) -> Tensor:
         self._asked += 1
         return self._chance.numbers(self._t, self._asked - 1, width, dtype)
-
-    # ------------------------------------------------------------------ parameters as tensors
-
-    def tensors(self, x: Tensor) -> list[Tensor]:
-        """The pieces of `x`, of any leading axes, each a view shaped like its parameter.
-
-        >>> shapes = [torch.Size([2, 3]), torch.Size([2])]
-        >>> from gossamer.networks.chance import Coins
-        >>> local = Local(0, torch.zeros_like, Coins.of(0, 0, STREAM), shapes)
-        >>> [tuple(piece.shape) for piece in local.tensors(torch.zeros(4, 5, 8))]
-        [(4, 5, 2, 3), (4, 5, 2)]
-        """
-        parts = x.split([shape.numel() for shape in self.shapes], dim=-1)
-        pairs = zip(parts, self.shapes, strict=True)
-        return [part.view(part.shape[:-1] + shape) for part, shape in pairs]
-
-    def vector(self, tensors: Iterable[Tensor]) -> Tensor:
-        """What `tensors` took apart."""
-        pairs = zip(tensors, self.shapes, strict=True)
-        flat = [z.reshape(*z.shape[: z.ndim - len(shape)], shape.numel()) for z, shape in pairs]
-        return torch.cat(flat, dim=-1)

@@ -187,6 +187,7 @@ def _class_of(method: type[Algorithm[Any]]) -> Any:
         "label": f"PushSum({method.label})",
         "pushes": (*method.pushes, "push_weight"),
         "asks_local": method.asks_local,
+        "asks_shapes_only": method.asks_shapes_only,
         "_method": method,
     }
     made = _Made(f"PushSum({method.__name__})", (_PushSum, method), facts)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, Interval, Mix, admissible_sets
+from gossamer.algorithms import Algorithm, Interval, Mix, Shapes, admissible_sets
 from gossamer.networks import Mixer
 from gossamer.triton_language import installed
 
@@ -26,10 +26,12 @@ def step_on(
 ) -> Step:
     """The method's `step` as it is best evaluated on a device.
 
-    One that asks for a `Local` is evaluated as it is written: what it asks for is no arithmetic.
+    One that asks for a gradient or random numbers is evaluated as it is written: what it asks for
+    is no arithmetic. Shapes are.
     """
     backend = BACKENDS.get(torch.device(device).type)
-    if backend is None or not installed() or algorithm.asks_local:
+    as_written = algorithm.asks_local and not algorithm.asks_shapes_only
+    if backend is None or not installed() or as_written:
         return algorithm.step
     return CompiledStep(algorithm, dtype, device, backend)
 
@@ -55,18 +57,27 @@ class CompiledStep:
         self._held: dict[str, tuple[float, Tensor]] = {}
 
     def __call__(
-        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Tensor, state: Any, mix: Mix
+        self,
+        algorithm: Algorithm[Any],
+        t: int,
+        x: Tensor,
+        grad: Tensor,
+        state: Any,
+        mix: Mix,
+        *local: Shapes,
     ) -> tuple[Tensor, Any]:
         """One step of `algorithm`."""
         if self._compiled is None:
-            return algorithm.step(t, x, grad, state, mix)
+            return algorithm.step(t, x, grad, state, mix, *local)
         if algorithm is not self._given:
             self._given, self._tensors = algorithm, self._with_tensors(algorithm)
         traced = mix if isinstance(mix, Mixer) else untraced(mix)
         try:
-            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced)
+            return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced, *local)
         except Exception as reason:
-            taken = algorithm.step(t, x, grad, state, mix)  # what fails here too is the method's
+            taken = algorithm.step(
+                t, x, grad, state, mix, *local
+            )  # what fails here too is the method's
             self._compiled = None
             warnings.warn(_taken_as_written(algorithm, reason), stacklevel=2)
             return taken

@@ -1,19 +1,23 @@
 """What every method keeps, on every network: clauses `(row, network) → None` that assert it."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from algorithms.reference import Matrix
+from algorithms.reference import SHAPES, Matrix
 from algorithms.table import Row
 from torch import Tensor
 
 import gossamer as gs
+from gossamer.algorithms import Local
+from gossamer.algorithms.local import STREAM
+from gossamer.networks.chance import Coins
 
 Clause = Callable[[Row, gs.Network], None]
-STEPS, DIM = 30, 3
+STEPS, DIM = 30, sum(map(math.prod, SHAPES))
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -29,6 +33,12 @@ def close(actual: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
 
 
+def asked(method: gs.Algorithm[Any], t: int, grad: Callable[[Tensor], Tensor]) -> tuple[Local, ...]:
+    """What a step that asks is given: `grad` elsewhere, and the shapes of the references."""
+    shapes, coins = [torch.Size(shape) for shape in SHAPES], Coins.of(0, 0, STREAM)
+    return (Local(t, grad, coins, shapes),) if method.asks_local else ()
+
+
 @dataclasses.dataclass(frozen=True)
 class Transition:
     t: int
@@ -42,13 +52,17 @@ class Transition:
 def transitions(
     algorithm: gs.Algorithm[Any], network: gs.Network, x: Tensor, grads: Tensor
 ) -> Iterator[Transition]:
-    """Steps 0, 1, … along the given gradients, `(steps, nodes, …, dim)`."""
+    """Steps 0, 1, … along the given gradients, `(steps, nodes, …, dim)`, the same everywhere."""
     state = algorithm.init(x)
     for t, grad in enumerate(grads):
         mix = network.at(t).mixer(x.dtype, x.device)
-        x_next, new = algorithm.step(t, x, grad, state, mix)
+        x_next, new = algorithm.step(t, x, grad, state, mix, *asked(algorithm, t, always(grad)))
         yield Transition(t, x, grad, state, x_next, new)
         x, state = x_next, new
+
+
+def always(grad: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda point: grad
 
 
 def trajectory(
@@ -94,8 +108,12 @@ def agrees_with_its_loop(
     expected = row.reference(numpy_grad, weights, x.numpy(), STEPS, **h)
     state = row.algorithm.init(x)
     for t, x_expected in enumerate(expected):
-        grad = curvatures * (x - centers) + noise[t]
-        x, state = row.algorithm.step(t, x, grad, state, mixer(t))
+
+        def grad(point: Tensor, t: int = t) -> Tensor:
+            return curvatures * (point - centers) + noise[t]
+
+        more = asked(row.algorithm, t, grad)
+        x, state = row.algorithm.step(t, x, grad(x), state, mixer(t), *more)
         close(x, torch.from_numpy(x_expected))
 
 
@@ -171,7 +189,8 @@ def step_is_pure(row: Row, network: gs.Network) -> None:
         inputs = (s.x, s.grad, *s.old)
         copies = [tensor.clone() for tensor in inputs]
         mix = network.at(s.t).mixer()
-        again, state = row.algorithm.step(s.t, s.x, s.grad, s.old, mix)
+        more = asked(row.algorithm, s.t, always(s.grad))
+        again, state = row.algorithm.step(s.t, s.x, s.grad, s.old, mix, *more)
         assert all(map(torch.equal, inputs, copies))
         assert all(map(torch.equal, (again, *state), (s.x_next, *s.new)))
 
@@ -211,7 +230,9 @@ def complete_graph_is_the_server(row: Row, network: gs.Network) -> None:
     server, states = x[0], [row.algorithm.init(x[0]) for _ in range(network.num_nodes)]
     for s in transitions(row.algorithm, network, x, grads):
         steps = [
-            row.algorithm.step(s.t, server, g, state, mix=lambda z: z)
+            row.algorithm.step(
+                s.t, server, g, state, lambda z: z, *asked(row.algorithm, s.t, always(g))
+            )
             for g, state in zip(fed[s.t], states, strict=True)
         ]
         server = torch.stack([worker for worker, _ in steps]).mean(0)
@@ -226,7 +247,8 @@ def one_node_is_the_central_method(row: Row, network: gs.Network) -> None:
     x, grads = setup(network, 2)
     state = row.algorithm.init(x)
     for s in transitions(row.algorithm, network, x, grads):
-        x, state = row.algorithm.step(s.t, x, s.grad, state, mix=lambda z: z)
+        more = asked(row.algorithm, s.t, always(s.grad))
+        x, state = row.algorithm.step(s.t, x, s.grad, state, lambda z: z, *more)
         assert torch.equal(x, s.x_next)
 
 

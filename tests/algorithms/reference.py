@@ -1,8 +1,8 @@
 """Each method as a plain loop over the nodes in numpy, written from the paper's equations.
 
 Every function yields x¹, x², …, of shape (nodes, dim). `grad(t, x)` gives the nodes' stochastic
-gradients of step t at x, `W(t)` the mixing matrix of step t, or the pair (R, C) of what opinions
-are pulled with and totals are pushed with; t counts from 0.
+gradients of step t at x, and may be asked again, elsewhere; `W(t)` is the mixing matrix of step t,
+or the pair (R, C) of what opinions are pulled with and totals are pushed with; t counts from 0.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +13,9 @@ Array = np.ndarray
 Grad = Callable[[int, Array], Array]
 Weights = Array | tuple[Array, Array]
 Matrix = Callable[[int], Weights]
+
+SHAPES = ((2, 2), (3,), ())
+"""The parameters of a node, for methods that look at their shapes."""
 
 
 def gossip(W: Array, z: list[Array]) -> Array:
@@ -115,6 +118,51 @@ def gt_nsgdm(
         x = pull(W(t), [x[i] - lr * unit(y[i]) for i in nodes])
         v_old = v
         yield x
+
+
+def tensors(y: Array) -> list[Array]:
+    ends = np.cumsum([int(np.prod(shape)) for shape in SHAPES])
+    return [part.reshape(s) for part, s in zip(np.split(y, ends[:-1]), SHAPES, strict=True)]
+
+
+def flat(parts: list[Array]) -> Array:
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def layers(y: Array) -> Array:
+    return flat([unit(part) * np.sqrt(part.size) for part in tensors(y)])
+
+
+def muon(y: Array) -> Array:
+    return flat([nearly_sign(part) if part.ndim == 2 else unit(part) for part in tensors(y)])
+
+
+def nearly_sign(y: Array) -> Array:
+    """U p(p(p(p(p(Σ/‖Σ‖))))) Vᵀ: Newton and Schulz, one singular value at a time."""
+    u, s, vt = np.linalg.svd(y, full_matrices=False)
+    s = unit(s)
+    for _ in range(5):
+        s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
+    return u @ np.diag(s) @ vt
+
+
+def gt_steepest(direction: Callable[[Array], Array]) -> Callable[..., Iterator[Array]]:
+    """GT-NSGDm with another direction of the tracker."""
+
+    def loop(
+        grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+    ) -> Iterator[Array]:
+        nodes = range(len(x))
+        y = v_old = np.zeros_like(x)
+        for t in range(steps):
+            g = grad(t, x)
+            v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
+            y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
+            x = pull(W(t), [x[i] - lr * direction(y[i]) for i in nodes])
+            v_old = v
+            yield x
+
+    return loop
 
 
 def gt_adam(

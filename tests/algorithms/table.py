@@ -10,6 +10,7 @@ from algorithms import reference
 from torch import Tensor
 
 import gossamer as gs
+from gossamer.algorithms import Shapes
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ def unit(y: Tensor) -> Tensor:
 
 def clipped(g: Tensor, level: float) -> Tensor:
     return unit(g) * g.norm(dim=-1, keepdim=True).clamp(max=level)
+
+
+def along_the_tracker(h: Any, t: int, grad: Tensor, old: Any, new: Any) -> Tensor:
+    return h.lr * h.direction(new.y, Shapes([torch.Size(s) for s in reference.SHAPES]))
 
 
 BOTH_ORDERS = ("adapt-then-combine", "combine-then-adapt")
@@ -147,6 +152,20 @@ TABLE = [
         feed=average,
         tracks="v",
     ),
+    *(
+        Row(
+            method(lr=0.1, momentum=0.8),
+            reference.gt_steepest(direction),
+            update=along_the_tracker,
+            feed=average,
+            tracks="v",
+        )
+        for method, direction in (
+            (gs.GTLayerNSGDm, reference.layers),
+            (gs.GTSignSGDm, np.sign),
+            (gs.DeMuon, reference.muon),
+        )
+    ),
     Row(
         gs.PushSum(gs.DSGD(lr=0.1)),
         reference.push_sum_dsgd,
@@ -170,3 +189,20 @@ TABLE = [
         tracks="v",
     ),
 ]
+
+WIDE = [
+    "DSGD",
+    "DSGDGClip",
+    "GTDSGD",
+    "GTAdam",
+    "QGDSGDm",
+    "GTNSGDm",
+    "PushSum(DSGD)",
+    "PushSum(DSGDGClip)",
+    "PushSum(GTNSGDm)",
+]
+REPRESENTATIVE = [row for row in TABLE if row.name in WIDE]
+"""Of every way to communicate and remember, for tests of many networks; all rows would take long.
+
+A step cannot tell networks apart, so a method that keeps the contract adds little there.
+"""

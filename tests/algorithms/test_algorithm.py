@@ -32,6 +32,9 @@ ADMISSIBLE = {
     "QGDSGDm": {"lr": POSITIVE, "momentum": FRACTION, "quasi_momentum": FRACTION},
     "SClipEF": {"lr": STEP_SIZE, "momentum": FRACTION, "scale": POSITIVE, "clip": POSITIVE},
     "GTNSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "GTLayerNSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "GTSignSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "DeMuon": {"lr": STEP_SIZE, "momentum": FRACTION},
 }
 ALLOWED = {
     POSITIVE: [1e-300, 1, 1e300, np.float64(0.1), np.float32(0.1), torch.tensor([[0.1], [2.0]])],

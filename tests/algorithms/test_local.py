@@ -21,7 +21,11 @@ def local(t: int = 0, seeds=(0,), nodes=1) -> Local:
 def test_methods_know_whether_they_ask():
     assert Storm.asks_local
     assert gs.PushSum(Storm).asks_local
-    assert not any(method.asks_local for method in gs.ALGORITHMS.values())
+    assert not Storm.asks_shapes_only
+    assert gs.DeMuon.asks_local
+    assert gs.DeMuon.asks_shapes_only
+    assert gs.PushSum(gs.DeMuon).asks_shapes_only
+    assert not gs.GTNSGDm.asks_local
     assert not gs.PushSum(gs.DSGD).asks_local
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import gossamer as gs
+
 
 def table(out: str) -> dict[str, str]:
     """Label → value, whose lines are joined."""
@@ -51,11 +53,12 @@ def test_families(gossamer, text: str, nodes: int, lam: str | None, degree: str)
     assert shown["theorems"].startswith("say nothing" if "period" in shown else "hold")
 
 
+TRACKING = ", ".join(name for name, method in gs.ALGORITHMS.items() if method.tracker)
 NOT_BALANCED = {
     "links": "one-way and not balanced",
     "kept exactly": "totals; averages of opinions drift",
     "λ": "none: its R and C are not doubly stochastic",
-    "methods": "(GTDSGD, GTAdam, GTNSGDm); any other as PushSum(…)",
+    "methods": f"({TRACKING}); any other as PushSum(…)",
     "theorems": "say nothing here, since its one-way links are not balanced. What",
 }
 LATE = "totals, with what waits on the links; averages of opinions move a little by chance"
@@ -69,7 +72,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
         (
             "random_digraph(20, degree=3).drops(0.1).compressed(TopK(0.1))",
             {
-                "methods": "those that track (GTDSGD, GTAdam, GTNSGDm), but not as PushSum(…)",
+                "methods": f"those that track ({TRACKING}), but not as PushSum(…)",
                 "γ": "0.2, by default",
                 "kept exactly": "totals, with what waits on the links; averages of opinions drift "
                 "towards nodes that are heard by many and move a little by chance",

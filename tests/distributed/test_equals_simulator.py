@@ -7,10 +7,12 @@ import torch
 from processes import on_ranks
 from torch import Tensor, nn
 
-from gossamer.algorithms import ALGORITHMS
+from gossamer.algorithms import ALGORITHMS, Local
+from gossamer.algorithms.local import STREAM
 from gossamer.distributed import DecentralizedOptimizer
 from gossamer.distributed.links.plain import weighted_sum
 from gossamer.networks import complete, exponential, one_peer_exponential, ring
+from gossamer.networks.chance import Coins
 
 STEPS, NODES, BATCH = 10, 4, 8
 HYPERPARAMETERS = {
@@ -23,8 +25,14 @@ HYPERPARAMETERS = {
     "QGDSGDm": {"lr": 0.05},
     "SClipEF": {"lr": 0.5, "momentum": 0.9, "scale": 1.0, "clip": 0.5},
     "GTNSGDm": {"lr": 0.1, "momentum": 0.8},
+    "GTLayerNSGDm": {"lr": 0.01, "momentum": 0.8},
+    "GTSignSGDm": {"lr": 0.01, "momentum": 0.8},
+    "DeMuon": {"lr": 0.1, "momentum": 0.8},
     "NormalizedDSGD": {"lr": 0.1},
 }
+BATCHED = {"DeMuon"}
+"""Products of stacked matrices round differently from those of one."""
+
 NETWORKS = {
     "ring": partial(ring, NODES),
     "exponential": partial(exponential, NODES),
@@ -48,10 +56,12 @@ def minibatch(node: int, t: int) -> tuple[Tensor, Tensor]:
     return inputs[chosen], labels[chosen]
 
 
-def backward(model: nn.Module, node: int, t: int) -> None:
+def backward(model: nn.Module, node: int, t: int) -> float:
     inputs, labels = minibatch(node, t)
     model.zero_grad()
-    nn.functional.cross_entropy(model(inputs), labels).backward()
+    loss = nn.functional.cross_entropy(model(inputs), labels)
+    loss.backward()
+    return loss.item()
 
 
 def flat(tensors) -> Tensor:
@@ -66,8 +76,7 @@ def real_steps(rank: int, network: str) -> dict[str, tuple[Tensor, ...]]:
         method = ALGORITHMS[algorithm](**HYPERPARAMETERS[algorithm])
         optimizer = DecentralizedOptimizer(model.parameters(), method, NETWORKS[network]())
         for t in range(STEPS):
-            backward(model, rank, t)
-            optimizer.step()
+            optimizer.step(partial(backward, model, rank, t))
         assert torch.equal(flat(model.parameters()), optimizer.x)
         final[algorithm] = (optimizer.x, *optimizer.algorithm_state)
     return final
@@ -79,15 +88,21 @@ def simulated_steps(algorithm: str, network: str, in_order: bool) -> tuple[Tenso
     method = ALGORITHMS[algorithm](**HYPERPARAMETERS[algorithm])
     x = torch.stack([flat(model.parameters()) for model in models])
     state = method.init(x)
+    shapes, coins = [p.shape for p in models[0].parameters()], Coins.of(0, 0, STREAM)
     for t in range(STEPS):
-        for node, model in enumerate(models):
-            nn.utils.vector_to_parameters(x[node], model.parameters())
-            backward(model, node, t)
-        grad = torch.stack([flat(p.grad for p in model.parameters()) for model in models])
+        grad = partial(gradients, models, t)
         round_t = NETWORKS[network]().at(t)
         mix = partial(mix_in_order, round_t) if in_order else round_t.mixer()
-        x, state = method.step(t, x, grad, state, mix)
+        asked = (Local(t, grad, coins, shapes),) if method.asks_local else ()
+        x, state = method.step(t, x, grad(x), state, mix, *asked)
     return (x, *state)
+
+
+def gradients(models: list[nn.Module], t: int, x: Tensor) -> Tensor:
+    for node, model in enumerate(models):
+        nn.utils.vector_to_parameters(x[node], model.parameters())
+        backward(model, node, t)
+    return torch.stack([flat(p.grad for p in model.parameters()) for model in models])
 
 
 def mix_in_order(network, z: Tensor) -> Tensor:
@@ -106,4 +121,4 @@ def test_processes_equal_simulator(network):
             ours = real[node][algorithm]
             for mine, theirs, exact in zip(ours, simulated, in_order, strict=True):
                 torch.testing.assert_close(mine, theirs[node], rtol=0, atol=1e-12, msg=algorithm)
-                assert torch.equal(mine, exact[node]), algorithm
+                assert torch.equal(mine, exact[node]) or algorithm in BATCHED, algorithm

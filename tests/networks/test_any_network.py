@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from algorithms.table import TABLE, Row
+from algorithms.table import REPRESENTATIVE, Row
 from networks.any_network import NETWORKS, NODES, digraph, in_flight
 from torch import Tensor
 
@@ -25,7 +25,7 @@ PROBLEM = gs.Quadratic(NODES, DIM, condition=5.0, seed=3)
 
 Maker = Callable[[], gs.Network]
 every_network = pytest.mark.parametrize("made", NETWORKS.values(), ids=NETWORKS)
-every_method = pytest.mark.parametrize("row", TABLE, ids=str)
+some_methods = pytest.mark.parametrize("row", REPRESENTATIVE, ids=str)
 every_dtype = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 
 
@@ -125,7 +125,7 @@ def alone(algorithm: gs.Algorithm[Any], network: gs.Network, seed: int, steps: i
 
 
 @every_network
-@every_method
+@some_methods
 def test_a_run_in_a_stack_is_the_run_alone(row: Row, made: Maker):
     """Of several settings and seeds, before and after some of them left."""
     network, factors = made(), [1.0, 1.0, 0.3, 0.3]
@@ -237,7 +237,7 @@ NOTHING: dict[str, Callable[[gs.Network], gs.Network]] = {
 @every_dtype
 @pytest.mark.parametrize("plain", [gs.ring(NODES), digraph()], ids=["ring", "digraph"])
 @pytest.mark.parametrize("nothing", NOTHING.values(), ids=NOTHING)
-@every_method
+@some_methods
 def test_no_loss_no_pause_and_whole_messages_are_the_plain_network(
     row: Row,
     nothing: Callable[[gs.Network], gs.Network],

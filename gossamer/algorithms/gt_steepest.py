@@ -1,0 +1,130 @@
+"""GT-NSGDm in other geometries: the tracker's steepest direction in another norm."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.admissible import Fraction, StepSize
+from gossamer.algorithms.algorithm import Algorithm
+from gossamer.algorithms.gt_nsgdm import GTNSGDmState
+from gossamer.algorithms.local import Shapes
+from gossamer.algorithms.mixing import Mix, total_like
+from gossamer.algorithms.operators import ema, inverse_norm, minus, newton_schulz
+
+
+@dataclass(frozen=True)
+class GTSteepest(Algorithm[GTNSGDmState]):
+    """Gradient tracking with momentum, then a step along `direction` of the tracker.
+
+    vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
+    yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
+
+    D(y) is the steepest direction of one norm, whose length does not depend on that of y. With the
+    Euclidean norm of all parameters it is `GTNSGDm`; a member of this family is one function.
+    """
+
+    tracker: ClassVar[str | None] = "y"
+
+    lr: StepSize
+    momentum: Fraction
+
+    @abstractmethod
+    def direction(self, y: Tensor, local: Shapes) -> Tensor:
+        """D(y), of the parameters that `local` takes apart."""
+
+    def init(self, x: Tensor) -> GTNSGDmState:
+        """v⁻¹ = y⁻¹ = 0."""
+        return GTNSGDmState(v=torch.zeros_like(x), y=total_like(x))
+
+    def step(  # type: ignore[override]
+        self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState, mix: Mix, local: Shapes
+    ) -> tuple[Tensor, GTNSGDmState]:
+        """Estimate, track, then move along the tracker's direction."""
+        v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
+        y = mix.push(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        d = self.direction(y.to(x), local)
+        return mix.pull(minus(x, self.lr, d)), GTNSGDmState(v, y)  # xᵗ⁺¹ = W (xᵗ − α D(yᵗ))
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:
+        """`tracker_norm`: ‖y‖ of the last step."""
+        return {"tracker_norm": torch.linalg.vector_norm(state.y, dim=-1).to(x)}
+
+
+@dataclass(frozen=True)
+class GTLayerNSGDm(GTSteepest):
+    """GT-NSGDm with a norm per parameter tensor: each layer moves at its own, equal pace.
+
+    vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
+    yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
+    D(y)ₗ = yₗ √sizeₗ / ‖yₗ‖                                for every tensor l, 0/0 := 0
+
+    The root mean square of every tensor's step is α, however large the tensor and its gradient.
+    """
+
+    label: ClassVar[str] = "GT-LayerNSGDm"
+
+    def direction(self, y: Tensor, local: Shapes) -> Tensor:
+        """Every tensor with root mean square 1."""
+        parts = y.split([shape.numel() for shape in local.shapes], dim=-1)
+        return torch.cat([math.sqrt(p.shape[-1]) * inverse_norm(p) * p for p in parts], dim=-1)
+
+
+@dataclass(frozen=True)
+class GTSignSGDm(GTSteepest):
+    """GT-NSGDm with the sign of every coordinate: all coordinates move at one pace.
+
+    vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
+    yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α sign(yᵗ))                              α = `lr`, sign(0) = 0
+
+    The steepest direction of the largest coordinate's norm.
+    """
+
+    label: ClassVar[str] = "GT-SignSGDm"
+
+    def direction(self, y: Tensor, local: Shapes) -> Tensor:
+        """The sign of every coordinate."""
+        return y.sign()
+
+
+@dataclass(frozen=True)
+class DeMuon(GTSteepest):
+    """GT-NSGDm with the matrix sign of every matrix: all its singular directions at one pace.
+
+    vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
+    yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
+    D(y)ₗ ≈ U Vᵀ where yₗ = U Σ Vᵀ                          for every matrix l, by Newton and Schulz
+    D(y)ₗ = yₗ / ‖yₗ‖                                       for every vector l, 0/0 := 0
+
+    The steepest direction of the spectral norm, in which a vector is a matrix of one column. A
+    tensor with more axes is the matrix of its first axis by all others.
+
+    Reference: He, Ren, Mao and Larsson, DeMuon: a decentralized Muon for matrix optimization over
+    graphs (2025).
+    """
+
+    label: ClassVar[str] = "DeMuon"
+
+    def direction(self, y: Tensor, local: Shapes) -> Tensor:
+        """The matrix sign of every tensor."""
+        parts = y.split([shape.numel() for shape in local.shapes], dim=-1)
+        pairs = zip(parts, local.shapes, strict=True)
+        return torch.cat([matrix_sign(part, shape) for part, shape in pairs], dim=-1)
+
+
+def matrix_sign(y: Tensor, shape: torch.Size) -> Tensor:
+    """The matrix sign of tensors of `shape`, which the last axis of y holds flat.
+
+    >>> matrix_sign(torch.tensor([3.0, 4.0]), torch.Size([2, 1]))
+    tensor([0.6000, 0.8000])
+    """
+    if max(shape, default=1) == shape.numel():  # at most one axis is longer than 1
+        return inverse_norm(y) * y
+    return newton_schulz(y.unflatten(-1, (shape[0], -1))).flatten(-2)

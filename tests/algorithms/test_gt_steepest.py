@@ -1,0 +1,108 @@
+"""GT-NSGDm in other geometries: where they meet, and how good the matrix sign is."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from algorithms.contract import close, heavy, normal
+from torch import Tensor, nn
+
+import gossamer as gs
+from gossamer.algorithms import Shapes, newton_schulz
+
+RING = gs.ring(5)
+HEAVY = gs.StudentT(df=1.5, scale=0.1)
+MEMBERS = [gs.GTLayerNSGDm, gs.GTSignSGDm, gs.DeMuon]
+
+
+def run(method: gs.Algorithm[Any], dim: int) -> Tensor:
+    problem = gs.Quadratic(5, dim, condition=5.0, seed=3)
+    return gs.simulate(method, problem, RING, noise=HEAVY, steps=60, seeds=[0, 1]).x
+
+
+def test_with_one_tensor_the_layer_is_the_vector_up_to_the_root_of_its_size():
+    close(run(gs.GTLayerNSGDm(0.01, 0.8), 9), run(gs.GTNSGDm(0.03, 0.8), 9))
+
+
+def test_with_one_vector_the_matrix_sign_is_the_vector():
+    close(run(gs.DeMuon(0.01, 0.8), 9), run(gs.GTNSGDm(0.01, 0.8), 9))
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_with_one_parameter_all_are_the_same(member: type[gs.Algorithm[Any]]):
+    close(run(member(0.01, 0.8), 1), run(gs.GTNSGDm(0.01, 0.8), 1))
+
+
+def direction(member: type[Any], y: Tensor, *shapes: tuple[int, ...]) -> Tensor:
+    return member(0.1, 0.5).direction(y, Shapes([torch.Size(shape) for shape in shapes]))
+
+
+def test_lengths_do_not_depend_on_the_length_of_the_tracker():
+    shapes = (3, 4), (5,), ()
+    y = heavy(2, 6, 18)
+    layers = direction(gs.GTLayerNSGDm, y, *shapes).split([12, 5, 1], dim=-1)
+    for part in layers:
+        close(part.square().mean(-1), torch.ones(2, 6).double())
+    for member in MEMBERS:
+        close(direction(member, 1e6 * y, *shapes), direction(member, y, *shapes))
+        assert torch.equal(direction(member, 0 * y, *shapes), 0 * y)
+
+
+def test_more_axes_are_the_matrix_of_the_first_by_all_others():
+    y = normal(2, 24)
+    assert torch.equal(direction(gs.DeMuon, y, (4, 3, 2)), direction(gs.DeMuon, y, (4, 6)))
+    unit = y / y.norm(dim=-1, keepdim=True)
+    for shape in ((24,), (24, 1), (1, 24), (1, 1, 24)):
+        close(direction(gs.DeMuon, y, shape), unit)
+
+
+@pytest.mark.parametrize("shape", [(7, 7), (3, 20), (20, 3)], ids=str)
+def test_newton_and_schulz_are_near_the_matrix_sign(shape: tuple[int, int]):
+    """The singular vectors of y, and values in the stated band where those of y are not tiny."""
+    y = heavy(4, 2, *shape)
+    u, s, vt = torch.linalg.svd(y, full_matrices=False)
+    inside = u.mT @ newton_schulz(y) @ vt.mT
+    values = inside.diagonal(dim1=-2, dim2=-1)
+    close(inside, torch.diag_embed(values))
+    large = s >= 0.01 * s.norm(dim=-1, keepdim=True)
+    assert large.any()
+    assert (values[large] > 0.68).all()
+    assert (values < 1.21).all()
+    assert (values[large] < 1.14).all()
+
+
+def test_the_stated_band_is_that_of_the_polynomial():
+    s = np.linspace(0, 1, 200_001)
+    p = s
+    for _ in range(5):
+        p = 3.4445 * p - 4.7750 * p**3 + 2.0315 * p**5
+    assert 0.68 < p[s >= 0.01].min() < p[s >= 0.01].max() < 1.14
+    assert p.min() == 0
+    assert p.max() < 1.21
+
+
+def matrices() -> gs.Problem:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    data = [(normal(8, 3, seed=i), normal(8, 2, seed=9 + i)) for i in range(5)]
+    return gs.ModuleProblem(model, nn.functional.mse_loss, data, batch_size=4)
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_matrices_in_a_stack_are_those_of_the_run_alone(member: type[gs.Algorithm[Any]]):
+    grid = {"lr": [0.02, 0.01], "momentum": [0.8]}
+    shared = {"noise": HEAVY, "steps": 20, "metrics": ["loss"]}
+    stacked = gs.sweep(member, grid, matrices(), RING, seeds=[4, 7], **shared)
+    alone = gs.simulate(member(0.01, 0.8), matrices(), RING, seeds=7, **shared)
+    close(stacked.runs(1).x[:, 1], alone.x[:, 0])
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_without_noise_steps_that_shrink_lead_to_the_optimum(member: type[gs.Algorithm[Any]]):
+    """Nodes with optima of their own; what is left is some of the last step lengths, 1e-5."""
+    problem, steps = gs.Quadratic(5, 4, condition=3.0, spread=10.0, seed=0), 2000
+    method = member(lr=gs.Linear(0.02, steps), momentum=0.5)
+    found = gs.simulate(method, problem, RING, steps=steps, metrics=["error"])
+    assert found.metrics["error"][0, 0] > 1
+    assert found.metrics["error"][-1, 0] < 1e-4
