@@ -16,15 +16,20 @@ from gossamer.algorithms.admissible import (
     admissible_sets,
 )
 from gossamer.algorithms.algorithm import Algorithm, Stateless
+from gossamer.algorithms.atc_tracking import ATCTracking
+from gossamer.algorithms.diging import DIGing
 from gossamer.algorithms.dsgd import DSGD
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
 from gossamer.algorithms.dsgd_gclip import DSGDGClip
+from gossamer.algorithms.exact_diffusion import ExactDiffusion
+from gossamer.algorithms.extra import EXTRA
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
 from gossamer.algorithms.local import Local
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
+from gossamer.algorithms.motef import MoTEF
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
     clip_components,
@@ -63,6 +68,11 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
         SClipEF,
         GTNSGDm,
         NormalizedDSGD,
+        EXTRA,
+        ExactDiffusion,
+        DIGing,
+        ATCTracking,
+        MoTEF,
     )
 }
 
@@ -90,16 +100,20 @@ def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
 __all__ = [
     "ALGORITHMS",
     "DSGD",
+    "EXTRA",
     "GTDSGD",
     "MAKERS",
     "SCHEDULES",
+    "ATCTracking",
     "Algorithm",
     "Both",
     "Cosine",
     "Count",
+    "DIGing",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
+    "ExactDiffusion",
     "Fraction",
     "FunctionSchedule",
     "GTAdam",
@@ -110,6 +124,7 @@ __all__ = [
     "Linear",
     "Local",
     "Mix",
+    "MoTEF",
     "NormalizedDSGD",
     "OneOf",
     "Order",

@@ -32,6 +32,11 @@ ADMISSIBLE = {
     "QGDSGDm": {"lr": POSITIVE, "momentum": FRACTION, "quasi_momentum": FRACTION},
     "SClipEF": {"lr": STEP_SIZE, "momentum": FRACTION, "scale": POSITIVE, "clip": POSITIVE},
     "GTNSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "EXTRA": {"lr": STEP_SIZE},
+    "ExactDiffusion": {"lr": STEP_SIZE, "correction": POSITIVE},
+    "DIGing": {"lr": STEP_SIZE},
+    "ATCTracking": {"lr": STEP_SIZE},
+    "MoTEF": {"lr": STEP_SIZE, "momentum": FRACTION},
 }
 ALLOWED = {
     POSITIVE: [1e-300, 1, 1e300, np.float64(0.1), np.float32(0.1), torch.tensor([[0.1], [2.0]])],

@@ -24,6 +24,11 @@ HYPERPARAMETERS = {
     "SClipEF": {"lr": 0.5, "momentum": 0.9, "scale": 1.0, "clip": 0.5},
     "GTNSGDm": {"lr": 0.1, "momentum": 0.8},
     "NormalizedDSGD": {"lr": 0.1},
+    "EXTRA": {"lr": 0.1},
+    "ExactDiffusion": {"lr": 0.1},
+    "DIGing": {"lr": 0.1},
+    "ATCTracking": {"lr": 0.1},
+    "MoTEF": {"lr": 0.1, "momentum": 0.8},
 }
 NETWORKS = {
     "ring": partial(ring, NODES),
