@@ -13,10 +13,15 @@ def require_fit(method: Algorithm[Any], network: Network) -> None:
     Parameters that are only pulled are averaged with the weight that the network gives each node;
     where it is not balanced, that is the optimum of another sum of objectives.
 
+    A correction that sums up what mixing changed has a sum of 0, and the right point, only while no
+    round changes an average, and comes to rest only where W = Wᵀ.
+
     Under push-sum a node's weight w changes with every message that is lost one way, and u = w x
     with it, even where x is at rest: compressed copies of u then lag behind for ever.
     """
     label = type(method).label
+    if method.needs_symmetric:
+        _require_symmetric(label, network)
     found = f"{label} on {network.name}, which is not balanced"
     way_out = f"use PushSum({type(method).__name__}), or a method with a tracker"
     need = "a method that pushes a total"
@@ -28,3 +33,11 @@ def require_fit(method: Algorithm[Any], network: Network) -> None:
     lagging = network.loses_one_way and network.compresses
     chasing = "push_weight" in method.pushes and lagging
     require(not chasing, "algorithm", found, need, way_out)
+
+
+def _require_symmetric(label: str, network: Network) -> None:
+    symmetric = all(one.symmetric for one in network.rounds)
+    found = f"{label} on {network.name}"
+    need = "W = Wᵀ in every round, and messages that are lost both ways or not at all"
+    way_out = "use a method with a tracker, e.g. DIGing"
+    require(symmetric and not network.loses_one_way, "algorithm", found, need, way_out)

@@ -29,3 +29,32 @@ def test_push_sum_does_not_chase_losses_with_compressed_copies():
     require_fit(method, losses)
     require_fit(method, gs.ring(6).drops(0.1, both_ways=True).compressed(gs.TopK(0.1)))
     require_fit(gs.GTDSGD(lr=0.1), losses.compressed(gs.TopK(0.1)))
+
+
+@pytest.mark.parametrize("method", [gs.EXTRA(lr=0.1), gs.ExactDiffusion(lr=0.1)], ids=str)
+@pytest.mark.parametrize(
+    "network",
+    [ONE_WAY, gs.exponential(6), gs.one_peer_exponential(6), gs.ring(6).drops(0.1)],
+    ids=str,
+)
+def test_corrections_need_symmetric_rounds(method: gs.Algorithm, network: gs.Network):
+    for one in (method, gs.PushSum(method)):
+        with pytest.raises(gs.InvalidInput, match=r"need W = Wᵀ in every round.*e\.g\. DIGing"):
+            require_fit(one, network)
+    require_fit(gs.DIGing(lr=0.1), network)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        gs.ring(6),
+        gs.ring(6).drops(0.1, both_ways=True).every(2),
+        gs.ring(6).compressed(gs.TopK(0.1)),
+        gs.ring(6).accelerated(2),
+        gs.random_matching(6),
+        gs.time_varying([gs.star(6), gs.ring(6)]),
+    ],
+    ids=str,
+)
+def test_corrections_run_where_rounds_are_symmetric(network: gs.Network):
+    require_fit(gs.EXTRA(lr=0.1), network)

@@ -33,6 +33,7 @@ MEANING = {
     "beta2": "weight of the past in the second moment",
     "cap": "largest second moment",
     "eps": "added to the second moment",
+    "correction": "how much of the correction every step takes",
     "order": "whether a node steps before it mixes, or mixes before it steps",
 }
 

@@ -16,16 +16,21 @@ from gossamer.algorithms.admissible import (
     admissible_sets,
 )
 from gossamer.algorithms.algorithm import Algorithm, Stateless
+from gossamer.algorithms.atc_tracking import ATCTracking
+from gossamer.algorithms.diging import DIGing
 from gossamer.algorithms.dsgd import DSGD
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
 from gossamer.algorithms.dsgd_gclip import DSGDGClip
+from gossamer.algorithms.exact_diffusion import ExactDiffusion
+from gossamer.algorithms.extra import EXTRA
 from gossamer.algorithms.gt_adam import GTAdam
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
 from gossamer.algorithms.gt_steepest import DeMuon, GTLayerNSGDm, GTSignSGDm, GTSteepest
 from gossamer.algorithms.local import Local, Shapes
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
+from gossamer.algorithms.motef import MoTEF
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
     clip_components,
@@ -68,6 +73,11 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
         GTSignSGDm,
         DeMuon,
         NormalizedDSGD,
+        EXTRA,
+        ExactDiffusion,
+        DIGing,
+        ATCTracking,
+        MoTEF,
     )
 }
 
@@ -95,17 +105,21 @@ def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
 __all__ = [
     "ALGORITHMS",
     "DSGD",
+    "EXTRA",
     "GTDSGD",
     "MAKERS",
     "SCHEDULES",
+    "ATCTracking",
     "Algorithm",
     "Both",
     "Cosine",
     "Count",
+    "DIGing",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
     "DeMuon",
+    "ExactDiffusion",
     "Fraction",
     "FunctionSchedule",
     "GTAdam",
@@ -119,6 +133,7 @@ __all__ = [
     "Linear",
     "Local",
     "Mix",
+    "MoTEF",
     "NormalizedDSGD",
     "OneOf",
     "Order",

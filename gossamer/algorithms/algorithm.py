@@ -51,6 +51,9 @@ class Algorithm(ABC, Generic[StateT]):
     A method that pushes nothing needs a balanced network, or `PushSum`.
     """
 
+    needs_symmetric: ClassVar[bool] = False
+    """Whether it needs W = Wᵀ in every round, and is refused where there is none."""
+
     gradients_per_step: ClassVar[int] = 1
     """How many gradients a node evaluates in a step, for the record of what a run costs."""
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from gossamer.algorithms import ALGORITHMS, DSGD, PushSum
+from gossamer.algorithms import ALGORITHMS, DSGD, EXTRA, PushSum
 from gossamer.errors import InvalidInput
 from gossamer.fit import require_fit
 from gossamer.networks import (
@@ -202,13 +202,20 @@ def _methods(network: Network) -> str:
     """Which may run on it."""
     by_push_sum = _fits(PushSum(DSGD), network)
     if _fits(DSGD, network):
-        return "all" if by_push_sum else "all, but not as PushSum(…)"
+        symmetric = [] if _fits(EXTRA, network) else _needing_symmetric()
+        but = [*symmetric, *([] if by_push_sum else ["as PushSum(…)"])]
+        return "all" + (", but " + ", ".join(f"not {one}" for one in but) if but else "")
     tracking = f"those that track ({', '.join(n for n, m in ALGORITHMS.items() if m.tracker)})"
-    others = "; any other as PushSum(…), e.g. PushSum(DSGD)"
+    never = " or ".join(_needing_symmetric())
+    others = f"; any other but {never} as PushSum(…), e.g. PushSum(DSGD)"
     return tracking + (others if by_push_sum else ", but not as PushSum(…)")
 
 
-def _fits(method: type[DSGD], network: Network) -> bool:
+def _needing_symmetric() -> list[str]:
+    return [name for name, method in ALGORITHMS.items() if method.needs_symmetric]
+
+
+def _fits(method: type[DSGD] | type[EXTRA], network: Network) -> bool:
     try:
         require_fit(method(lr=1.0), network)
     except InvalidInput:

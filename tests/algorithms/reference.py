@@ -106,6 +106,68 @@ def gt_dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[
         yield x
 
 
+def half_pull(W: Weights, z: list[Array]) -> Array:
+    """(I + W)/2 z."""
+    mixed = pull(W, z)
+    return np.array([(z[i] + mixed[i]) / 2 for i in range(len(z))])
+
+
+def extra(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    nodes = range(len(x))
+    y = np.zeros_like(x)
+    for t in range(steps):
+        g, mixed = grad(t, x), half_pull(W(t), list(x))
+        y = np.array([y[i] + x[i] - mixed[i] for i in nodes])
+        x = np.array([mixed[i] - lr * g[i] - y[i] for i in nodes])
+        yield x
+
+
+def exact_diffusion(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, correction: float
+) -> Iterator[Array]:
+    """As Local Exact Diffusion is printed, with one local step."""
+    nodes = range(len(x))
+    y = np.zeros_like(x)
+    for t in range(steps):
+        g = grad(t, x)
+        phi = [x[i] - lr * g[i] - correction * y[i] for i in nodes]
+        x = half_pull(W(t), phi)
+        y = np.array([y[i] + phi[i] - x[i] for i in nodes])
+        yield x
+
+
+def diging(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    """As published: y⁰ = g⁰ before the loop, and y⁺ = W y + g⁺ − g at the end of a step."""
+    g = y = grad(0, x)
+    for t in range(steps):
+        x = pull(W(t), list(x)) - lr * y
+        yield x
+        g_old, g = g, grad(t + 1, x)
+        y = push(W(t + 1), list(y)) + g - g_old
+
+
+def atc_tracking(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
+    """Likewise."""
+    g = y = grad(0, x)
+    for t in range(steps):
+        x = pull(W(t), list(x - lr * y))
+        yield x
+        g_old, g = g, grad(t + 1, x)
+        y = push(W(t + 1), list(y)) + g - g_old
+
+
+def motef(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+) -> Iterator[Array]:
+    """As published, with v⁰ = m⁰."""
+    m = v = (1 - momentum) * grad(0, x)
+    for t in range(steps):
+        x = pull(W(t), list(x)) - lr * v
+        yield x
+        m_old, m = m, momentum * m + (1 - momentum) * grad(t + 1, x)
+        v = push(W(t + 1), list(v)) + m - m_old
+
+
 def gt_nsgdm(
     grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
 ) -> Iterator[Array]:

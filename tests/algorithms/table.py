@@ -21,7 +21,7 @@ class Row:
     what every node subtracts: x̄ᵗ⁺¹ = x̄ᵗ − mean of it, from the hyper-parameters h, the gradient
     and the states before and after the step. `feed` says which gradients the workers of the
     centralized twin receive. `tracks` names what the tracker follows, "grad" or a state field.
-    `mixes_last` is False for a method that is W xᵗ − update in every setting.
+    `mixes_last` is False for a method that is W xᵗ − update, or mixes by half, in every setting.
     """
 
     algorithm: gs.Algorithm[Any]
@@ -165,6 +165,43 @@ TABLE = [
             (gs.GTSignSGDm, np.sign),
             (gs.DeMuon, reference.muon),
         )
+    ),
+    Row(
+        gs.EXTRA(lr=0.1),
+        reference.extra,
+        update=lambda h, t, grad, old, new: h.lr * grad,
+        feed=average,
+        mixes_last=False,
+    ),
+    Row(
+        gs.ExactDiffusion(lr=0.1, correction=0.8),
+        reference.exact_diffusion,
+        update=lambda h, t, grad, old, new: h.lr * grad,
+        feed=average,
+        mixes_last=False,
+    ),
+    Row(
+        gs.DIGing(lr=0.1),
+        reference.diging,
+        update=lambda h, t, grad, old, new: h.lr * new.y,
+        feed=average,
+        tracks="grad",
+        mixes_last=False,
+    ),
+    Row(
+        gs.ATCTracking(lr=0.1),
+        reference.atc_tracking,
+        update=lambda h, t, grad, old, new: h.lr * new.y,
+        feed=average,
+        tracks="grad",
+    ),
+    Row(
+        gs.MoTEF(lr=0.1, momentum=0.8),
+        reference.motef,
+        update=lambda h, t, grad, old, new: h.lr * new.v,
+        feed=average,
+        tracks="m",
+        mixes_last=False,
     ),
     Row(
         gs.PushSum(gs.DSGD(lr=0.1)),

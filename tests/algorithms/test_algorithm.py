@@ -35,6 +35,11 @@ ADMISSIBLE = {
     "GTLayerNSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
     "GTSignSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
     "DeMuon": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "EXTRA": {"lr": STEP_SIZE},
+    "ExactDiffusion": {"lr": STEP_SIZE, "correction": POSITIVE},
+    "DIGing": {"lr": STEP_SIZE},
+    "ATCTracking": {"lr": STEP_SIZE},
+    "MoTEF": {"lr": STEP_SIZE, "momentum": FRACTION},
 }
 ALLOWED = {
     POSITIVE: [1e-300, 1, 1e300, np.float64(0.1), np.float32(0.1), torch.tensor([[0.1], [2.0]])],

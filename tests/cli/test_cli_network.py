@@ -48,7 +48,7 @@ def test_families(gossamer, text: str, nodes: int, lam: str | None, degree: str)
     one_way = "exponential" in text and "directed=False" not in text
     assert ("one-way and balanced" in shown.get("links", "")) == one_way
     assert ("period" in shown) == text.startswith("one_peer")
-    assert shown["methods"] == "all"
+    assert shown["methods"] == "all" + (", but not EXTRA, not ExactDiffusion" if one_way else "")
     assert shown["kept exactly"] == "averages of opinions, and totals"
     assert shown["theorems"].startswith("say nothing" if "period" in shown else "hold")
 
@@ -58,7 +58,7 @@ NOT_BALANCED = {
     "links": "one-way and not balanced",
     "kept exactly": "totals; averages of opinions drift",
     "λ": "none: its R and C are not doubly stochastic",
-    "methods": f"({TRACKING}); any other as PushSum(…)",
+    "methods": f"({TRACKING}); any other but EXTRA or ExactDiffusion as PushSum(…)",
     "theorems": "say nothing here, since its one-way links are not balanced. What",
 }
 LATE = "totals, with what waits on the links; averages of opinions move a little by chance"
@@ -107,7 +107,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "not say is said later. Of 1,000,000 numbers in float32 it takes 525,000 bytes",
                 "lost": "A compressed message that was lost is sent again, together with the next",
                 "messages": "44.4444 per mix in all, on average, with those that are sent again",
-                "methods": "all, but not as PushSum(…)",
+                "methods": "all, but not EXTRA, not ExactDiffusion, not as PushSum(…)",
                 "kept exactly": LATE,
                 "λ": "none: compressed messages average",
                 "theorems": "since messages are lost and messages are compressed.",

@@ -29,6 +29,11 @@ HYPERPARAMETERS = {
     "GTSignSGDm": {"lr": 0.01, "momentum": 0.8},
     "DeMuon": {"lr": 0.1, "momentum": 0.8},
     "NormalizedDSGD": {"lr": 0.1},
+    "EXTRA": {"lr": 0.1},
+    "ExactDiffusion": {"lr": 0.1},
+    "DIGing": {"lr": 0.1},
+    "ATCTracking": {"lr": 0.1},
+    "MoTEF": {"lr": 0.1, "momentum": 0.8},
 }
 BATCHED = {"DeMuon"}
 """Products of stacked matrices round differently from those of one."""

@@ -1,0 +1,43 @@
+"""Exact Diffusion, of which D², NIDS and Local Exact Diffusion are readings."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from gossamer.algorithms.admissible import Positive
+from gossamer.algorithms.corrected import Corrected, CorrectedState, half_mixed
+from gossamer.algorithms.mixing import Mix
+from gossamer.algorithms.operators import minus
+
+
+@dataclass(frozen=True)
+class ExactDiffusion(Corrected):
+    """DSGD with a correction that removes its bias, in one message per step: adapt, then combine.
+
+    φᵗ = xᵗ − α gᵗ − β yᵗ                                   α = `lr`, β = `correction`, y⁰ = 0
+    xᵗ⁺¹ = W̄ φᵗ                                             W̄ = (I + W)/2
+    yᵗ⁺¹ = yᵗ + φᵗ − xᵗ⁺¹
+
+    With β = 1 and y out of sight it is the recursion of the papers on Exact Diffusion, D² and NIDS,
+
+        x¹ = W̄ (x⁰ − α g⁰),   xᵗ⁺² = W̄ (2 xᵗ⁺¹ − xᵗ − α (gᵗ⁺¹ − gᵗ)),
+
+    where NIDS does not mix in the first step, and D² has W for W̄. On a network that talks in every
+    K-th step only, β = 1/K makes it Local Exact Diffusion.
+
+    Reference: Yuan, Ying, Zhao and Sayed, Exact diffusion (2019); Li, Shi and Yan, NIDS (2019);
+    Tang, Lian, Yan, Zhang and Liu, D² (2018); Alghunaim, Local exact-diffusion (2024).
+    """
+
+    label: ClassVar[str] = "Exact Diffusion"
+
+    correction: Positive = 1.0
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: CorrectedState, mix: Mix
+    ) -> tuple[Tensor, CorrectedState]:
+        """Descend along gradient and correction, mix, and remember what mixing changed."""
+        phi = minus(minus(x, self.lr, grad), self.correction, state.y)  # φᵗ = xᵗ − α gᵗ − β yᵗ
+        x = half_mixed(mix, phi)  # xᵗ⁺¹ = W̄ φᵗ
+        return x, CorrectedState(state.y + phi - x)  # yᵗ⁺¹ = yᵗ + φᵗ − xᵗ⁺¹

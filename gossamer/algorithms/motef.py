@@ -1,0 +1,54 @@
+"""MoTEF: momentum tracking, made for compressed messages (Islamov, Gao and Stich, 2025)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.admissible import Fraction, StepSize
+from gossamer.algorithms.algorithm import Algorithm
+from gossamer.algorithms.mixing import Mix, total_like
+from gossamer.algorithms.operators import ema, minus
+
+
+class MoTEFState(NamedTuple):
+    """The local momentum m and its tracker v."""
+
+    m: Tensor
+    v: Tensor
+
+
+@dataclass(frozen=True)
+class MoTEF(Algorithm[MoTEFState]):
+    """DIGing that tracks momenta in place of gradients; with compressed messages it is MoTEF.
+
+    mᵗ = β mᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, m⁻¹ = 0
+    vᵗ = W vᵗ⁻¹ + mᵗ − mᵗ⁻¹                                 v⁻¹ = 0
+    xᵗ⁺¹ = W xᵗ − α vᵗ                                      α = `lr`
+
+    Compression and error feedback are the network's, `network.compressed(…)`: there W z is
+    z + γ (W − I) ĥ with the public copies ĥ of z. β = 0 is DIGing here and BEER there.
+
+    Reference: Islamov, Gao and Stich, Towards faster decentralized stochastic optimization with
+    communication compression (2025).
+    """
+
+    label: ClassVar[str] = "MoTEF"
+    tracker: ClassVar[str | None] = "v"
+
+    lr: StepSize
+    momentum: Fraction
+
+    def init(self, x: Tensor) -> MoTEFState:
+        """m⁻¹ = v⁻¹ = 0."""
+        return MoTEFState(m=torch.zeros_like(x), v=total_like(x))
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: MoTEFState, mix: Mix
+    ) -> tuple[Tensor, MoTEFState]:
+        """Average the gradients, track the average, then mix and descend along the tracker."""
+        m = ema(state.m, grad, self.momentum)  # mᵗ = β mᵗ⁻¹ + (1−β) gᵗ
+        v = mix.push(state.v) + m - state.m  # vᵗ = W vᵗ⁻¹ + mᵗ − mᵗ⁻¹
+        x = minus(mix.pull(x), self.lr, v.to(x))  # xᵗ⁺¹ = W xᵗ − α vᵗ
+        return x, MoTEFState(m, v)
