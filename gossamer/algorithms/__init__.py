@@ -17,17 +17,23 @@ from gossamer.algorithms.admissible import (
 )
 from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.dsgd import DSGD
+from gossamer.algorithms.dsgd_biclip import DSGDBiClip
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
 from gossamer.algorithms.dsgd_gclip import DSGDGClip
+from gossamer.algorithms.dsgdm import DSGDm
 from gossamer.algorithms.gt_adam import GTAdam
+from gossamer.algorithms.gt_clip import GTClip
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
+from gossamer.algorithms.gt_nstorm import GTNSTORM
 from gossamer.algorithms.gt_steepest import DeMuon, GTLayerNSGDm, GTSignSGDm, GTSteepest
 from gossamer.algorithms.local import Local, Shapes
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
+from gossamer.algorithms.momentum_tracking import MomentumTracking
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
+    biclip,
     clip_components,
     clip_factor,
     descend,
@@ -56,10 +62,14 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.__name__: algorithm
     for algorithm in (
         DSGD,
+        DSGDm,
         DSGDGClip,
         DSGDCClip,
         DSGDClip,
+        DSGDBiClip,
         GTDSGD,
+        GTClip,
+        MomentumTracking,
         GTAdam,
         QGDSGDm,
         SClipEF,
@@ -67,6 +77,7 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
         GTLayerNSGDm,
         GTSignSGDm,
         DeMuon,
+        GTNSTORM,
         NormalizedDSGD,
     )
 }
@@ -96,19 +107,23 @@ __all__ = [
     "ALGORITHMS",
     "DSGD",
     "GTDSGD",
+    "GTNSTORM",
     "MAKERS",
     "SCHEDULES",
     "Algorithm",
     "Both",
     "Cosine",
     "Count",
+    "DSGDBiClip",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
+    "DSGDm",
     "DeMuon",
     "Fraction",
     "FunctionSchedule",
     "GTAdam",
+    "GTClip",
     "GTLayerNSGDm",
     "GTNSGDm",
     "GTSignSGDm",
@@ -119,6 +134,7 @@ __all__ = [
     "Linear",
     "Local",
     "Mix",
+    "MomentumTracking",
     "NormalizedDSGD",
     "OneOf",
     "Order",
@@ -134,6 +150,7 @@ __all__ = [
     "StepSize",
     "WarmUp",
     "admissible_sets",
+    "biclip",
     "clip_components",
     "clip_factor",
     "descend",
