@@ -42,10 +42,6 @@ def clipped(g: Array, level: float) -> Array:
     return g * (level / length) if length > level else g
 
 
-def clip_to(z: Array, level: float) -> Array:
-    return clipped(z, level)
-
-
 def descent(x: Array, updates: list[Array], W: Weights, order: str) -> Array:
     if order == "combine-then-adapt":
         return pull(W, list(x)) - np.array(updates)
@@ -134,15 +130,15 @@ def dsgd_biclip(
 
 
 def gt_clip(
-    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, clipped: str
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, **word: str
 ) -> Iterator[Array]:
     nodes = range(len(x))
-    levels = (clip, np.inf) if clipped == "gradient" else (np.inf, clip)
+    levels = (clip, np.inf) if word["clipped"] == "gradient" else (np.inf, clip)
     y = h_old = np.zeros_like(x)
     for t in range(steps):
-        h = np.array([clip_to(g, levels[0]) for g in grad(t, x)])
+        h = np.array([clipped(g, levels[0]) for g in grad(t, x)])
         y = push(W(t), [y[i] + h[i] - h_old[i] for i in nodes])
-        x = pull(W(t), [x[i] - lr * clip_to(y[i], levels[1]) for i in nodes])
+        x = pull(W(t), [x[i] - lr * clipped(y[i], levels[1]) for i in nodes])
         h_old = h
         yield x
 

@@ -30,6 +30,6 @@ def test_what_it_tells_are_the_shares_of_coordinates():
 
 def test_a_level_per_run_goes_with_a_number_for_the_other():
     g, levels = heavy(5, 3, 4), torch.tensor([[0.5], [1.0], [2.0]]).double()
-    for run, level in enumerate((0.5, 1.0, 2.0)):
-        close(biclip(g, 0.1, levels)[:, run], biclip(g[:, run], 0.1, level))
-        close(biclip(g, levels, 3.0)[:, run], biclip(g[:, run], level, 3.0))
+    for k, level in enumerate((0.5, 1.0, 2.0)):
+        close(biclip(g, 0.1, levels)[:, k], biclip(g[:, k], 0.1, level))
+        close(biclip(g, levels, 3.0)[:, k], biclip(g[:, k], level, 3.0))
