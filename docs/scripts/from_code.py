@@ -27,6 +27,8 @@ MEANING = {
     "momentum": "weight of the past in the local gradient estimate",
     "quasi_momentum": "weight of the past in the estimate of the network's movement",
     "clip": "clipping level",
+    "floor": "size to which smaller coordinates are raised",
+    "clipped": "what is clipped: what enters the tracker, or what leaves it",
     "clip_exponent": "how the clipping level grows with time",
     "scale": "size of the clipped innovation",
     "beta1": "weight of the past in the first moment",

@@ -19,20 +19,26 @@ from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.atc_tracking import ATCTracking
 from gossamer.algorithms.diging import DIGing
 from gossamer.algorithms.dsgd import DSGD
+from gossamer.algorithms.dsgd_biclip import DSGDBiClip
 from gossamer.algorithms.dsgd_cclip import DSGDCClip
 from gossamer.algorithms.dsgd_clip import DSGDClip
 from gossamer.algorithms.dsgd_gclip import DSGDGClip
+from gossamer.algorithms.dsgdm import DSGDm
 from gossamer.algorithms.exact_diffusion import ExactDiffusion
 from gossamer.algorithms.extra import EXTRA
 from gossamer.algorithms.gt_adam import GTAdam
+from gossamer.algorithms.gt_clip import GTClip
 from gossamer.algorithms.gt_dsgd import GTDSGD
 from gossamer.algorithms.gt_nsgdm import GTNSGDm
+from gossamer.algorithms.gt_nstorm import GTNSTORM
 from gossamer.algorithms.gt_steepest import DeMuon, GTLayerNSGDm, GTSignSGDm, GTSteepest
 from gossamer.algorithms.local import Local, Shapes
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
+from gossamer.algorithms.momentum_tracking import MomentumTracking
 from gossamer.algorithms.motef import MoTEF
 from gossamer.algorithms.normalized_dsgd import NormalizedDSGD
 from gossamer.algorithms.operators import (
+    biclip,
     clip_components,
     clip_factor,
     descend,
@@ -61,10 +67,14 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
     algorithm.__name__: algorithm
     for algorithm in (
         DSGD,
+        DSGDm,
         DSGDGClip,
         DSGDCClip,
         DSGDClip,
+        DSGDBiClip,
         GTDSGD,
+        GTClip,
+        MomentumTracking,
         GTAdam,
         QGDSGDm,
         SClipEF,
@@ -72,6 +82,7 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
         GTLayerNSGDm,
         GTSignSGDm,
         DeMuon,
+        GTNSTORM,
         NormalizedDSGD,
         EXTRA,
         ExactDiffusion,
@@ -107,6 +118,7 @@ __all__ = [
     "DSGD",
     "EXTRA",
     "GTDSGD",
+    "GTNSTORM",
     "MAKERS",
     "SCHEDULES",
     "ATCTracking",
@@ -115,14 +127,17 @@ __all__ = [
     "Cosine",
     "Count",
     "DIGing",
+    "DSGDBiClip",
     "DSGDCClip",
     "DSGDClip",
     "DSGDGClip",
+    "DSGDm",
     "DeMuon",
     "ExactDiffusion",
     "Fraction",
     "FunctionSchedule",
     "GTAdam",
+    "GTClip",
     "GTLayerNSGDm",
     "GTNSGDm",
     "GTSignSGDm",
@@ -134,6 +149,7 @@ __all__ = [
     "Local",
     "Mix",
     "MoTEF",
+    "MomentumTracking",
     "NormalizedDSGD",
     "OneOf",
     "Order",
@@ -149,6 +165,7 @@ __all__ = [
     "StepSize",
     "WarmUp",
     "admissible_sets",
+    "biclip",
     "clip_components",
     "clip_factor",
     "descend",

@@ -90,6 +90,15 @@ def clip_components(g: Tensor, clip: Scalar) -> Tensor:
     return torch.clamp(g, -clip, clip)  # type: ignore[arg-type]  # never a number and a tensor
 
 
+def biclip(g: Tensor, floor: Scalar, clip: Scalar) -> Tensor:
+    """The size of each coordinate clamped to [d, u] with d = `floor` and u = `clip`; 0 stays 0.
+
+    >>> biclip(torch.tensor([3.0, -0.01, 0.0, -0.4]), floor=0.1, clip=1.0)
+    tensor([ 1.0000, -0.1000,  0.0000, -0.4000])
+    """
+    return g.sign() * g.abs().clamp(min=floor).clamp(max=clip)  # one may be a number alone
+
+
 def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
     """c · z / √(z² + τ) for each coordinate, with c = `scale` and τ = `clip`; bounded by c.
 

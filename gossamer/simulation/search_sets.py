@@ -17,6 +17,7 @@ BY_NAME: SearchSet = {
     "momentum": MOMENTA,
     "clip": CLIP_LEVELS,
     "scale": [1.0, 5.0, 10.0, 20.0, 30.0, 50.0],
+    "floor": [1e-5, 1e-4, 1e-3, 1e-2, 0.1],
     "cap": [1e-3, 1e-2, 0.1, 1.0, 10.0],
 }
 """For a hyper-parameter of this name; one of another name stays at its default."""

@@ -27,7 +27,7 @@ def step_on(
     """The method's `step` as it is best evaluated on a device.
 
     One that asks for a gradient or random numbers is evaluated as it is written: what it asks for
-    is no arithmetic. Shapes are.
+    is no arithmetic. Shapes are constants of the compiled program.
     """
     backend = BACKENDS.get(torch.device(device).type)
     as_written = algorithm.asks_local and not algorithm.asks_shapes_only

@@ -168,6 +168,70 @@ def motef(
         v = push(W(t + 1), list(v)) + m - m_old
 
 
+def dsgdm(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+) -> Iterator[Array]:
+    u = np.zeros_like(x)
+    for t in range(steps):
+        u = momentum * u + grad(t, x)
+        x = pull(W(t), [x[i] - lr * u[i] for i in range(len(x))])
+        yield x
+
+
+def dsgd_biclip(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, floor: float
+) -> Iterator[Array]:
+    def both(c: float) -> float:
+        size = floor if abs(c) <= floor else clip if abs(c) >= clip else abs(c)
+        return size if c > 0 else -size
+
+    for t in range(steps):
+        updates = [lr * np.array([both(c) for c in g]) for g in grad(t, x)]
+        x = pull(W(t), [x[i] - updates[i] for i in range(len(x))])
+        yield x
+
+
+def gt_clip(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, clip: float, **word: str
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    levels = (clip, np.inf) if word["clipped"] == "gradient" else (np.inf, clip)
+    y = h_old = np.zeros_like(x)
+    for t in range(steps):
+        h = np.array([clipped(g, levels[0]) for g in grad(t, x)])
+        y = push(W(t), [y[i] + h[i] - h_old[i] for i in nodes])
+        x = pull(W(t), [x[i] - lr * clipped(y[i], levels[1]) for i in nodes])
+        h_old = h
+        yield x
+
+
+def momentum_tracking(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+) -> Iterator[Array]:
+    """As published: with c, the difference of a node's momentum from the tracked one."""
+    nodes = range(len(x))
+    u = c = np.zeros_like(x)
+    for t in range(steps):
+        c = u - push(W(t), [u[i] - c[i] for i in nodes])
+        u = momentum * u + grad(t, x)
+        x = pull(W(t), list(x)) - lr * (u - c)
+        yield x
+
+
+def gt_nstorm(
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+) -> Iterator[Array]:
+    nodes = range(len(x))
+    x_old, y, v_old = x, np.zeros_like(x), np.zeros_like(x)
+    for t in range(steps):
+        g = grad(t, x)
+        v = g if t == 0 else g + momentum * (v_old - grad(t, x_old))
+        y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
+        x_old, x = x, pull(W(t), [x[i] - lr * unit(y[i]) for i in nodes])
+        v_old = v
+        yield x
+
+
 def gt_nsgdm(
     grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
 ) -> Iterator[Array]:

@@ -14,6 +14,7 @@ from gossamer.algorithms import admissible_sets
 POSITIVE, FRACTION = "a number in (0, ∞)", "a number in [0, 1)"
 REAL, STEP_SIZE = "a number in (-∞, ∞)", "a number in [0, ∞)"
 ORDER = "one of 'adapt-then-combine', 'combine-then-adapt'"
+CLIPPED = "one of 'gradient', 'tracker'"
 
 ADMISSIBLE = {
     "DSGD": {"lr": STEP_SIZE},
@@ -29,6 +30,11 @@ ADMISSIBLE = {
         "cap": POSITIVE,
         "eps": POSITIVE,
     },
+    "DSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "DSGDBiClip": {"lr": STEP_SIZE, "clip": POSITIVE, "floor": POSITIVE},
+    "GTClip": {"lr": STEP_SIZE, "clip": POSITIVE, "clipped": CLIPPED},
+    "MomentumTracking": {"lr": STEP_SIZE, "momentum": FRACTION},
+    "GTNSTORM": {"lr": STEP_SIZE, "momentum": FRACTION},
     "QGDSGDm": {"lr": POSITIVE, "momentum": FRACTION, "quasi_momentum": FRACTION},
     "SClipEF": {"lr": STEP_SIZE, "momentum": FRACTION, "scale": POSITIVE, "clip": POSITIVE},
     "GTNSGDm": {"lr": STEP_SIZE, "momentum": FRACTION},
@@ -47,6 +53,7 @@ ALLOWED = {
     FRACTION: [0, 0.0, math.nextafter(1, 0), torch.tensor(0.5)],
     REAL: [-0.4, 0, 3, -1e300],
     ORDER: ["adapt-then-combine", "combine-then-adapt"],
+    CLIPPED: ["gradient", "tracker"],
 }
 REFUSED = {
     POSITIVE: [0, -1.0, math.inf, math.nan, None, "0.1", [0.1], torch.tensor([[0.1], [0.0]])],
@@ -54,6 +61,7 @@ REFUSED = {
     FRACTION: [-0.1, 1, 1.0, 1.5, math.nan, "0.9", torch.tensor([0.5, 1.0])],
     REAL: [math.inf, -math.inf, math.nan, "0.4"],
     ORDER: ["combine", "", None, 0.5],
+    CLIPPED: ["grad", "", None, 0.5],
 }
 
 

@@ -52,6 +52,23 @@ def test_a_step_is_compiled_around_links_that_remember(compiled):
     torch.testing.assert_close(run.x, expected.x, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("method", [gs.DeMuon(0.1, 0.8), gs.PushSum(gs.GTLayerNSGDm(0.1, 0.8))])
+def test_a_step_that_asks_for_shapes_only_is_compiled(compiled, method: Algorithm):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)).double()
+    data = [(torch.randn(6, 3).double(), torch.randn(6, 2).double()) for _ in range(4)]
+    problem = gs.ModuleProblem(model, torch.nn.functional.mse_loss, data, batch_size=2)
+    traced = step_module.step_on(type(method), torch.float64, "cpu")
+    assert isinstance(traced, step_module.CompiledStep)
+    shared = {"steps": 6, "seeds": [0, 1], "metrics": ["loss"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = gs.simulate(method, problem, NETWORK, **shared)
+    step_module.BACKENDS.pop("cpu")
+    expected = gs.simulate(method, problem, NETWORK, **shared)
+    torch.testing.assert_close(run.x, expected.x, rtol=1e-12, atol=1e-12)
+
+
 class Own(Algorithm[Stateless]):
     def init(self, x: Tensor) -> Stateless:
         return Stateless()

@@ -1,0 +1,49 @@
+"""DSGDm: decentralized SGD with local heavy-ball momentum."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.admissible import Fraction, StepSize
+from gossamer.algorithms.algorithm import Algorithm
+from gossamer.algorithms.mixing import Mix
+from gossamer.algorithms.operators import minus
+
+
+class DSGDmState(NamedTuple):
+    """The momentum u."""
+
+    u: Tensor
+
+
+@dataclass(frozen=True)
+class DSGDm(Algorithm[DSGDmState]):
+    """DSGD with a heavy ball at every node, which follows the node's own gradients.
+
+    uᵗ = β uᵗ⁻¹ + gᵗ                                        β = `momentum`, u⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α uᵗ)                                    α = `lr`
+
+    The momentum is a sum, so the step is up to α/(1−β) gradients long. Where nodes differ, each
+    momentum pulls towards the node's own optimum: the bias of DSGD grows.
+
+    Reference: Yu, Jin and Yang, On the linear speedup analysis of communication efficient momentum
+    SGD for distributed non-convex optimization (2019).
+    """
+
+    label: ClassVar[str] = "DSGDm"
+
+    lr: StepSize
+    momentum: Fraction = 0.9
+
+    def init(self, x: Tensor) -> DSGDmState:
+        """u⁻¹ = 0."""
+        return DSGDmState(u=torch.zeros_like(x))
+
+    def step(
+        self, t: int, x: Tensor, grad: Tensor, state: DSGDmState, mix: Mix
+    ) -> tuple[Tensor, DSGDmState]:
+        """Momentum step, then mix."""
+        u = self.momentum * state.u + grad  # uᵗ = β uᵗ⁻¹ + gᵗ
+        return mix.pull(minus(x, self.lr, u)), DSGDmState(u)  # xᵗ⁺¹ = W (xᵗ − α uᵗ)

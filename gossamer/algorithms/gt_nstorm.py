@@ -1,0 +1,65 @@
+"""GT-NSTORM: GT-NSGDm with variance reduction in place of momentum."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.admissible import Fraction, StepSize
+from gossamer.algorithms.algorithm import Algorithm
+from gossamer.algorithms.local import Local
+from gossamer.algorithms.mixing import Mix, total_like
+from gossamer.algorithms.operators import inverse_norm, minus
+
+
+class GTNSTORMState(NamedTuple):
+    """The local gradient estimator v, the tracker y and the last point x⁻."""
+
+    v: Tensor
+    y: Tensor
+    x: Tensor
+
+
+@dataclass(frozen=True)
+class GTNSTORM(Algorithm[GTNSTORMState]):
+    """Gradient tracking of a recursive estimator, and normalization; two gradients per step.
+
+    vᵗ = gᵗ + β (vᵗ⁻¹ − ∇f(xᵗ⁻¹; ξᵗ))                       β = `momentum`, v⁰ = g⁰
+    yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = v⁻¹ = 0
+    xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)                               α = `lr`, 0/0 := 0
+
+    gᵗ = ∇f(xᵗ; ξᵗ), so that both gradients are of one sample ξᵗ. Momentum averages over old points,
+    which biases it; here the second gradient moves the average to the new point.
+
+    Reference: Cutkosky and Orabona, Momentum-based variance reduction in non-convex SGD (2019), for
+    the estimator; Xin, Khan and Kar, A hybrid variance-reduced method for decentralized stochastic
+    non-convex optimization (2021), which tracks it without normalization.
+    """
+
+    label: ClassVar[str] = "GT-NSTORM"
+    tracker: ClassVar[str | None] = "y"
+    gradients_per_step: ClassVar[int] = 2
+
+    lr: StepSize
+    momentum: Fraction
+
+    def init(self, x: Tensor) -> GTNSTORMState:
+        """v⁻¹ = y⁻¹ = 0; x⁻¹ is not used."""
+        return GTNSTORMState(v=torch.zeros_like(x), y=total_like(x), x=x)
+
+    def step(  # type: ignore[override]
+        self, t: int, x: Tensor, grad: Tensor, state: GTNSTORMState, mix: Mix, local: Local
+    ) -> tuple[Tensor, GTNSTORMState]:
+        """Estimate with a second gradient of the same sample, track, and move by α."""
+        v = grad
+        if t > 0:  # vᵗ = gᵗ + β (vᵗ⁻¹ − ∇f(xᵗ⁻¹; ξᵗ))
+            v = grad + self.momentum * (state.v - local.grad(state.x))
+        y = mix.push(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        d = y.to(x)
+        moved = mix.pull(minus(x, self.lr * inverse_norm(d), d))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
+        return moved, GTNSTORMState(v, y, x)
+
+    def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSTORMState) -> dict[str, Tensor]:
+        """`tracker_norm`: ‖y‖ of the last step, which normalization divides by."""
+        return {"tracker_norm": torch.linalg.vector_norm(state.y, dim=-1).to(x)}
