@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from forms import AugDGM, CombineThenAdapt, DIGing
+from forms import AugDGM, CombineThenAdapt
 from task import Task
 
 import gossamer as gs
@@ -47,7 +47,7 @@ CASES = {
     ),
     "four on a ring, DSGD": Case("DISROPT", gs.ring(4), gs.DSGD, "x ← W (x − α g)"),
     "four on a ring, tracking": Case(
-        "DISROPT", gs.ring(4), DIGing, "y ← W y + g − g⁻, x ← W x − α y"
+        "DISROPT", gs.ring(4), gs.DIGing, "y ← W y + g − g⁻, x ← W x − α y"
     ),
     "four in pairs, DSGD": Case(
         "decent-dp",

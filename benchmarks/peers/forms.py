@@ -32,14 +32,3 @@ class AugDGM(gs.GTDSGD):
     ) -> tuple[Tensor, GTDSGDState]:
         y = grad.clone() if t == 0 else mix.push(state.y + grad - state.grad)
         return mix.pull(x - self.lr * y), GTDSGDState(y, grad)
-
-
-@dataclass(frozen=True)
-class DIGing(gs.GTDSGD):
-    """DISROPT's: yᵗ = W yᵗ⁻¹ + gᵗ − gᵗ⁻¹, xᵗ⁺¹ = W xᵗ − α yᵗ."""
-
-    def step(
-        self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
-    ) -> tuple[Tensor, GTDSGDState]:
-        y = mix.push(state.y) + grad - state.grad
-        return mix.pull(x) - self.lr * y, GTDSGDState(y, grad)

@@ -9,6 +9,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from agreement import OURS
 from losses import LOST, NODES, NORMALIZED, SEEDS, SENT
 
 from gossamer.plots import OKABE_ITO, panels, style
@@ -55,7 +56,21 @@ What the numbers do and do not say:
 
 {losses}
 
+## Methods that both have
+
+{agreement}
+
 {features}
+"""
+
+AGREEMENT = """\
+The problem and the ring of 20 of the first table, {rounds} rounds. *Gap* is the largest difference
+between what decent-bench's own class and Gossamer reach, over all coordinates of all nodes;
+`make peers` fails where it is not below 10⁻⁹. Local Exact Diffusion is given (I + W)/2 for its W.
+
+{table}
+
+{notes}Date: {date}.
 """
 
 LOSSES = """\
@@ -100,6 +115,7 @@ def page(results: dict[str, Any]) -> str:
         samples=problem["launches"] * problem["repetitions"],
         load=machine["load before"],
         losses=losses_section(results["losses"]),
+        agreement=agreement_section(results["agreement"]),
         features=FEATURES.read_text(encoding="utf-8").strip(),
         **problem,
         **machine,
@@ -117,6 +133,21 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {case} | {update} | {tool} | {speed} | {row['error']:.5g} | {gap} |")
         before = row["case"]
     return "\n".join(lines)
+
+
+def agreement_section(agreement: dict[str, Any]) -> str:
+    """The third table, with its words."""
+    lines = ["| decent-bench | Gossamer | error | gap |", "|---|---|---|---|"]
+    for row in agreement["rows"]:
+        names = f"| `{row['method']}` | `{OURS[row['method']]}` |"
+        lines.append(f"{names} {row['error']:.3g} | {row['gap']:.0e} |")
+    missing = agreement["missing"].items()
+    return AGREEMENT.format(
+        table="\n".join(lines),
+        rounds=agreement["rounds"],
+        notes="".join(f"{name} is missing: {why}.\n\n" for name, why in missing),
+        date=agreement["date"],
+    ).strip()
 
 
 def losses_section(losses: dict[str, Any]) -> str:

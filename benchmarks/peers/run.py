@@ -2,13 +2,14 @@
 
     make peers                                 everything, in about ten minutes
     python benchmarks/peers/run.py --losses    the second table only: it needs no quiet machine
+    python benchmarks/peers/run.py --agreement the third table only: likewise
     python benchmarks/peers/run.py --quick     a look, not numbers: writes nothing
 
 Writes benchmarks/peers/results.json, docs/peers.md and docs/images/peers.png. The peers are
 installed from the package index into environments of their own (.venvs), which are kept. Every tool
 is launched several times, in turns, so that a busy machine disturbs all alike. It is an error if a
 peer and Gossamer do not compute the same iterates. The second table, what loss and compression do
-to each tool, is about errors, not speed.
+to each tool, is about errors, not speed; the third shows that methods which both have are the same.
 """
 
 import argparse
@@ -37,6 +38,9 @@ TURNS, REPETITIONS, ROUNDS = 3, 3, 500
 NODES = {"one process": 20, "four processes": 4}
 TOLERANCE = 1e-10
 """Two tools that compute the same in float64 differ by rounding only."""
+
+AGREE = 1e-9
+"""Likewise, of methods that sum up their rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,11 @@ TOOLS = {
     "decent-dp": Tool("with_decent_dp.py", 4, ENVIRONMENTS["decent-dp"].python, "torchrun"),
 }
 
+
+AGREEING_TOOLS = {
+    "decent-bench": Tool("with_decent_bench_agreement.py", 20, ENVIRONMENTS["decent-bench"].python),
+    "Gossamer": Tool("with_gossamer_agreement.py", 20),
+}
 
 LOSSY_TOOLS = {
     "decent-bench": Tool(
@@ -161,6 +170,29 @@ def measure_losses(rounds: int) -> dict[str, Any]:
     return {"date": date.today().isoformat(), "rounds": rounds, "missing": missing, "rows": rows}
 
 
+def measure_agreement(rounds: int) -> dict[str, Any]:
+    """How far apart the tools end, of every method that both have."""
+    task, found, missing = make_task(20, rounds, 1), {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "task.npz")
+        save(task, path)
+        for name, tool in AGREEING_TOOLS.items():
+            print(f"the same iterates: {name}", file=sys.stderr, flush=True)
+            try:
+                found[name] = {one["case"]: np.array(one["x"]) for one in launch(tool, path)}
+            except (Unavailable, subprocess.TimeoutExpired) as reason:
+                if name not in ENVIRONMENTS:
+                    raise
+                missing[name] = str(reason)
+    theirs, ours = found.get("decent-bench", {}), found["Gossamer"]
+    rows = [
+        {"method": name, "error": task.error(x), "gap": float(np.abs(x - ours[name]).max())}
+        for name, x in theirs.items()
+    ]
+    assert all(row["gap"] < AGREE for row in rows), f"not the same computation: {rows}"
+    return {"date": date.today().isoformat(), "rounds": rounds, "missing": missing, "rows": rows}
+
+
 def at_same_point(case: str, key: str, x: np.ndarray) -> np.ndarray:
     """DISROPT's DSGD begins a round with the mixing that ends ours: mix once more."""
     return ring_weights(4) @ x if case == key == "four on a ring, DSGD" else x
@@ -197,9 +229,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="50 rounds once, write nothing")
     parser.add_argument("--losses", action="store_true", help="only what loss and compression do")
+    parser.add_argument("--agreement", action="store_true", help="only that iterates are the same")
     options = parser.parse_args(arguments)
-    kept = json.loads(RESULTS.read_text()) if options.losses else measure_speed(options.quick)
-    results = {**kept, "losses": measure_losses(50 if options.quick else LOSSY_ROUNDS)}
+    one = options.losses or options.agreement
+    results = json.loads(RESULTS.read_text()) if one else measure_speed(options.quick)
+    if options.losses or not one:
+        results["losses"] = measure_losses(50 if options.quick else LOSSY_ROUNDS)
+    if options.agreement or not one:
+        results["agreement"] = measure_agreement(50 if options.quick else ROUNDS)
     if options.quick:
         print(json.dumps(results, indent=1))
     else:

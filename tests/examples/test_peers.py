@@ -27,13 +27,18 @@ def test_the_page_is_written_from_the_results(monkeypatch):
     results = json.loads(report.RESULTS.read_text())
     assert (report.DOCS / "peers.md").read_text() == report.page(results)
     assert max(row["gap"] for row in results["rows"]) < 1e-10
+    agreement = results["agreement"]["rows"]
+    assert len(agreement) == 5
+    assert max(row["gap"] for row in agreement) < 1e-9
 
 
 def test_a_missing_peer_is_named_with_its_reason(monkeypatch):
     report = load("report", monkeypatch)
     results = json.loads(report.RESULTS.read_text())
     results["missing"] = {"DISROPT": "needs mpirun"}
+    results["agreement"]["missing"] = {"decent-bench": "needs python3.13"}
     assert "DISROPT is missing: needs mpirun.\n" in report.page(results)
+    assert "decent-bench is missing: needs python3.13.\n" in report.page(results)
 
 
 def test_the_forms_of_tracking_find_the_optimum_and_the_others_stop_near_it(monkeypatch):
