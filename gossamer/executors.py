@@ -13,13 +13,14 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import torch
 
-from gossamer.errors import whole
+from gossamer.errors import InvalidInput, require, whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -53,10 +54,19 @@ def spread(
                 if isinstance(future.exception(), BrokenExecutor) and deaths[id(item)] < ATTEMPTS:
                     todo.append(item)
                 else:
+                    _require_sent(future)
                     yield item, future.result()
     finally:
         for future in running:
             future.cancel()
+
+
+def as_executor(executor: object) -> Executor | None:
+    """The executor; what is none is refused."""
+    fits = executor is None or (hasattr(executor, "submit") and not isinstance(executor, type))
+    need = "an executor of concurrent.futures, or None"
+    require(fits, "executor", repr(executor), need, "e.g. gs.Workers(4)")
+    return executor  # type: ignore[return-value]
 
 
 def _submit(executor: Executor, work: Callable[[Item], Result], item: Item) -> Future[Result]:
@@ -65,6 +75,16 @@ def _submit(executor: Executor, work: Callable[[Item], Result], item: Item) -> F
     except BrokenExecutor as reason:
         warnings.warn(f"executor: {reason}; this process goes on by itself", stacklevel=3)
         return ThisProcess().submit(work, item)
+
+
+def _require_sent(future: Future[Any]) -> None:
+    """Refuse what cannot be pickled, in words."""
+    reason = future.exception()
+    if reason is not None and "pickle" in f"{type(reason).__name__} {reason}".lower():
+        raise InvalidInput(
+            f"executor: the work cannot be sent to a worker ({reason}); define functions and "
+            "classes at the top level of a module, and not as lambdas"
+        ) from reason
 
 
 def worker_count(executor: Executor) -> int:
@@ -105,7 +125,7 @@ class Workers(Executor):
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """As every executor's."""
-        with self._renewing:
+        with self._renewing, _uninterrupted():
             try:
                 return self._pool.submit(fn, *args, **kwargs)
             except BrokenExecutor:
@@ -122,9 +142,20 @@ class Workers(Executor):
         return ProcessPoolExecutor(self.workers, context, _begin, (self._prepare,))
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that are started here do not notice Ctrl-C before they can end in silence."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin(prepare: Callable[[], object] | None) -> None:
     """What a worker does first: it ends silently on Ctrl-C, and when its parent has died."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(1)
     if prepare is not None:

@@ -54,9 +54,6 @@ class Algorithm(ABC, Generic[StateT]):
     needs_symmetric: ClassVar[bool] = False
     """Whether it needs W = Wᵀ in every round, and is refused where there is none."""
 
-    gradients_per_step: ClassVar[int] = 1
-    """How many gradients a node evaluates in a step, for the record of what a run costs."""
-
     asks_local: ClassVar[bool] = False
     """Whether `step` has one more argument, `local`: see `Local`."""
 

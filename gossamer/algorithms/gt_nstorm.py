@@ -39,7 +39,6 @@ class GTNSTORM(Algorithm[GTNSTORMState]):
 
     label: ClassVar[str] = "GT-NSTORM"
     tracker: ClassVar[str | None] = "y"
-    gradients_per_step: ClassVar[int] = 2
 
     lr: StepSize
     momentum: Fraction

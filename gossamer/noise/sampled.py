@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
@@ -11,6 +12,9 @@ from gossamer.noise.noise import Noise, NormMoment, as_float
 
 Sampler = Callable[[tuple[int, ...], torch.Generator], Tensor]
 """Shape and generator → zero-mean noise of that shape, on the generator's device."""
+
+_REPRODUCIBLE: "WeakSet[SampledNoise]" = WeakSet()
+"""Those that have been found to draw the same from equal generators."""
 
 
 class SampledNoise(Noise):
@@ -41,7 +45,6 @@ class SampledNoise(Noise):
         self.tail_index = math.nan if tail_index is None else as_float("tail_index", tail_index)
         means = "at 1 or below the mean does not exist, so no noise can be zero-mean"
         require(not self.tail_index <= 1, "tail_index", tail_index, "a number above 1", means)
-        self._reproducible = False
 
     def sample(
         self,
@@ -51,7 +54,7 @@ class SampledNoise(Noise):
         dtype: torch.dtype = torch.float64,
     ) -> Tensor:
         """What the function returns, checked and cast."""
-        if not self._reproducible:
+        if self not in _REPRODUCIBLE:
             self._require_reproducible(tuple(shape), generator)
         return self._call(tuple(shape), generator).to(dtype)
 
@@ -87,7 +90,7 @@ class SampledNoise(Noise):
         found = "different samples from equal generators"
         way_out = "draw with generator=generator, as in torch.randn(shape, generator=generator)"
         require(torch.equal(first, second), self.name, found, "equal ones", way_out)
-        self._reproducible = True
+        _REPRODUCIBLE.add(self)
 
     def _unknown(self) -> InvalidInput:
         return InvalidInput(

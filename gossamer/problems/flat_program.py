@@ -45,14 +45,15 @@ class FlatProgram:
     fixed_data: bool = False
 
     @cached_property
-    def programs(self) -> dict[object, TensorFunction]:
-        """What replaces the function, by shapes and kinds, or by the data that are fixed."""
+    def programs(self) -> dict[tuple[Any, ...], TensorFunction]:
+        """What replaces the function, by shapes and kinds, and by the data where they are fixed."""
         return {}
 
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
         """`function(x, *data)`, up to rounding."""
         x = x.contiguous()
-        key = (x.shape, x.dtype, x.device, data if self.fixed_data else _kinds(data))
+        fixed = data if self.fixed_data else None
+        key = (x.shape, x.dtype, x.device, _kinds(data), fixed)
         program = self.programs.get(key)
         if program is None:
             program = self.programs[key] = self._program(x, data)
@@ -67,7 +68,8 @@ class FlatProgram:
         function = _with(self.function, data) if self.fixed_data else self.function
         probe = (_random_like(x),) if self.fixed_data else (_random_like(x), *data)
         expected = function(*probe)
-        for known in dict.fromkeys(self.programs.values()):
+        alike = data if self.fixed_data else None  # a program holds the data that are fixed
+        for known in dict.fromkeys(p for key, p in self.programs.items() if key[-1] == alike):
             if _agrees(known, probe, expected):
                 return known
         program = _traced(function, probe)

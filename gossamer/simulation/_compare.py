@@ -10,6 +10,7 @@ import torch
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import require
+from gossamer.executors import as_executor
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -75,9 +76,13 @@ def compare(
     """
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     require_network(network)
-    require(len(methods) > 0, "methods", methods, "at least one", "e.g. [gs.GTNSGDm, gs.DSGD]")
+    several = isinstance(methods, Sequence) and len(methods) > 0
+    require(several, "methods", repr(methods), "a list of them", "e.g. [gs.GTNSGDm, gs.DSGD]")
     recorded = judged_metrics(problem, judge_by, metrics)
     grids = {} if grids is None else grids
+    unused = [key for key in grids if key not in methods]
+    need = "classes among the methods that are tuned"
+    require(not unused, "grids", repr(unused), need, "e.g. grids={gs.DSGD: {'lr': [0.1, 1.0]}}")
     examples = [example(method, grids) for method in methods]
     require_measurable(recorded, examples, problem, network, dtype, device)
     shared: dict[str, Any] = {
@@ -91,7 +96,7 @@ def compare(
         "device": device,
         "progress": progress,
         "store": as_store(store),
-        "executor": executor,
+        "executor": as_executor(executor),
         "on_record": on_record,
         "keep_x": keep_x,
     }

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from gossamer.algorithms import Algorithm
+from gossamer.executors import as_executor
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -81,7 +82,7 @@ def simulate(
     """
     require_kind("algorithm", algorithm, Algorithm, "gs.GTNSGDm(lr=0.01, momentum=0.8)")
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    means = Means(as_store(store), executor, on_record)
+    means = Means(as_store(store), as_executor(executor), on_record)
     how = (dtype, device, progress, keep_x, means.alike)
     simulation = Simulation(problem, network, noise, steps, record_every, metrics, clock, *how)
     listed = list_seeds(seeds)

@@ -12,6 +12,7 @@ import torch
 from gossamer.algorithms import Algorithm, Interval, admissible_sets
 from gossamer.algorithms.schedule import stacked
 from gossamer.errors import choice, require
+from gossamer.executors import as_executor
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -80,7 +81,7 @@ def sweep(
     require(is_class, "algorithm", algorithm, "the class of a method", "e.g. gs.GTNSGDm")
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     names = judged_metrics(problem, judge_by, metrics)
-    means = Means(as_store(store), executor, on_record)
+    means = Means(as_store(store), as_executor(executor), on_record)
     how = (dtype, device, progress, keep_x, means.alike)
     simulation = Simulation(problem, network, noise, steps, record_every, names, clock, *how)
     settings, listed = list_settings(algorithm, grid), list_seeds(seeds)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, state_dtype
+from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint
 from gossamer.simulation.metrics import Metric
 from gossamer.simulation.simulation import Simulation
@@ -18,6 +19,9 @@ from gossamer.simulation.threads import threads_for
 
 GLANCE = 64
 """Steps between looks at the clock."""
+
+_problems: dict[str, Problem] = {}
+"""What a worker has been given before, by its key."""
 
 Watch = Callable[[int, int, Mapping[str, Tensor] | None], None]
 """Called on the way with how many steps the runs have taken together since the last call, the step
@@ -45,6 +49,9 @@ class Block:
 
     seconds: float
     """After which the work may stop short of `end`."""
+
+    problem_key: str
+    """The same for all blocks of one problem."""
 
     @property
     def start(self) -> int:
@@ -101,14 +108,14 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
     steps: list[int] = []
     rows: list[dict[str, Tensor]] = []
     for target in _targets(block):
-        taken = len(stack.runs.unique()) * (target - stack.t)
+        taken = stack.count * (target - stack.t)
         stack.advance(target - stack.t)
         if target in recorded:
             steps.append(target)
             rows.append(_measure(stack, block))
         if watch is not None:
             watch(taken, target, rows[-1] if target in recorded else None)
-        if time.monotonic() - started > block.seconds:
+        if stack.t > block.start and time.monotonic() - started > block.seconds:
             break
     metrics = {name: _stacked(rows, name, block) for name in block.metrics}
     diverged_at = stack.diverged_at.cpu()
@@ -116,8 +123,11 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
 
 
 def advance_apart(block: Block) -> Piece:
-    """`advance` on a worker: what comes back is on the CPU."""
-    piece = advance(block)
+    """`advance` on a worker, which keeps problems: what they have prepared is there next time."""
+    if block.problem_key not in _problems:
+        _problems.clear()  # one at a time
+    problem = _problems.setdefault(block.problem_key, block.simulation.problem)
+    piece = advance(replace(block, simulation=replace(block.simulation, problem=problem)))
     assert piece.checkpoint is not None
     return replace(piece, checkpoint=piece.checkpoint.to("cpu"))
 
@@ -141,6 +151,7 @@ def _measure(stack: Stack, block: Block) -> dict[str, Tensor]:
     row = {name: torch.full((len(block.seeds),), torch.inf, dtype=dtype) for name in block.metrics}
     if len(stack.runs) > 0:
         with threads_for(stack.x):
+            own = stack.runs[: stack.count].cpu()
             for name, measure in block.metrics.items():
-                row[name][stack.runs.cpu()] = measure(stack).to(row[name])
+                row[name][own] = measure(stack)[: stack.count].to(row[name])
     return row

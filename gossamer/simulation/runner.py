@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.executors import spread, worker_count
+from gossamer.problems import Problem
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.block import Block, Piece, advance, advance_apart
 from gossamer.simulation.halving import Halving
@@ -21,7 +24,7 @@ from gossamer.simulation.recorder import Recorder
 from gossamer.simulation.shelf import Shelf
 from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.store import Store
-from gossamer.simulation.traffic import mixed_widths
+from gossamer.simulation.traffic import what_a_step_asks
 
 BLOCKS_PER_WORKER = 4
 """Into how many blocks runs are split, if each is worth it, so that none waits long for another."""
@@ -77,8 +80,8 @@ def record(
     algorithm.require_runs(len(seeds))
     one = simulation.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
     metrics = choose_metrics(simulation.metrics, one)
-    widths, gradients = mixed_widths(one), algorithm.gradients_per_step
-    recorder = Recorder(simulation, seeds, metrics, widths, gradients)
+    asked = what_a_step_asks(one)
+    recorder = Recorder(simulation, seeds, metrics, asked.widths, asked.gradients)
     rungs = [] if halving is None else halving.rungs(simulation.steps)
     bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
     opened = Store.open(means.store, simulation, algorithm, seeds, metrics)
@@ -90,6 +93,16 @@ def record(
             if halving is not None and end < simulation.steps:
                 going_on = recorder.survivors(halving, end, settings) & going_on
     return recorder
+
+
+def problem_key(problem: Problem) -> str:
+    """A name for this very object, in all processes."""
+    if problem not in _keys:
+        _keys[problem] = uuid4().hex
+    return _keys[problem]
+
+
+_keys: WeakKeyDictionary[Problem, str] = WeakKeyDictionary()
 
 
 @dataclass
@@ -157,7 +170,8 @@ class Runner:
     def _block(self, leg: Leg, end: int) -> Block:
         seeds, algorithm = [self.seeds[run] for run in leg.ids.tolist()], self.algorithm
         own = algorithm.select(leg.ids)
-        return Block(self.simulation, own, leg.ids, seeds, self.metrics, leg.begin, end, self._turn)
+        where = (leg.begin, end, self._turn, problem_key(self.simulation.problem))
+        return Block(self.simulation, own, leg.ids, seeds, self.metrics, *where)
 
     @property
     def _turn(self) -> float:

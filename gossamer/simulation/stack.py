@@ -103,12 +103,12 @@ class Stack:
     def keep(self, mask: Tensor) -> None:
         """Go on with the runs that the boolean `mask`, `(runs,)`, selects."""
         own = mask.clone()
-        own[self._count :] = False
+        own[self.count :] = False
         self._hold(self.runs[own], select_runs(own, self._content))
 
     def checkpoint(self) -> Checkpoint:
         """Where the runs are: what a stack of them needs to go on."""
-        own = torch.arange(self._count, device=self.x.device)
+        own = torch.arange(self.count, device=self.x.device)
         seeds = dict.fromkeys(self.seeds)
         drawn = {} if self._noise is None else self._noise.generators(self.t)
         generators = {seed: drawn[seed] for seed in seeds if seed in drawn}
@@ -119,8 +119,11 @@ class Stack:
         return self.x, self.state, self.links
 
     def _hold(self, runs: Tensor, content: Content) -> None:
-        """Make `runs`, at x and state and with the memory of their links, the content."""
-        self._count = len(runs)
+        """Make `runs`, at x and state and with the memory of their links, the content.
+
+        The first `count` of what is held then are these runs, the others copies.
+        """
+        self.count = len(runs)
         lacking = -len(runs) % self._lanes if len(runs) > 0 else 0
         if lacking > 0:
             filled = torch.arange(len(runs) + lacking, device=runs.device).clamp(max=len(runs) - 1)
@@ -183,7 +186,7 @@ class Stack:
     def _remove_diverged(self, before: tuple[int, Content], finite: Tensor) -> None:
         """Replay the last block for the runs that broke in it, to learn the step of each."""
         runs, t, now = self.runs, self.t, self._content
-        own = torch.arange(len(runs), device=runs.device) < self._count
+        own = torch.arange(len(runs), device=runs.device) < self.count
         going_on, broken = finite & own, ~finite & own
         self.t = before[0]
         self._hold(runs[broken], select_runs(broken, before[1]))

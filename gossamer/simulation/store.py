@@ -95,6 +95,8 @@ class Store:
     def merge(self, other: "Store | str | os.PathLike[str]") -> int:
         """Copy what another store has and this one lacks; returns how many files."""
         source = as_store(other)
+        there = source is not None and source.folder.is_dir()
+        require(there, "merge", other, "a store whose folder is there")
         assert source is not None
         copied = 0
         for task in source.tasks():
@@ -121,7 +123,11 @@ class Store:
 
 def as_store(store: "Store | str | os.PathLike[str] | None") -> Store | None:
     """The store, of a folder one there."""
-    return store if store is None or isinstance(store, Store) else Store(store)
+    if store is None or isinstance(store, Store):
+        return store
+    named = isinstance(store, str | os.PathLike) and not Path(store).is_file()
+    require(named, "store", repr(store), "a folder or a gs.Store", "e.g. store='runs'")
+    return Store(store)
 
 
 def task_facts(simulation: Simulation, algorithm: Algorithm[Any]) -> dict[str, Any]:
@@ -144,8 +150,14 @@ def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:
     given = algorithm.hyperparameters.items()
     columns = {name: _of_runs(value, len(seeds)) for name, value in given}
     settings = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    settings = [{name: _number(value) for name, value in one.items()} for one in settings]
     pairs = zip(settings or [{}] * len(seeds), seeds, strict=True)
     return [json.dumps([as_json(setting), seed], sort_keys=True) for setting, seed in pairs]
+
+
+def _number(value: Any) -> Any:
+    """1 and 1.0 are the same step size."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _of_runs(value: Any, runs: int) -> list[Any]:

@@ -7,6 +7,7 @@ not on these numbers: it is counted once for each seed, whatever the hyper-param
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -85,20 +86,34 @@ class Traffic:
         return torch.cat(sums)
 
 
-def mixed_widths(stack: Stack) -> list[int]:
-    """How many numbers each mix of a step carries.
+class Asked(NamedTuple):
+    """What a step asks for."""
 
-    Found by a step of one node in one run that leads nowhere.
-    """
+    widths: list[int]
+    """How many numbers each of its mixes carries."""
+
+    gradients: int
+    """How many gradients it evaluates."""
+
+
+def what_a_step_asks(stack: Stack) -> Asked:
+    """Found by step 1 of one node in one run, which leads nowhere."""
+    gradients = 1
+
+    def count(point: Tensor) -> Tensor:
+        nonlocal gradients
+        gradients += 1
+        return torch.zeros_like(point)
+
     state = type(stack.state)(*(entry[:1, :1] for entry in stack.state))
     x, mix = stack.x[:1, :1], CountingMix()
     one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
     node = torch.zeros(1, dtype=torch.int64, device=x.device)
     coins = Coins.of(stack.seeds[:1], node, STREAM)
-    local = Local(stack.t, torch.zeros_like, coins, stack.problem.parameter_shapes)
+    local = Local(1, count, coins, stack.problem.parameter_shapes)
     asked = (local,) if one_run.asks_local else ()
-    one_run.step(stack.t, x, torch.zeros_like(x), state, mix, *asked)
-    return mix.widths
+    one_run.step(1, x, torch.zeros_like(x), state, mix, *asked)
+    return Asked(mix.widths, gradients)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from gossamer.networks.drops import Drops
 from gossamer.networks.losses import Losses
 from gossamer.networks.random_rounds import RandomRounds
 from gossamer.simulation import traffic
-from gossamer.simulation.traffic import Traffic, mixed_widths
+from gossamer.simulation.traffic import Traffic, what_a_step_asks
 
 N, DIM, ITEM, SEEDS = 6, 5, 8, [3, 8]
 STEPS = 100
@@ -212,15 +212,15 @@ def stack_of(method: gs.Algorithm[Any]) -> gs.Stack:
 
 
 def test_the_mixes_of_a_step():
-    assert mixed_widths(stack_of(gs.DSGD(0.1))) == [DIM]
+    assert what_a_step_asks(stack_of(gs.DSGD(0.1))).widths == [DIM]
     lrs = torch.tensor([[0.1], [0.2]], dtype=torch.float64)
-    assert mixed_widths(stack_of(gs.GTNSGDm(lrs, 0.5))) == [DIM, DIM]
-    assert mixed_widths(stack_of(gs.PushSum(gs.DSGD(0.1)))) == [DIM, 1]
+    assert what_a_step_asks(stack_of(gs.GTNSGDm(lrs, 0.5))).widths == [DIM, DIM]
+    assert what_a_step_asks(stack_of(gs.PushSum(gs.DSGD(0.1)))).widths == [DIM, 1]
 
 
 def test_looking_at_the_mixes_changes_nothing():
     stack, again = stack_of(gs.GTAdam(0.1)), stack_of(gs.GTAdam(0.1))
-    mixed_widths(stack)
+    what_a_step_asks(stack)
     assert torch.equal(stack.x, again.x)
     assert all(torch.equal(a, b) for a, b in zip(stack.state, again.state, strict=True))
 
@@ -264,9 +264,10 @@ def test_whole_messages_have_all_numbers(network: gs.Network):
     assert torch.equal(WHOLE * told(network, messages=True), told(network))
 
 
-def test_gradients_are_counted_as_the_method_says():
+def test_gradients_that_a_step_asks_for_are_counted():
     class Twice(gs.DSGD):
-        gradients_per_step = 2
+        def step(self, t, x, grad, state, mix, local):
+            return super().step(t, x, grad if t == 0 else local.grad(x), state, mix)
 
     for method, gradients in ((gs.DSGD(0.1), 1), (Twice(0.1), 2), (gs.PushSum(Twice(0.1)), 2)):
         run = gs.simulate(method, PROBLEM, gs.ring(N), steps=10, record_every=5)
