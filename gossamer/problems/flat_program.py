@@ -52,7 +52,7 @@ class FlatProgram:
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
         """`function(x, *data)`, up to rounding."""
         x = x.contiguous()
-        fixed = data if self.fixed_data else None
+        fixed = data if self.fixed_data else ()
         key = (x.shape, x.dtype, x.device, _kinds(data), fixed)
         program = self.programs.get(key)
         if program is None:
@@ -64,12 +64,16 @@ class FlatProgram:
         return {"function": self.function, "fixed_data": self.fixed_data}
 
     def _program(self, x: Tensor, data: tuple[Tensor, ...]) -> TensorFunction:
-        """For tensors like these: a known program, a new one, or the function where both fail."""
+        """For tensors like these: a known program, a new one, or the function where both fail.
+
+        A program holds the data that are fixed, and is of no use for others.
+        """
         function = _with(self.function, data) if self.fixed_data else self.function
         probe = (_random_like(x),) if self.fixed_data else (_random_like(x), *data)
         expected = function(*probe)
-        alike = data if self.fixed_data else None  # a program holds the data that are fixed
-        for known in dict.fromkeys(p for key, p in self.programs.items() if key[-1] == alike):
+        own = data if self.fixed_data else ()
+        alike = [known for key, known in self.programs.items() if _are(key[-1], own)]
+        for known in dict.fromkeys(alike):
             if _agrees(known, probe, expected):
                 return known
         program = _traced(function, probe)
@@ -98,6 +102,11 @@ def _agrees(program: TensorFunction, probe: tuple[Tensor, ...], expected: Tensor
     largest = float(expected.nan_to_num().abs().max())
     allowed = largest * torch.finfo(expected.dtype).eps ** 0.5
     return torch.allclose(found, expected, rtol=0, atol=allowed, equal_nan=True)
+
+
+def _are(some: tuple[Tensor, ...], others: tuple[Tensor, ...]) -> bool:
+    """Whether these are the very same tensors."""
+    return list(map(id, some)) == list(map(id, others))
 
 
 def _with(function: TensorFunction, data: tuple[Tensor, ...]) -> TensorFunction:

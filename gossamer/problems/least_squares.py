@@ -38,7 +38,7 @@ class LeastSquares(LinearModel):
         curvatures = torch.linalg.eigvalsh(matrix)
         if curvatures[0] <= 1e-10 * curvatures[-1]:
             return  # many minimisers, or one that rounding would misplace
-        right = -((self._share * self._offset) @ self._rows).mean((0, 1))
+        right = -((self._share * self._offset) @ self._rows[..., : self.dim]).mean((0, 1))
         self.optimum = torch.linalg.solve(matrix, right)
         self.minimum = float(self.loss(self.optimum[None]))
 

@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from gossamer.data.moving import Device
 from gossamer.errors import require
+from gossamer.problems.alignment import aligned
 from gossamer.problems.batches import NodeOrders
 from gossamer.problems.node_data import NodeData, Parts, as_parts
 from gossamer.problems.penalty import (
@@ -56,7 +57,7 @@ class LinearModel(Problem):
         self._sizes = [len(labels) for _, labels in nodes]
         scored = [self.scored(*samples) for samples in [*nodes, *held_out]]
         rows, offsets = zip(*scored[: len(nodes)], strict=True)
-        self._rows = pad_sequence(list(rows), batch_first=True)  # (n, m, d), padded with zeros
+        self._rows = aligned(pad_sequence(list(rows), batch_first=True))  # (n, m, d), with zeros
         self._offset = pad_sequence(list(offsets), batch_first=True)[:, None]  # (n, 1, m)
         share = [torch.full((m,), 1 / m, dtype=torch.float64) for m in self._sizes]
         self._share = pad_sequence(share, batch_first=True)[:, None]  # 1/m_i, 0 on the padding
@@ -92,7 +93,11 @@ class LinearModel(Problem):
     def local_grad(self, x: Tensor) -> Tensor:
         """(1/m_i) Σ_k ℓ'(s_ik) a_ik + ∇penalty(w)."""
         slope = self.score_slope(self._scores(x)) * self._share
-        return penalized_grad(torch.bmm(slope, self._rows), self.penalty, x)
+        return penalized_grad(self._own(torch.bmm(slope, self._rows)), self.penalty, x)
+
+    def _own(self, z: Tensor) -> Tensor:
+        """Without the coordinates that `aligned` has added."""
+        return z if z.shape[-1] == self.dim else z[..., : self.dim].contiguous()
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
@@ -101,9 +106,9 @@ class LinearModel(Problem):
         index = self._orders.indices(t, seeds)  # (n, runs, batch)
         nodes = torch.arange(self.num_nodes, device=x.device)[:, None, None]
         rows, offset = self._rows[nodes, index], self._offset[nodes, 0, index]
-        slope = self.score_slope(offset + (rows @ x[..., None])[..., 0])
+        slope = self.score_slope(offset + (rows @ aligned(x)[..., None])[..., 0])
         batch = (slope[..., None, :] @ rows)[..., 0, :] / index.shape[-1]
-        return penalized_grad(batch, self.penalty, x)
+        return penalized_grad(self._own(batch), self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
         """The mean of ℓ on the data held out, without penalty: `(points, dim)` → `(points,)`."""
@@ -111,7 +116,7 @@ class LinearModel(Problem):
 
     def _scores(self, x: Tensor) -> Tensor:
         """s of every node, point and sample: `(nodes, points, samples)`."""
-        return torch.baddbmm(self._offset, x, self._rows.mT)
+        return torch.baddbmm(self._offset, aligned(x), self._rows.mT)
 
     def _held_out_scores(self, points: Tensor) -> Tensor:
         way_out = f"{type(self).__name__}(…, validation=(features, labels))"
@@ -130,7 +135,8 @@ class LinearModel(Problem):
 
     def _grams(self) -> Tensor:
         """A_iᵀA_i/m_i of every node, `(nodes, dim, dim)`."""
-        return (self._rows * self._share.mT).mT @ self._rows
+        rows = self._rows[..., : self.dim]
+        return (rows * self._share.mT).mT @ rows
 
     def to(
         self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
+from gossamer.problems.alignment import aligned
 from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.seeding import stream
 
@@ -58,16 +59,18 @@ class RobustRegression(Problem):
         shards = _padded(features.tensor_split(self.num_nodes))
         gram = shards.mT @ shards / count
         self.smoothness = float(torch.linalg.eigvalsh(gram).max())
-        self._features = shards.mT / TUKEY  # (n, d, m): r/c = offset + w · features
+        self._features = aligned(shards).mT / TUKEY  # (n, d, m): r/c = offset + w · features
         targets = _padded(labels[:, None].tensor_split(self.num_nodes))
         self._offset = -targets.mT / TUKEY  # (n, 1, m)
         self._one = torch.ones((), dtype=torch.float64)
-        self._readout = shards * (TUKEY / count)  # (n, m, d): back from residuals to gradients
+        self._readout = aligned(shards) * (
+            TUKEY / count
+        )  # (n, m, d): back from residuals to gradients
         self._loss_weight = (TUKEY**2 / 6) / count[..., 0]  # (n, 1)
 
     def _residuals(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """r/c and [1 − (r/c)²]₊ for every node, point and sample: `(nodes, points, samples)`."""
-        r = torch.baddbmm(self._offset, x, self._features)
+        r = torch.baddbmm(self._offset, aligned(x), self._features)
         return r, torch.addcmul(self._one, r, r, value=-1).clamp_(min=0)
 
     def local_loss(self, x: Tensor) -> Tensor:
@@ -78,7 +81,8 @@ class RobustRegression(Problem):
     def local_grad(self, x: Tensor) -> Tensor:
         """(1/m_i) Σ_k ℓ'(r_k) X_ik."""
         r, inside = self._residuals(x)
-        return torch.bmm(r.mul_(inside).mul_(inside), self._readout)
+        slopes = torch.bmm(r.mul_(inside).mul_(inside), self._readout)
+        return slopes if slopes.shape == x.shape else slopes[..., : self.dim].contiguous()
 
     def describe(self) -> dict[str, Any]:
         """Name and arguments."""

@@ -148,8 +148,6 @@ def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
     listed = list(seeds) if isinstance(seeds, Iterable) else [seeds]
     require(len(listed) > 0, "seeds", listed, "at least one integer")
     try:
-        found = [operator.index(seed) for seed in listed]
+        return [operator.index(seed) for seed in listed]
     except TypeError:
         raise InvalidInput(f"seeds: got {listed}, need integers, e.g. range(5)") from None
-    require(len(set(found)) == len(found), "seeds", found, "each once: equal seeds are equal runs")
-    return found

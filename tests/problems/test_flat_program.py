@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+import gossamer as gs
 from gossamer.problems import flat_program
 from gossamer.problems.flat_program import FlatProgram
 from gossamer.problems.function_problem import _Stacked
@@ -134,3 +135,15 @@ def test_it_travels_to_another_process_without_its_programs():
 
 def vmap_of_square(x: Tensor) -> Tensor:
     return vmap(grad(lambda y: y.square().sum()))(x)
+
+
+def test_a_program_is_not_lent_to_other_data():
+    """Where both gradients vanish at the point of comparison, nothing would tell them apart."""
+
+    def loss(x: torch.Tensor, a: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x - a).mean(0).sum()
+
+    data = [torch.full((2, 1), 10.0).double(), torch.full((3, 1), 30.0).double()]
+    problem = gs.FunctionProblem(loss, data, start=torch.tensor([20.0]))
+    slopes = problem.local_grad(torch.full((2, 1, 1), 20.0, dtype=torch.float64))
+    assert slopes.flatten().tolist() == [1.0, 0.0]

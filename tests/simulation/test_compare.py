@@ -71,7 +71,7 @@ def test_what_is_shown_does_not_decide_the_tuning():
 @pytest.mark.parametrize(
     ("methods", "changes", "message"),
     [
-        ([], {}, "methods: got .*, need at least one"),
+        ([], {}, "methods: got .*, need a list of them"),
         (["DSGD"], {}, "methods: got 'DSGD', need methods or their classes"),
         ([gs.GTDSGD, gs.DSGD], {"metrics": ["error", "tracker_error"]}, "which needs .*with DSGD"),
         ([gs.DSGD], {"metrics": ["loss"]}, r"judge_by: got 'error', need one of .*\['loss'\]"),

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,33 @@ def test_own_code_that_changes_is_other_code(tmp_path: Path):
     assert store.computed == 40
 
 
+def samples(nodes: int, dim: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    generator = torch.Generator().manual_seed(0)
+    sizes = [9 + node % 2 for node in range(nodes)]
+    return [(torch.randn(m, dim, generator=generator), torch.arange(m) % 2 * 1.0) for m in sizes]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        gs.LogisticRegression(samples(4, 7)),
+        gs.LogisticRegression(samples(4, 5), batch_size=3, penalty=gs.NonconvexPenalty(0.1)),
+        gs.LeastSquares(samples(4, 13)),
+        gs.RobustRegression(4, dim=9, num_samples=80),
+    ],
+    ids=str,
+)
+def test_odd_dimensions_are_the_same_bits_too(problem: gs.Problem, dtype: torch.dtype, tmp_path):
+    task = (gs.GTNSGDm(0.1, 0.5), problem, gs.ring(4))
+    how = {"noise": NOISE, "steps": 60, "dtype": dtype}
+    alone = gs.simulate(*task, **how, seeds=[1], store=tmp_path / "alone")
+    stacked = gs.simulate(*task, **how, seeds=[0, 1, 2], store=tmp_path / "stacked")
+    assert torch.equal(alone.x[:, 0], stacked.x[:, 1])
+    for name, values in alone.metrics.items():
+        assert torch.equal(values[:, 0], stacked.metrics[name][:, 1]), name
+
+
 def test_schedules_are_stored_one_by_one(tmp_path: Path):
     store = gs.Store(tmp_path)
     step_sizes = [0.1, gs.Cosine(0.1, 40), gs.Cosine(0.2, 40), gs.WarmUp(0.1, 10), lambda t: 0.3]
@@ -212,6 +240,32 @@ def test_two_processes_share_a_folder(tmp_path: Path):
     found = sweep(LARGE, 1000, 4, store=store)
     assert store.computed == 0
     assert_same(found, sweep(LARGE, 1000, 4, store=tmp_path / "whole"))
+
+
+def test_a_first_record_that_takes_long_is_found_again(tmp_path: Path):
+    @gs.metric()
+    def slow(stack: gs.Stack) -> torch.Tensor:
+        time.sleep(0.2 if stack.t == 0 else 0)
+        return stack.x.mean((0, 2))
+
+    task = (gs.DSGD(0.1), PROBLEM, NETWORKS["ring"])
+    computed = []
+    for _ in range(2):
+        store = gs.Store(tmp_path, seconds=0.1)
+        gs.simulate(*task, steps=200, metrics=[slow], store=store)
+        computed.append(store.computed)
+    assert computed == [200, 0]
+
+
+def test_own_noise_is_the_same_after_it_was_used(tmp_path: Path):
+    store, noise = gs.Store(tmp_path), gs.SampledNoise(drawn)
+    for _ in range(3):
+        gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORKS["ring"], noise=noise, steps=20, store=store)
+    assert store.computed == 20
+
+
+def drawn(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def test_a_damaged_file_is_named(tmp_path: Path):
