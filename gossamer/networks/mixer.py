@@ -50,11 +50,8 @@ class Mixer:
         if z.dtype == self.pushes.dtype:
             return product(self.pushes, z)
         sent = z.to(self.pushes.dtype)
-        if z.is_cuda:
-            return self.split(sent).add_(z - sent)
-        wide = sent.to(z.dtype)
-        kept = (z - wide).view(len(z), -1)
-        return kept.addmm_(self.exact, wide.view(len(z), -1)).view_as(z)
+        sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
+        return self.split(sent).add_(z - sent)
 
     def split(self, message: Tensor) -> Tensor:
         """C q of messages q, in float64."""
