@@ -1,27 +1,70 @@
 """What makes two objects the same: a digest of their content, and of the code that is not ours."""
 
+import copyreg
+import dis
 import functools
 import hashlib
+import importlib
+import importlib.util
 import inspect
+import itertools
+import sys
 import sysconfig
 import types
-from collections.abc import Mapping
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-LIBRARIES = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
-LIBRARIES.append(Path(__file__).parent)
+from gossamer.errors import InvalidInput
+
+LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
+LIBRARIES.append(Path(__file__).resolve().parent)
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
+_NAMED = torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_BUILT_IN = (
+    types.BuiltinFunctionType
+    | types.MethodWrapperType
+    | types.MethodDescriptorType
+    | types.ClassMethodDescriptorType
+    | types.WrapperDescriptorType
+    | types.GetSetDescriptorType
+    | types.MemberDescriptorType
+    | np.ufunc
+)
+_LAZY = (functools.cached_property,)
+_CACHED_FUNCTION = type(functools.lru_cache(len))
+_HEAP_TYPE = 1 << 9
+"""The flag of classes that a `class` statement makes; those of the interpreter lack it."""
+_NOT_WRITTEN = {
+    *("__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__orig_bases__"),
+    *("__parameters__", "__firstlineno__", "__static_attributes__", "_abc_impl", "_backward_cls"),
+}
+"""Entries of a class that Python or torch makes."""
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
+_DEEPEST = 6
+"""Dots in the name of what is taken of modules in modules."""
+_CODE = (
+    *("co_code", "co_consts", "co_names", "co_freevars", "co_cellvars", "co_varnames"),
+    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable"),
+)
 
 
 def fingerprint(value: Any) -> str:
     """A digest that changes with any number, word or line of code in `value`.
 
     Numbers, words, tensors and arrays count by their content, containers and objects by what they
-    hold, functions and classes by name; those of the user also by their source and by what they
-    refer to. Libraries and Gossamer itself are told apart by their versions, not here.
+    hold, functions and classes by name; those of the user also by their compiled code and by what
+    it refers to. Libraries and Gossamer itself are told apart by their versions, not here.
+
+    Raises:
+        InvalidInput: there is an object whose content cannot be seen, as that of a lock or file.
 
     >>> import torch
     >>> fingerprint({"a": torch.ones(2)}) == fingerprint({"a": torch.ones(2)})
@@ -38,103 +81,391 @@ class _Digest:
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
         self._kept: list[Any] = []  # an id names an object only as long as it lives
+        self._open: dict[int, int] = {}
 
     def of(self, value: Any) -> str:
         """The digest of a value; one that holds itself ends there."""
         plain = _plain(value)
-        if plain is None and id(value) in self._known:
-            return self._known[id(value)]
-        if plain is None:
-            self._known[id(value)] = "itself"
+        if plain is not None:
+            return _hash(type(value).__qualname__, plain)
+        key = id(value)
+        if key in self._open:
+            return f"itself, {len(self._open) - self._open[key]} above"
+        if key not in self._known:
             self._kept.append(value)
-        text = "\n".join(self._parts(value)) if plain is None else plain
-        digest = hashlib.sha256(f"{type(value).__qualname__}\n{text}".encode()).hexdigest()[:32]
-        if plain is None:
-            self._known[id(value)] = digest
-        return digest
+            self._open[key] = len(self._open)
+            self._known[key] = _hash(type(value).__qualname__, *self._parts(value))
+            del self._open[key]
+        return self._known[key]
+
+    def _all(self, values: Iterable[Any]) -> list[str]:
+        return [self.of(value) for value in values]
 
     def _parts(self, value: Any) -> list[str]:
         """The digests of what a value consists of."""
-        if isinstance(value, torch.Tensor | np.ndarray):
-            return _content(value)
-        if isinstance(value, Mapping):
-            return [self.of(part) for item in value.items() for part in item]
-        if isinstance(value, list | tuple):
-            return [self.of(item) for item in value]
+        if type(value) in (list, tuple, *_VIEWS):
+            return self._all(value)
+        if type(value) in (dict, OrderedDict, types.MappingProxyType):
+            return self._all(part for item in value.items() for part in item)
         if isinstance(value, set | frozenset):
-            return sorted(self.of(item) for item in value)
-        return self._of_code(value) if _is_code(value) else self._of_object(value)
+            return [*self._of_attributes(value), *self._of_set(value)]
+        if isinstance(value, torch.Tensor | np.ndarray):
+            return self._of_array(value)
+        if isinstance(value, np.generic) and not value.dtype.hasobject:
+            return [self.of(type(value)), *_content(np.asarray(value))]
+        if isinstance(value, types.ModuleType):
+            return self._of_module(value)
+        of_code = self._of_code(value)
+        return self._of_object(value) if of_code is None else of_code
 
-    def _of_code(self, value: Any) -> list[str]:
-        """A function or class: its name; if it is the user's, also its source and references."""
-        if isinstance(value, functools.partial):
-            return [self.of(part) for part in (value.func, value.args, value.keywords)]
-        if isinstance(value, types.MethodType):
-            return [self.of(value.__self__), self.of(value.__func__)]
-        if _of_a_library(value):
-            return [f"{value.__module__}.{value.__qualname__}"]
-        return [value.__qualname__, _source(value), self.of(_references(value))]
+    def _of_set(self, value: Iterable[Any]) -> list[str]:
+        """The items in the order of their digests, none of which knows of another."""
+        digests, known = [], len(self._known)
+        for item in value:
+            digests.append(self.of(item))
+            while len(self._known) > known:
+                self._known.popitem()
+        return sorted(digests)
+
+    def _of_array(self, value: Any) -> list[str]:
+        """The numbers of an array and its attributes; objects in it as a list."""
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            numbers = [str(value.dtype), str(value.shape), self.of(value.tolist())]
+        else:
+            numbers = _content(value)
+        own = {} if isinstance(value, np.memmap) else _attributes(value)
+        return [*numbers, self.of(type(value)), self.of(own)]
+
+    def _of_module(self, value: types.ModuleType) -> list[str]:
+        """The name of a module; of the user's also its functions, classes and plain constants."""
+        if _is_library_module(value.__name__):
+            return [value.__name__]
+        kinds = (*_PLAIN, types.FunctionType, _CACHED_FUNCTION)
+        held = {n: v for n, v in vars(value).items() if type(v) in kinds or isinstance(v, type)}
+        names = sorted(n for n in held if not (n.startswith("__") and n.endswith("__")))
+        return [value.__name__, self.of({n: held[n] for n in names})]
+
+    def _of_code(self, value: Any) -> list[str] | None:
+        """What is called or holds what is called; None of anything else."""
+        if isinstance(value, types.FunctionType):
+            return self._of_function(value)
+        if isinstance(value, type):
+            return self._of_class(value)
+        if isinstance(value, types.CodeType):
+            return self._all(getattr(value, name) for name in _CODE)
+        if isinstance(value, _BUILT_IN):
+            return self._of_built_in(value)
+        held = _held_by_wrapper(value)
+        return None if held is None else self._all([type(value), *held])
+
+    def _of_built_in(self, value: Any) -> list[str]:
+        """A function in C: its name, and the object or class that it is of."""
+        if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is not value:
+            raise _unseen(value)
+        owner = getattr(value, "__self__", getattr(value, "__objclass__", None))
+        name = getattr(value, "__qualname__", value.__name__)
+        full = f"{getattr(value, '__module__', '')}.{name}"
+        return [full, "" if _is_no_owner(owner) else self.of(owner)]
+
+    def _of_function(self, value: types.FunctionType) -> list[str]:
+        """The name of a library's function; else its code and all that it uses."""
+        name = f"{value.__module__}.{value.__qualname__}"
+        library = _is_library_function(value)
+        if library and _is_found(value):
+            return [name]
+        cells = [_cell(cell) for cell in value.__closure__ or ()]
+        held = [value.__code__, value.__defaults__, value.__kwdefaults__, cells]
+        if library:
+            return [name, *self._all(held)]
+        parts = [value.__qualname__, *self._all(held), self.of(vars(value))]
+        return [*parts, self.of(_references(value))]
+
+    def _of_class(self, value: type) -> list[str]:
+        """The name of a library's class; else its bases, metaclass and all written in it."""
+        name = f"{value.__module__}.{value.__qualname__}"
+        library = _is_library_class(value)
+        if library and "<locals>" not in name:
+            return [name]
+        written = {n: vars(value)[n] for n in sorted(vars(value)) if n not in _NOT_WRITTEN}
+        shown = {n: None if _is_slot(v) else v for n, v in written.items()}
+        parts = [name if library else value.__qualname__]
+        return [*parts, *self._all([type(value), value.__bases__, shown])]
+
+    def _of_attributes(self, value: Any) -> list[str]:
+        return self._all([type(value), _attributes(value)])
 
     def _of_object(self, value: Any) -> list[str]:
         """What an object holds but for what it only remembers of its computations."""
-        kind = type(value)
-        held = dict(getattr(value, "__dict__", {}))
-        for name in [n for c in kind.__mro__ for n in getattr(c, "__slots__", ())]:
-            held[name] = getattr(value, name, None)
-        computed = {n for n in held if isinstance(inspect.getattr_static(kind, n, None), _LAZY)}
-        return [self.of(kind), self.of({n: held[n] for n in sorted(held) if n not in computed})]
+        kind, reduced = type(value), _reduced(value)
+        own = {} if _is_library_class(kind) and _has_own_reduce(kind) else _attributes(value)
+        if isinstance(reduced, str):
+            return [_name_of_unique(value, reduced), *self._all([kind, own])]
+        make, args, state, *items = (*reduced, None, None, None)[:5]
+        if isinstance(state, dict):
+            state = _without_computed(kind, state)
+        if not _has_own_reduce(kind) and not _has_own(kind, "__getstate__"):
+            state = None  # the attributes
+        content = [list(i) if isinstance(i, Iterator) else i for i in items]
+        return self._all([kind, own, make, args, state, content])
 
 
-_LAZY = (functools.cached_property,)
+def _hash(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
 
 
 def _plain(value: Any) -> str | None:
     """The words for what is no container and no object."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | range):
+    if type(value) in _PLAIN:
         return repr(value)
-    if isinstance(value, torch.dtype | torch.device | np.dtype):
-        return str(value)
-    return value.__name__ if isinstance(value, types.ModuleType) else None
-
-
-def _is_code(value: Any) -> bool:
-    kinds = types.FunctionType | types.BuiltinFunctionType | types.MethodType | type
-    return isinstance(value, kinds | functools.partial)
+    return str(value) if isinstance(value, _NAMED) else None
 
 
 def _content(value: "torch.Tensor | np.ndarray[Any, Any]") -> list[str]:
+    """Type, shape and bytes of an array."""
     if isinstance(value, torch.Tensor):
-        value = value.detach().to_dense() if value.layout != torch.strided else value.detach()
-        plain = value.cpu().contiguous().view(torch.uint8) if value.dim() > 0 else value.cpu()
-        data, shape, kind = plain.numpy().tobytes(), tuple(value.shape), str(value.dtype)
+        kind = f"{value.dtype} {value.layout} {value.requires_grad}"
+        dense = value.detach() if value.layout == torch.strided else value.detach().to_dense()
+        flat = dense.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
+        data = flat.view(torch.uint8).numpy().tobytes()
     else:
-        data, shape, kind = np.ascontiguousarray(value).tobytes(), value.shape, str(value.dtype)
-    return [kind, str(shape), hashlib.sha256(data).hexdigest()]
+        data, kind = np.ascontiguousarray(value).tobytes(), str(value.dtype)
+    return [kind, str(tuple(value.shape)), hashlib.sha256(data).hexdigest()]
 
 
-def _of_a_library(value: Any) -> bool:
-    if isinstance(value, types.BuiltinFunctionType):
+def _attributes(value: Any) -> dict[str, Any]:
+    """Name → value of what an object's `__dict__` and slots hold."""
+    held = dict(getattr(value, "__dict__", {}))
+    kind: Any = type(value)
+    slots = _slots(kind)
+    held |= {name: _slot(slot, value) for name, slot in slots.items()}
+    return _without_computed(kind, {name: held[name] for name in sorted(held, key=str)})
+
+
+@functools.lru_cache(maxsize=4096)
+def _slots(kind: Any) -> dict[str, Any]:
+    """Class and name → slot."""
+    every = [(owner, name, slot) for owner in kind.__mro__ for name, slot in vars(owner).items()]
+    return {f"{owner.__qualname__}.{name}": slot for owner, name, slot in every if _is_slot(slot)}
+
+
+def _is_slot(value: Any) -> bool:
+    """Whether an entry of a class is one that its `__slots__` made."""
+    of_python = isinstance(value, types.MemberDescriptorType)
+    return of_python and bool(value.__objclass__.__flags__ & _HEAP_TYPE)
+
+
+def _slot(slot: Any, value: Any) -> Any:
+    try:
+        return slot.__get__(value)
+    except AttributeError:
+        return "nothing yet"
+
+
+def _without_computed(kind: type, held: dict[Any, Any]) -> dict[Any, Any]:
+    """The attributes but for the values of cached properties."""
+    return {
+        name: part
+        for name, part in held.items()
+        if not isinstance(inspect.getattr_static(kind, str(name), None), _LAZY)
+    }
+
+
+def _has_own_reduce(kind: type) -> bool:
+    """Whether a class says itself what its objects are made of."""
+    own = any(_has_own(kind, name) for name in ("__reduce_ex__", "__reduce__"))
+    return own or kind in copyreg.dispatch_table
+
+
+def _has_own(kind: type, name: str) -> bool:
+    return getattr(kind, name) is not getattr(object, name)
+
+
+def _reduced(value: Any) -> Any:
+    """What an object is made of, as for a copy of it."""
+    reduce: Any = copyreg.dispatch_table.get(type(value))
+    try:
+        return reduce(value) if reduce else value.__reduce_ex__(2)
+    except Exception as error:
+        if _is_python(type(value)) and not _has_own_reduce(type(value)):
+            return (None, ())  # its own `__getstate__` refuses; the attributes are all there is
+        raise _unseen(value) from error
+
+
+def _is_python(kind: type) -> bool:
+    """Whether a class and its `__getstate__` are written in Python."""
+    of_python = all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+    return of_python and inspect.isfunction(inspect.getattr_static(kind, "__getstate__"))
+
+
+def _name_of_unique(value: Any, name: str) -> str:
+    """The name of what a module has only one of; a user's function in C is not seen into."""
+    module = getattr(value, "__module__", None)
+    if callable(value) and isinstance(module, str) and not _is_library_module(module):
+        raise _unseen(value)
+    return f"{module}.{name}"
+
+
+def _unseen(value: Any) -> InvalidInput:
+    return InvalidInput(
+        f"{type(value).__module__}.{type(value).__qualname__}: what it holds cannot be seen, so "
+        "that a change would not be noticed; hold what it is made of in a class with attributes, "
+        "and make it in a functools.cached_property, which does not count"
+    )
+
+
+def _held_by_wrapper(value: Any) -> list[Any] | None:
+    """What a wrapper of functions or objects holds, None of anything else."""
+    if isinstance(value, functools.partial):
+        return [value.func, value.args, value.keywords, vars(value)]
+    if isinstance(value, types.MethodType):
+        return [value.__self__, value.__func__]
+    if isinstance(value, staticmethod | classmethod):
+        return [value.__func__]
+    if isinstance(value, property):
+        return [value.fget, value.fset, value.fdel]
+    if isinstance(value, functools.cached_property):
+        return [value.func]
+    if isinstance(value, _CACHED_FUNCTION):
+        return [value.__wrapped__, value.cache_parameters()]
+    return [value()] if isinstance(value, weakref.ReferenceType) else None
+
+
+def _is_library_function(value: types.FunctionType) -> bool:
+    file = value.__code__.co_filename
+    written = not file.startswith("<")
+    return _in_libraries(file) if written else _is_library_module(value.__module__)
+
+
+def _is_library_class(value: type) -> bool:
+    name: Any = value.__module__
+    made_in_c = not isinstance(name, str) or name.startswith("_cython_")
+    if made_in_c or not value.__flags__ & _HEAP_TYPE:
         return True
+    return name != "builtins" and _is_library_module(name)
+
+
+def _is_library_module(name: str | None) -> bool:
+    """Whether a module comes with Python, is installed or is of Gossamer."""
+    if name is None or name == "__main__":
+        return False
+    if name in sys.builtin_module_names:
+        return True
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    every = [file] if file else getattr(module, "__path__", [])
+    places = [place for place in every if Path(place).is_absolute()]
+    parent = name.rpartition(".")[0]
+    if not places:
+        return _is_library_module(parent) if parent else name in sys.stdlib_module_names
+    return all(_in_libraries(place) for place in places)
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_libraries(file: str) -> bool:
+    path = Path(file).resolve()
+    return any(path.is_relative_to(folder) for folder in LIBRARIES)
+
+
+def _is_found(value: types.FunctionType) -> bool:
+    """Whether a library has the function under its name, so that it is no closure or wrapper."""
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = inspect.getattr_static(found, name, None)
+    found = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    return found is value and _is_library_module(value.__module__)
+
+
+def _is_no_owner(value: Any) -> bool:
+    """Whether a function in C is bound to nothing but its module or its own record."""
+    records = type(value).__module__ == "pybind11_builtins" or type(value).__name__ == "PyCapsule"
+    return value is None or isinstance(value, types.ModuleType) or records
+
+
+def _cell(cell: types.CellType) -> Any:
     try:
-        file = Path(inspect.getfile(value)).resolve()
-    except (TypeError, OSError):  # built in, or written in a session
-        return getattr(value, "__module__", None) == "builtins"
-    return any(file.is_relative_to(folder) for folder in LIBRARIES)
+        return cell.cell_contents
+    except ValueError:
+        return "nothing yet"
 
 
-def _source(value: Any) -> str:
+def _codes(code: types.CodeType) -> list[types.CodeType]:
+    """The code and all that is nested in it."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return [code, *(deeper for part in inner for deeper in _codes(part))]
+
+
+def _steps(code: types.CodeType) -> list[dis.Instruction]:
+    return [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+
+
+def _references(value: types.FunctionType) -> dict[str, Any]:
+    """Name → value of the globals and modules that code refers to, and of what it takes of them."""
+    codes = _codes(value.__code__)
+    used = sorted({name for code in codes for name in code.co_names})
+    steps = [step for code in codes for step in _steps(code)]
+    known, bare = value.__globals__, _bare(steps)
+    names = {s.argval for s in steps if s.opname in _LOADS} & known.keys()
+    imported = {f"import {name}": module for name, module in _imported(value, steps).items()}
+    found = {name: known[name] for name in sorted(names)} | imported
+    taken = [_taken(name, part, used) for name, part in found.items()]
+    shown = {n: part if n in bare or n in imported else _name(part) for n, part in found.items()}
+    return {**shown, **{name: part for parts in taken for name, part in parts.items()}}
+
+
+def _bare(steps: list[dis.Instruction]) -> set[str]:
+    """The globals that are used in any other way than by their attributes."""
+    pairs = itertools.pairwise(steps)
+    takes = ("LOAD_ATTR", "LOAD_METHOD")
+    return {s.argval for s, then in pairs if s.opname in _LOADS and then.opname not in takes}
+
+
+def _name(value: Any) -> Any:
+    return value.__name__ if isinstance(value, types.ModuleType) else value
+
+
+def _taken(name: str, module: Any, used: list[str]) -> dict[str, Any]:
+    """Dotted name → what code that uses the given names takes of a module of the user."""
+    if not isinstance(module, types.ModuleType) or _is_library_module(module.__name__):
+        return {}
+    found = {f"{name}.{part}": vars(module)[part] for part in used if part in vars(module)}
+    for inner, part in list(found.items()):
+        if inner.count(".") < _DEEPEST:
+            found |= _taken(inner, part, used)
+    return found
+
+
+def _imported(value: types.FunctionType, steps: list[dis.Instruction]) -> dict[str, Any]:
+    """Name → module of the user's that a function imports."""
+    found: dict[str, Any] = {}
+    package = value.__globals__.get("__package__") or ""
+    for at, step in enumerate(steps):
+        if step.opname == "IMPORT_NAME":
+            level, names = steps[at - 2].argval, steps[at - 1].argval or ()
+            start = "." * level + step.argval
+            inner = [start + ("." if step.argval else "") + name for name in names]
+            for name in (start, *inner):
+                found |= _modules(name, package)
+    return dict(sorted(found.items()))
+
+
+def _modules(name: str, package: str) -> dict[str, Any]:
+    """Name → module of the user's; nothing where there is none."""
     try:
-        return inspect.getsource(value)
-    except (OSError, TypeError):  # written in a session that keeps no source
-        code = getattr(value, "__code__", None)
-        return repr((code.co_code, code.co_consts)) if code else repr(sorted(vars(value)))
+        full = importlib.util.resolve_name(name, package)
+        top = full.partition(".")[0]
+        if not full or _is_library_name(top):
+            return {}
+        return {top: importlib.import_module(top), full: importlib.import_module(full)}
+    except Exception:  # code that imports it would fail
+        return {}
 
 
-def _references(value: Any) -> dict[str, Any]:
-    """Name → value of what code refers to: a class to its bases, methods and constants."""
-    if isinstance(value, type):
-        methods = {name: part for name, part in vars(value).items() if inspect.isfunction(part)}
-        return {"bases": value.__bases__, **{name: _references(m) for name, m in methods.items()}}
-    found = inspect.getclosurevars(value)
-    defaults = {"defaults": value.__defaults__, "keywords": value.__kwdefaults__}
-    return {**defaults, **dict(found.nonlocals), **dict(found.globals)}
+def _is_library_name(name: str) -> bool:
+    """Whether a package, imported or not, is a library."""
+    if name in sys.modules:
+        return _is_library_module(name)
+    spec = importlib.util.find_spec(name)
+    if spec is None or name in sys.stdlib_module_names:
+        return True
+    places = [spec.origin] if spec.origin else spec.submodule_search_locations or []
+    return all(_in_libraries(place) for place in places)

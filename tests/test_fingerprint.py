@@ -1,6 +1,22 @@
 """Equal content, equal fingerprint; anything else, another one."""
 
+import collections
+import copy
+import datetime
+import decimal
+import enum
 import functools
+import importlib
+import operator
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -38,6 +54,64 @@ def linear(weight: float) -> nn.Module:
     return layer
 
 
+class Slots:
+    __slots__ = "content"
+
+    def __init__(self, content: object) -> None:
+        self.content = content
+
+
+class PrivateSlots:
+    __slots__ = ("__content",)
+
+    def __init__(self, content: object) -> None:
+        self.__content = content
+
+
+class Items(list):
+    pass
+
+
+class Names(dict):
+    pass
+
+
+class Number(float):
+    pass
+
+
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+
+def with_attribute(value: object) -> object:
+    value.extra = 1
+    return value
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def wrapper(factor: float):
+    @functools.wraps(scaled)
+    def wrapped(x: float) -> float:
+        return factor * scaled(x)
+
+    return wrapped
+
+
+def made_class(content: object, base: type = object) -> type:
+    return type("Made", (base,), {"content": content})
+
+
+def masked(mask: list[bool]) -> np.ndarray:
+    return np.ma.masked_array([1.0, 2.0], mask)
+
+
+ON_ONE_LINE = (lambda x: x + 1, lambda x: x + 2)
+
 DIFFERENT = [
     (1, 2),
     (1, 1.0),
@@ -63,6 +137,62 @@ DIFFERENT = [
     (gs.StudentT(1.5), gs.StudentT(1.5, scale=2.0)),
     (gs.DSGD, gs.GTDSGD),
     (torch.float32, torch.float64),
+    (np.float32(1), np.float32(2)),
+    (np.float32(1), np.float64(1)),
+    (np.int64(1), np.int64(2)),
+    (np.bool_(True), np.bool_(False)),
+    (np.array([1, "a"], dtype=object), np.array([1, "b"], dtype=object)),
+    (masked([True, False]), masked([False, True])),
+    (collections.deque([1]), collections.deque([2])),
+    (collections.deque([1]), collections.deque([1], maxlen=3)),
+    (collections.defaultdict(int, a=1), collections.defaultdict(int, a=2)),
+    (collections.Counter("a"), collections.Counter("b")),
+    (decimal.Decimal(1), decimal.Decimal(2)),
+    (bytearray(b"a"), bytearray(b"b")),
+    (slice(1), slice(2)),
+    (datetime.timedelta(1), datetime.timedelta(2)),
+    (operator.itemgetter(1), operator.itemgetter(2)),
+    (re.compile("a"), re.compile("b")),
+    (Path("a"), Path("b")),
+    (random.Random(1), random.Random(2)),
+    (generator(1), generator(2)),
+    (np.random.default_rng(1), np.random.default_rng(2)),
+    (np.random.default_rng(1).normal, np.random.default_rng(2).normal),
+    ([].append, [1].append),
+    ({1: 2}.keys(), {2: 2}.keys()),
+    (Slots(1), Slots(2)),
+    (PrivateSlots(1), PrivateSlots(2)),
+    (Items([1]), Items([2])),
+    (Items([1]), with_attribute(Items([1]))),
+    (Names(a=1), Names(a=2)),
+    (Names(a=1), with_attribute(Names(a=1))),
+    (Number(1), Number(2)),
+    (Number(1), with_attribute(Number(1))),
+    (Level.LOW, Level.HIGH),
+    (torch.Tensor.sin, torch.Tensor.cos),
+    (torch.sin, torch.cos),
+    (np.sin, np.cos),
+    (np.mean, np.sum),
+    (torch.strided, torch.sparse_coo),
+    (torch.tensor(1.0, dtype=torch.bfloat16), torch.tensor(2.0, dtype=torch.bfloat16)),
+    (torch.tensor(1j), torch.tensor(1j).conj()),
+    (nn.LSTM(1, 1), nn.LSTM(1, 1)),
+    ON_ONE_LINE,
+    (wrapper(1.0), wrapper(2.0)),
+    (wrapper(1.0), scaled),
+    (torch.no_grad()(closure(1.0)), torch.no_grad()(closure(2.0))),
+    (functools.lru_cache(closure(1.0)), functools.lru_cache(closure(2.0))),
+    (made_class(1), made_class(2)),
+    (made_class(1), made_class(1, Holds)),
+    (made_class(closure(1.0)), made_class(closure(2.0))),
+    (made_class(staticmethod(closure(1.0))), made_class(staticmethod(closure(2.0)))),
+    (made_class(classmethod(closure(1.0))), made_class(classmethod(closure(2.0)))),
+    (made_class(property(closure(1.0))), made_class(property(closure(2.0)))),
+    (made_class(property(len, closure(1.0))), made_class(property(len, closure(2.0)))),
+    (
+        made_class(functools.cached_property(closure(1.0))),
+        made_class(functools.cached_property(closure(2.0))),
+    ),
 ]
 
 
@@ -83,6 +213,17 @@ def test_what_differs_has_another_fingerprint(one, other):
         lambda: Holds([torch.ones(2)]),
         lambda: gs.Quadratic(3, 2),
         lambda: gs.ring(5).drops(0.1).compressed(gs.TopK(0.1)),
+        lambda: np.float32(1),
+        lambda: np.array([1, "a", (2.0,)], dtype=object),
+        lambda: collections.deque([1, [2]]),
+        lambda: generator(3),
+        lambda: np.random.default_rng(3),
+        lambda: wrapper(1.0),
+        lambda: made_class(closure(1.0)),
+        lambda: Slots(PrivateSlots(Items([Names(a=1)]))),
+        lambda: {Level.LOW, (scaled, 1), frozenset({"a", "b"})},
+        lambda: torch.tensor(1.0, dtype=torch.bfloat16),
+        lambda: object(),
     ],
 )
 def test_equal_content_has_the_same(make):
@@ -122,3 +263,161 @@ def test_problems_are_the_same_after_they_were_run(problem: gs.Problem):
     before = fingerprint(problem)
     gs.simulate(gs.DSGD(0.01), problem, gs.ring(4), steps=4)
     assert fingerprint(problem) == before
+
+
+def test_a_copy_with_other_aliases_is_the_same():
+    part, cycle = [1, torch.ones(2)], [1]
+    cycle.append(cycle)
+    assert fingerprint([part, part]) == fingerprint([part, copy.deepcopy(part)])
+    assert fingerprint([cycle, [cycle]]) == fingerprint([cycle, [copy.deepcopy(cycle)]])
+
+
+def test_what_refuses_to_be_pickled_counts_by_its_attributes():
+    normed = nn.utils.parametrizations.weight_norm(linear(1.0))
+    before = fingerprint(normed)
+    assert fingerprint(normed) == before
+    nn.init.constant_(normed.bias, 1.0)
+    assert fingerprint(normed) != before
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        threading.Lock(),
+        socket.socket(),
+        (n for n in range(3)),
+        np.frompyfunc(scaled, 1, 1),
+        memoryview(b"a"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_seen_is_refused(value):
+    name = type(value).__qualname__
+    with pytest.raises(gs.InvalidInput, match=f"{name}: .* class with attributes"):
+        fingerprint(Holds([value]))
+
+
+USER = """
+import functools
+import {name}_helpers as helpers
+
+FACTOR = 1.0
+
+class Base:
+    rate = 2.0
+
+class Loss(Base):
+    shift = 3.0
+    @staticmethod
+    def fixed(x):
+        return x - 4.0
+    @classmethod
+    def made(cls, x):
+        return x - 5.0
+    @property
+    def shown(self):
+        return 6.0
+    @functools.cached_property
+    def kept(self):
+        return 7.0
+    def __call__(self, x):
+        return (lambda y: FACTOR * y)(x) + helpers.f(x) + helpers.SHIFT
+    def late(self, x):
+        from {name}_late import f
+        return f(x)
+
+def loss(x):
+    return Loss()(x) + sum(y for y in {{1.5, 2.5, "a", "b"}} if y in ("a", 2.5))
+
+def dynamic(x):
+    return getattr(helpers, "g")(x)
+"""
+HELPERS = """
+SHIFT = 8.0
+TABLE = {"a": 9.0}
+def f(x):
+    return TABLE["a"] * x
+def g(x):
+    return 10.0 * x
+"""
+LATE = "def f(x):\n    return 11.0 * x\n"
+
+
+def write(folder: Path, name: str, old: str = "", new: str = "") -> None:
+    """The user's files, with one word changed."""
+    files = {name: USER.format(name=name), f"{name}_helpers": HELPERS, f"{name}_late": LATE}
+    for module, text in files.items():
+        (folder / f"{module}.py").write_text(text.replace(old, new) if old else text)
+
+
+def load(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    """The user's module, read anew."""
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for module in [module for module in sys.modules if module.startswith(name)]:
+        del sys.modules[module]
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize(
+    "old",
+    ["FACTOR = 1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "7.0", "SHIFT = 8.0", "9.0", "11.0", "1.5"],
+)
+def test_any_edit_of_the_users_files_is_noticed(tmp_path: Path, monkeypatch, old: str):
+    write(tmp_path, "user_code")
+    user = load(tmp_path, "user_code", monkeypatch)
+    before = fingerprint(user.loss)
+    write(tmp_path, "user_code", old, old.replace(".", "1."))
+    assert fingerprint(user.loss) == before, "what runs is what was loaded"
+    assert fingerprint(load(tmp_path, "user_code", monkeypatch).loss) != before
+    write(tmp_path, "user_code")
+    assert fingerprint(load(tmp_path, "user_code", monkeypatch).loss) == before
+
+
+def test_a_module_that_is_used_whole_counts_whole(tmp_path: Path, monkeypatch):
+    write(tmp_path, "user_code")
+    before = load(tmp_path, "user_code", monkeypatch)
+    write(tmp_path, "user_code", "10.0", "20.0")
+    after = load(tmp_path, "user_code", monkeypatch)
+    assert fingerprint(before.dynamic) != fingerprint(after.dynamic)
+    assert fingerprint(before.helpers) != fingerprint(after.helpers)
+    assert fingerprint(before.loss) == fingerprint(after.loss)
+
+
+@pytest.mark.parametrize("old", ["abs(x)", "x + 1", "A.b"])
+def test_code_without_a_file_counts_by_what_it_does(old: str):
+    new = {"abs(x)": "bool(x)", "x + 1": "x - 1", "A.b": "A.c"}[old]
+    text = "class A:\n    b = 1\n    c = 2\ndef f(x):\n    return abs(x), x + 1, A.b\n"
+    one, same, other = {}, {}, {}
+    exec(text, one)
+    exec(text, same)
+    exec(text.replace(old, new), other)
+    assert fingerprint(one["f"]) == fingerprint(same["f"]) != fingerprint(other["f"])
+    exec(text.replace("b = 1", "b = 3"), same)
+    assert fingerprint(one["A"]) != fingerprint(same["A"])
+
+
+def test_other_processes_agree(tmp_path: Path):
+    write(tmp_path, "user_code")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import user_code, torch\nfrom gossamer.fingerprint import fingerprint\n"
+        "sets = {'a', 'b', ('c', 1), user_code.loss, user_code.Loss, frozenset('xyz')}\n"
+        "print(fingerprint([user_code.loss, user_code.Loss(), user_code, sets, torch.ones(2)]))\n"
+    )
+    outputs = set()
+    for seed in ("1", "2"):
+        paths = os.pathsep.join([str(Path(gs.__file__).parents[1]), str(tmp_path)])
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths}
+        command = [sys.executable, str(script)]
+        outputs.add(subprocess.check_output(command, env=environment, text=True))
+    assert len(outputs) == 1
+
+
+def test_a_problem_takes_milliseconds():
+    problem = gs.LogisticRegression(gs.data.load("breast_cancer").split(4))
+    fingerprint(problem)
+    start = time.perf_counter()
+    fingerprint(problem)
+    assert time.perf_counter() - start < 0.1
