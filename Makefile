@@ -37,10 +37,10 @@ alone: setup
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(ALONE)
 
 units: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
 
 test: lint
-	$(MAKE) --jobs 2 deadlines alone types
+	$(MAKE) --jobs 3 deadlines alone types
 	$(MAKE) units
 
 reproduce: setup

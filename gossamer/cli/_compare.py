@@ -154,6 +154,6 @@ def _draw(found: Comparison, metric: str, x: Against, path: Path) -> None:
     from gossamer.report.figures import save_figure
 
     with style():
-        figure, (ax,) = panels(1, width=5.5, height=3.8)
+        figure, (ax,) = panels(1, width=5.5, height=max(3.8, 0.3 * len(found.entries)))
         found.plot(metric, x=x, ax=ax)
         save_figure(figure, path)
