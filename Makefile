@@ -9,8 +9,8 @@ BIN    := $(VENV)/bin
 
 export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the many processes
 
-# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them only
-# one process computes: the tests of what has no processes, then the type checker.
+# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them compute
+# the tests of what has no processes, and the type checker.
 ALONE     := tests/algorithms tests/networks
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
