@@ -9,8 +9,8 @@ BIN    := $(VENV)/bin
 
 export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the many processes
 
-# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them compute
-# the tests of what has no processes, and the type checker.
+# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them only
+# one process computes: the tests of what has no processes, then the type checker.
 ALONE     := tests/algorithms tests/networks
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
@@ -37,10 +37,10 @@ alone: setup
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(ALONE)
 
 units: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
 
 test: lint
-	$(MAKE) --jobs 3 deadlines alone types
+	$(MAKE) --jobs 2 deadlines alone types
 	$(MAKE) units
 
 reproduce: setup
