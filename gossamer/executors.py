@@ -44,16 +44,20 @@ def spread(
     deaths: Counter[int] = Counter()
     try:
         while todo or running:
-            while todo and not any(future.done() for future in running):
+            while todo:
                 item = todo.popleft()
-                running[_submit(executor, work, item)] = item
+                running[future := _submit(executor, work, item)] = item
+                if future.done():  # what is done here is taken before the next begins
+                    break
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 item = running.pop(future)
-                deaths[id(item)] += isinstance(future.exception(), BrokenExecutor)
-                if isinstance(future.exception(), BrokenExecutor) and deaths[id(item)] < ATTEMPTS:
+                died = isinstance(future.exception(), BrokenExecutor)
+                deaths[id(item)] += died
+                if died and deaths[id(item)] < ATTEMPTS:
                     todo.append(item)
                 else:
+                    del deaths[id(item)]
                     _require_sent(future)
                     yield item, future.result()
     finally:
@@ -116,11 +120,10 @@ class Workers(Executor):
 
     Args:
         jobs: how many.
-        prepare: what each does first, e.g. load the code it will need.
     """
 
-    def __init__(self, jobs: int, prepare: Callable[[], object] | None = None) -> None:
-        self.workers, self._prepare = whole("jobs", jobs, 1), prepare
+    def __init__(self, jobs: int) -> None:
+        self.workers = whole("jobs", jobs, 1)
         self._pool, self._renewing = self._start(), Lock()
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
@@ -139,7 +142,7 @@ class Workers(Executor):
 
     def _start(self) -> ProcessPoolExecutor:
         context = get_context("spawn")  # threads of torch do not survive a fork
-        return ProcessPoolExecutor(self.workers, context, _begin, (self._prepare,))
+        return ProcessPoolExecutor(self.workers, context, _begin)
 
 
 @contextmanager
@@ -152,14 +155,12 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin(prepare: Callable[[], object] | None) -> None:
+def _begin() -> None:
     """What a worker does first: it ends silently on Ctrl-C, and when its parent has died."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(1)
-    if prepare is not None:
-        prepare()
 
 
 def _end_with_parent() -> None:

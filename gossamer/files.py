@@ -1,9 +1,13 @@
 """Files that appear whole or not at all."""
 
+import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from gossamer.errors import InvalidInput
 
 
 @contextmanager
@@ -24,3 +28,35 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Iterable[Sequence[Any]]) -> int:
+    """Write rows as CSV, whole or not at all, and return how many; the folder is made."""
+    count = 0
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with (
+        whole_file(Path(path)) as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.writer(file)
+        for row in rows:
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def writable(folder: Path, name: str, way_out: str) -> Path:
+    """The folder, made if it is not there; refused where nothing can be written.
+
+    `name` is that of the argument that names the folder.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink(missing_ok=True)  # another run may open the folder at this moment
+    except OSError as reason:
+        raise InvalidInput(
+            f"{name}: cannot write to {folder} ({reason.strerror}); {way_out}"
+        ) from reason
+    return folder

@@ -292,9 +292,15 @@ def _reduced(value: Any) -> Any:
 
 
 def _is_python(kind: type) -> bool:
-    """Whether a class and its `__getstate__` are written in Python."""
-    of_python = all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+    """Whether a class, its bases and its `__getstate__` are written in Python."""
+    of_python = all(base is object or _is_python_module(base.__module__) for base in kind.__mro__)
     return of_python and inspect.isfunction(inspect.getattr_static(kind, "__getstate__"))
+
+
+def _is_python_module(name: str) -> bool:
+    """Whether a module is a Python file, or was written in a session."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return name not in sys.builtin_module_names if file is None else file.endswith(".py")
 
 
 def _name_of_unique(value: Any, name: str) -> str:

@@ -155,35 +155,37 @@ def compared(found: dict[str, Any], tasks: dict[int, Task]) -> list[dict[str, An
 
 def measure_losses(rounds: int) -> dict[str, Any]:
     """Final errors of every tool's methods on a ring that loses or compresses messages."""
-    task, rows, missing = make_task(LOSSY_NODES, rounds, 1), [], {}
+    task = make_task(LOSSY_NODES, rounds, 1)
+    found, missing = ask_once(LOSSY_TOOLS, task, "loss and compression", timeout=1800)
+    rows = [{"tool": name, **record} for name, records in found.items() for record in records]
+    return {"date": date.today().isoformat(), "rounds": rounds, "missing": missing, "rows": rows}
+
+
+def ask_once(
+    tools: dict[str, Tool], task: Task, about: str, timeout: float = 180
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
+    """Tool → its records; and why a peer is missing."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "task.npz")
         save(task, path)
-        for name, tool in LOSSY_TOOLS.items():
-            print(f"loss and compression: {name}", file=sys.stderr, flush=True)
+        for name, tool in tools.items():
+            print(f"{about}: {name}", file=sys.stderr, flush=True)
             try:
-                rows += [{"tool": name, **record} for record in launch(tool, path, 1800)]
+                found[name] = launch(tool, path, timeout)
             except (Unavailable, subprocess.TimeoutExpired) as reason:
                 if name not in ENVIRONMENTS:
                     raise
                 missing[name] = str(reason)
-    return {"date": date.today().isoformat(), "rounds": rounds, "missing": missing, "rows": rows}
+    return found, missing
 
 
 def measure_agreement(rounds: int) -> dict[str, Any]:
     """How far apart the tools end, of every method that both have."""
-    task, found, missing = make_task(20, rounds, 1), {}, {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "task.npz")
-        save(task, path)
-        for name, tool in AGREEING_TOOLS.items():
-            print(f"the same iterates: {name}", file=sys.stderr, flush=True)
-            try:
-                found[name] = {one["case"]: np.array(one["x"]) for one in launch(tool, path)}
-            except (Unavailable, subprocess.TimeoutExpired) as reason:
-                if name not in ENVIRONMENTS:
-                    raise
-                missing[name] = str(reason)
+    task = make_task(20, rounds, 1)
+    records, missing = ask_once(AGREEING_TOOLS, task, "the same iterates")
+    found = {k: {one["case"]: np.array(one["x"]) for one in ones} for k, ones in records.items()}
     theirs, ours = found.get("decent-bench", {}), found["Gossamer"]
     rows = [
         {"method": name, "error": task.error(x), "gap": float(np.abs(x - ours[name]).max())}

@@ -14,7 +14,7 @@ from gossamer.errors import choice, require
 from gossamer.executors import ThisProcess
 from gossamer.experiments import Options, Work
 from gossamer.experiments.experiment import SIZES
-from gossamer.experiments.work import writable
+from gossamer.experiments.work import writable_out
 from gossamer.studies import EXPERIMENTS
 
 DEFAULT_OUT = "runs"
@@ -107,7 +107,7 @@ def run(
     options, device = Options(size, seed), check_device(device)
     works = [Work.below(out, EXPERIMENTS[key], options) for key in chosen(names)]
     with machines(jobs, cluster) as executor:
-        root = writable(Path(out) / options.size)
+        root = writable_out(Path(out) / options.size)
         for work in works:
             if force:
                 work.forget(work.units)

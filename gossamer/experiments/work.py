@@ -15,6 +15,7 @@ from gossamer.executors import spread
 from gossamer.experiments.experiment import Experiment, Options, Results
 from gossamer.experiments.record import Record
 from gossamer.experiments.unit import Unit
+from gossamer.files import writable
 from gossamer.locks import locked
 
 Notify = Callable[[str, int, int], None]
@@ -109,7 +110,7 @@ class Work:
         Another process on the same folder waits, and finds what was computed. `notify` is called
         before each unit, with an executor after it.
         """
-        writable(self.folder)  # found out before the work
+        writable_out(self.folder)  # found out before the work
         with locked(self.folder):
             missing, total = self.missing(), len(self.units)
             before = total - len(missing)
@@ -132,15 +133,6 @@ def compute(unit: Unit, device: str) -> Record:
     return Record.of(unit, result, time.perf_counter() - start, device)
 
 
-def writable(folder: Path) -> Path:
-    """The folder, made if it is not there; refused where nothing can be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink(missing_ok=True)  # another run may open the folder at this moment
-    except OSError as reason:
-        raise InvalidInput(
-            f"out: cannot write to {folder} ({reason.strerror}); choose another --out"
-        ) from reason
-    return folder
+def writable_out(folder: Path) -> Path:
+    """The folder of results, if it can be written to."""
+    return writable(folder, "out", "choose another --out")

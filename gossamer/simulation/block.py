@@ -20,8 +20,8 @@ from gossamer.simulation.threads import threads_for
 GLANCE = 64
 """Steps between looks at the clock."""
 
-_problems: dict[str, Problem] = {}
-"""What a worker has been given before, by its key."""
+_given: dict[str, Problem] = {}
+"""The problems that a worker has been given before, moved to where they run, by key."""
 
 Watch = Callable[[int, int, Mapping[str, Tensor] | None], None]
 """Called on the way with how many steps the runs have taken together since the last call, the step
@@ -50,8 +50,8 @@ class Block:
     seconds: float
     """After which the work may stop short of `end`."""
 
-    problem_key: str
-    """The same for all blocks of one problem."""
+    key: str
+    """The same for all blocks of one problem in one precision and place."""
 
     @property
     def start(self) -> int:
@@ -124,10 +124,11 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
 
 def advance_apart(block: Block) -> Piece:
     """`advance` on a worker, which keeps problems: what they have prepared is there next time."""
-    if block.problem_key not in _problems:
-        _problems.clear()  # one at a time
-    problem = _problems.setdefault(block.problem_key, block.simulation.problem)
-    piece = advance(replace(block, simulation=replace(block.simulation, problem=problem)))
+    if block.key not in _given:
+        _given.clear()  # one at a time
+        _given[block.key] = block.simulation.moved.problem
+    simulation = replace(block.simulation, problem=_given[block.key])
+    piece = advance(replace(block, simulation=simulation))
     assert piece.checkpoint is not None
     return replace(piece, checkpoint=piece.checkpoint.to("cpu"))
 

@@ -1,6 +1,6 @@
 """Where runs are: what a stack of them needs to go on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -51,3 +51,21 @@ def select_runs(runs: Tensor, content: Content) -> Content:
     fields = type(state)(*(field[:, runs] for field in state))
     memory = tuple({name: z[:, runs] for name, z in site.items()} for site in links)
     return x[:, runs], fields, memory
+
+
+def join_checkpoints(parts: Sequence[Checkpoint]) -> Checkpoint:
+    """Checkpoints of different runs at one step as one."""
+    first = parts[0]
+    fields = zip(*(part.state for part in parts), strict=True)
+    sites = zip(*(part.links for part in parts), strict=True)
+    return Checkpoint(
+        first.t,
+        _beside(part.x for part in parts),
+        type(first.state)(*(_beside(field) for field in fields)),
+        tuple({name: _beside(one[name] for one in site) for name in site[0]} for site in sites),
+        {seed: state for part in parts for seed, state in part.generators.items()},
+    )
+
+
+def _beside(tensors: Iterable[Tensor]) -> Tensor:
+    return torch.cat(list(tensors), dim=1)

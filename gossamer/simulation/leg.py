@@ -1,12 +1,12 @@
 """Runs at the same step, between two pieces of work."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from gossamer.simulation.checkpoint import Checkpoint
+from gossamer.simulation.checkpoint import Checkpoint, join_checkpoints
 
 
 class Leg(NamedTuple):
@@ -51,21 +51,3 @@ def _join(legs: list[Leg]) -> Leg:
     begins = [leg.begin for leg in legs if leg.begin is not None]
     whole = begins[0] if len(begins) == 1 else join_checkpoints(begins) if begins else None
     return Leg(torch.cat([leg.ids for leg in legs]), whole)
-
-
-def join_checkpoints(parts: Sequence[Checkpoint]) -> Checkpoint:
-    """Checkpoints of different runs at one step as one."""
-    first = parts[0]
-    fields = zip(*(part.state for part in parts), strict=True)
-    sites = zip(*(part.links for part in parts), strict=True)
-    return Checkpoint(
-        first.t,
-        _beside(part.x for part in parts),
-        type(first.state)(*(_beside(field) for field in fields)),
-        tuple({name: _beside(one[name] for one in site) for name in site[0]} for site in sites),
-        {seed: state for part in parts for seed, state in part.generators.items()},
-    )
-
-
-def _beside(tensors: Iterable[Tensor]) -> Tensor:
-    return torch.cat(list(tensors), dim=1)

@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -78,15 +79,19 @@ def record(
     The runs come setting by setting, as many for each; `halving` ends some settings early.
     """
     algorithm.require_runs(len(seeds))
-    one = simulation.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
+    moved = simulation.moved
+    one = moved.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
     metrics = choose_metrics(simulation.metrics, one)
     asked = what_a_step_asks(one)
     recorder = Recorder(simulation, seeds, metrics, asked.widths, asked.gradients)
     rungs = [] if halving is None else halving.rungs(simulation.steps)
     bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
-    opened = Store.open(means.store, simulation, algorithm, seeds, metrics)
+    opened: AbstractContextManager[Shelf] = nullcontext(Shelf(len(seeds)))
+    if means.store is not None:
+        opened = means.store.open(simulation, algorithm, seeds, metrics, type(one.state))
     with opened as shelf, bar as advance_bar:
-        runner = Runner(simulation, algorithm, seeds, metrics, recorder, shelf, means, advance_bar)
+        here = moved if means.executor is None else simulation  # workers move it themselves
+        runner = Runner(here, algorithm, seeds, metrics, recorder, shelf, means, advance_bar)
         going_on = torch.ones(len(seeds), dtype=torch.bool)
         for end in [*rungs, simulation.steps]:
             runner.run_to(end, going_on)
@@ -148,8 +153,9 @@ class Runner:
                 for row, step in enumerate(piece.steps):
                     self._tell(block, step, {k: v[row] for k, v in piece.metrics.items()})
                 yield block, piece
-        while todo:
-            yield (block := todo.popleft()), advance(block, self._watch(block))
+        else:
+            while todo:
+                yield (block := todo.popleft()), advance(block, self._watch(block))
 
     def _watch(self, block: Block) -> Callable[[int, int, Mapping[str, Tensor] | None], None]:
         def watch(run_steps: int, step: int, metrics: Mapping[str, Tensor] | None) -> None:
@@ -168,10 +174,12 @@ class Runner:
             self.means.on_record(Recorded(block.algorithm, block.seeds, step, metrics))
 
     def _block(self, leg: Leg, end: int) -> Block:
-        seeds, algorithm = [self.seeds[run] for run in leg.ids.tolist()], self.algorithm
-        own = algorithm.select(leg.ids)
-        where = (leg.begin, end, self._turn, problem_key(self.simulation.problem))
-        return Block(self.simulation, own, leg.ids, seeds, self.metrics, *where)
+        own = self.algorithm.select(leg.ids)
+        seeds = [self.seeds[run] for run in leg.ids.tolist()]
+        where = f"{self.simulation.dtype} {self.simulation.device}"
+        key = f"{problem_key(self.simulation.problem)} {where}"
+        of = (self.simulation, own, leg.ids, seeds, self.metrics)
+        return Block(*of, leg.begin, end, self._turn, key)
 
     @property
     def _turn(self) -> float:

@@ -4,7 +4,7 @@ import dataclasses
 import operator
 from collections.abc import Iterable, Sequence
 from types import UnionType
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 import torch
 
@@ -99,11 +99,17 @@ class Simulation:
         width, lanes = self.runs_at_once, self.lanes
         return width - width % lanes if lanes > 1 or not self.alike else 1
 
+    @property
+    def moved(self) -> Self:
+        """The same with the problem where it runs, in its precision: once for all stacks."""
+        problem = self.problem.to(self.device, self.dtype)
+        return dataclasses.replace(self, problem=problem)
+
     def stack(
         self, algorithm: Algorithm[Any], seeds: Sequence[int], begin: Checkpoint | None = None
     ) -> Stack:
         """The runs of one stack, at the start or where they were."""
-        where = (self.problem.to(self.device, self.dtype), self.network, self.noise)
+        where = (self.problem, self.network, self.noise)
         how = (self.dtype, self.device)
         return Stack(algorithm, *where, seeds, *how, begin=begin, lanes=self.lanes)
 

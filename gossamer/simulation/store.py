@@ -1,6 +1,6 @@
 """A folder of runs: only what is missing is computed."""
 
-import csv
+import itertools
 import json
 import os
 import shutil
@@ -9,28 +9,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Schedule
-from gossamer.errors import InvalidInput, require
-from gossamer.files import whole_file
+from gossamer.errors import require
+from gossamer.files import whole_file, writable, write_csv
 from gossamer.fingerprint import fingerprint
 from gossamer.locks import locked
 from gossamer.provenance import versions
 from gossamer.simulation.metrics import Metric
 from gossamer.simulation.run import as_json
-from gossamer.simulation.shelf import Shelf
 from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.stored_runs import StoredRuns, Wanted
-from gossamer.simulation.stored_task import TASK, StoredTask
+from gossamer.simulation.stored_task import COLUMNS, TASK, StoredTask
 
 
 class Store:
     """Runs in a folder, found again by what they are of.
 
     A run is known by its method, hyper-parameters, problem, network, noise, seed, precision and the
-    versions of Gossamer and torch; own classes and functions by their source. It can be lengthened:
+    versions of Gossamer and torch; own classes and functions by their code. It can be lengthened:
     steps, seeds and settings that are added are computed, nothing else. Results are the same bits
     as those of one go (on CPUs). Files are written whole; whoever is killed loses the last
     `seconds` of work at most. Where two processes want the same runs, the second waits and finds
@@ -59,22 +57,19 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.folder)!r})"
 
-    @staticmethod
     @contextmanager
     def open(
-        store: "Store | None",
+        self,
         simulation: Simulation,
         algorithm: Algorithm[Any],
         seeds: Sequence[int],
         metrics: Mapping[str, Metric],
-    ) -> Iterator[Shelf]:
+        state_type: type,
+    ) -> Iterator[StoredRuns]:
         """What there is of the runs of a simulation, and where to put the rest."""
-        if store is None:
-            yield Shelf(len(seeds))
-            return
         facts = task_facts(simulation, algorithm)
-        folder = store.folder / f"{type(algorithm).__name__}-{facts['fingerprint'][:16]}"
-        _make(folder)
+        name = f"{type(algorithm).__name__}-{facts['fingerprint'][:16]}"
+        folder = writable(self.folder / name, "store", "choose another folder")
         with locked(folder):
             if not (folder / TASK).exists():
                 with whole_file(folder / TASK) as partial:
@@ -82,11 +77,11 @@ class Store:
             digests = {name: fingerprint(metric) for name, metric in metrics.items()}
             runs = run_keys(algorithm, seeds)
             wanted = Wanted(runs, digests, simulation.record_steps, simulation.keep_x)
-            shelf = StoredRuns(folder, wanted, _state_type(simulation, algorithm), store.seconds)
+            shelf = StoredRuns(folder, wanted, state_type, self.seconds)
             try:
                 yield shelf
             finally:
-                store.computed += shelf.computed
+                self.computed += shelf.computed
 
     def tasks(self) -> "list[StoredTask]":
         """What is stored, task by task, in the order of their names."""
@@ -100,8 +95,7 @@ class Store:
         assert source is not None
         copied = 0
         for task in source.tasks():
-            folder = self.folder / task.folder.name
-            _make(folder)
+            folder = writable(self.folder / task.folder.name, "store", "choose another folder")
             with locked(folder):
                 for path in sorted(task.folder.glob("*.*")):
                     copied += _copy(path, folder / path.name)
@@ -109,16 +103,8 @@ class Store:
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write all records as CSV, a number per line; returns how many."""
-        lines = 0
-        with whole_file(Path(path)) as partial, partial.open("w", newline="") as file:
-            writer = csv.writer(file)
-            names = ("method", "problem", "network", "noise", "dtype", "hyperparameters", "seed")
-            writer.writerow([*names, "step", "metric", "value"])
-            for task in self.tasks():
-                for row in task.rows():
-                    writer.writerow(row)
-                    lines += 1
-        return lines
+        rows = (row for task in self.tasks() for row in task.rows())
+        return write_csv(path, itertools.chain([COLUMNS], rows)) - 1
 
 
 def as_store(store: "Store | str | os.PathLike[str] | None") -> Store | None:
@@ -171,12 +157,6 @@ def _of_runs(value: Any, runs: int) -> list[Any]:
     return [as_json(value.describe()) | {"fingerprint": fingerprint(value)}] * runs
 
 
-def _state_type(simulation: Simulation, algorithm: Algorithm[Any]) -> type:
-    nodes, dim = simulation.problem.num_nodes, simulation.problem.dim
-    one_run = algorithm.select(torch.zeros(1, dtype=torch.int64))
-    return type(one_run.init(torch.zeros(nodes, 1, dim)))
-
-
 def _copy(source: Path, target: Path) -> bool:
     """Whether there was something to copy."""
     if target.exists():
@@ -184,12 +164,3 @@ def _copy(source: Path, target: Path) -> bool:
     with whole_file(target) as partial:
         shutil.copyfile(source, partial)
     return True
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as reason:
-        raise InvalidInput(
-            f"store: cannot write to {folder} ({reason.strerror}); choose another folder"
-        ) from reason

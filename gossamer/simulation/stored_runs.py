@@ -3,7 +3,8 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -70,8 +71,7 @@ class StoredRuns(Shelf):
         self._source = torch.full_like(self.reached, -1)
         self._passing: dict[Path, set[str]] = {}
         """Files of states → the runs that have not gone on from there."""
-        files = [StoredPiece(path) for path in folder.glob(f"*{RECORDS}")]
-        self._files = sorted(files, key=lambda file: (file.start, -file.end, file.path.name))
+        self._files = sorted(pieces_in(folder), key=lambda f: (f.start, -f.end, f.path.name))
         for number, file in enumerate(self._files):
             self._take(number, file)
         self._drop_dead_ends()
@@ -138,14 +138,9 @@ class StoredPiece:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Where it begins and ends, and of which runs and metrics it is."""
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                facts: dict[str, Any] = json.loads(file.metadata()["piece"])
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
-            raise InvalidInput(
-                f"store: {self.path} is damaged or not of Gossamer ({reason}); delete it, and only "
-                "what it held is computed again"
-            ) from reason
+        way_out = "delete it, and only what it held is computed again"
+        with undamaged(self.path, way_out), safe_open(self.path, framework="pt") as file:
+            facts: dict[str, Any] = json.loads(file.metadata()["piece"])
         return facts
 
     @property
@@ -209,6 +204,22 @@ class StoredPiece:
         return read_state(self.state, state_type).select(torch.tensor([place[k] for k in keys]))
 
 
+def pieces_in(folder: Path) -> list[StoredPiece]:
+    """The pieces of work of a task."""
+    return [StoredPiece(path) for path in folder.glob(f"*{RECORDS}")]
+
+
+@contextmanager
+def undamaged(path: Path, way_out: str) -> Iterator[None]:
+    """Reading a file within, whatever is wrong with it is said with its name and a way out."""
+    try:
+        yield
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
+        raise InvalidInput(
+            f"store: {path} is damaged or not of Gossamer ({reason}); {way_out}"
+        ) from reason
+
+
 def write_piece(
     folder: Path, keys: Sequence[str], metrics: Mapping[str, str], piece: Piece, passing: bool
 ) -> StoredPiece:
@@ -238,15 +249,10 @@ def write_state(path: Path, point: Checkpoint) -> None:
 
 def read_state(path: Path, state_type: type) -> Checkpoint:
     """Read what `write_state` wrote; executes nothing from the file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            facts = json.loads(file.metadata()["point"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
-        raise InvalidInput(
-            f"store: {path} is damaged or not of Gossamer ({reason}); delete it, and its runs are "
-            "computed again"
-        ) from reason
+    way_out = "delete it, and its runs are computed again"
+    with undamaged(path, way_out), safe_open(path, framework="pt") as file:
+        facts = json.loads(file.metadata()["point"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     links: tuple[dict[str, Tensor], ...] = tuple({} for _ in range(facts["sites"]))
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")

@@ -7,11 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gossamer.errors import InvalidInput
-from gossamer.simulation.stored_runs import RECORDS, StoredPiece
+from gossamer.simulation.stored_runs import StoredPiece, pieces_in, undamaged
 from gossamer.simulation.words import show_call
 
 TASK = "task.json"
+
+COLUMNS = (
+    *("method", "problem", "network", "noise", "dtype", "hyperparameters", "seed"),
+    *("step", "metric", "value"),
+)
+"""What a row tells."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +28,17 @@ class StoredTask:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What all its runs share."""
-        try:
+        with undamaged(self.folder / TASK, "delete its folder"):
             facts: dict[str, Any] = json.loads((self.folder / TASK).read_text(encoding="utf-8"))
             facts["algorithm"]["label"], facts["problem"], facts["network"]["name"]
-        except (ValueError, KeyError, TypeError) as reason:
-            raise InvalidInput(
-                f"store: {self.folder / TASK} is damaged or not of Gossamer ({reason}); delete its "
-                "folder"
-            ) from reason
         return facts
 
     @cached_property
     def pieces(self) -> list[StoredPiece]:
         """Its pieces of work, in order."""
-        files = [StoredPiece(path) for path in self.folder.glob(f"*{RECORDS}")]
-        return sorted(files, key=lambda file: (file.start, file.end, file.path.name))
+        return sorted(
+            pieces_in(self.folder), key=lambda piece: (piece.start, piece.end, piece.path.name)
+        )
 
     @property
     def reached(self) -> dict[str, int]:
@@ -60,7 +61,7 @@ class StoredTask:
         }
 
     def rows(self) -> Iterator[list[Any]]:
-        """Every stored number with what it is of."""
+        """Every stored number with what it is of, in the order of `COLUMNS`."""
         for piece in self.pieces:
             runs = [json.loads(run) for run in piece.runs]
             for name, values in piece.metrics().items():

@@ -1,6 +1,5 @@
 """Tables of results: printed, and as LaTeX, CSV or a pandas DataFrame."""
 
-import csv
 import math
 import os
 import statistics
@@ -8,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from gossamer.errors import choice, require
-from gossamer.files import whole_file
+from gossamer.files import write_csv
 from gossamer.simulation import latex
 from gossamer.simulation.words import SPREADS, Center, deviation, spread
 from gossamer.text import aligned
@@ -132,13 +130,7 @@ class Table:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write all columns with all digits, those that are not printed among them."""
         columns = self._values
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        rows = zip(*columns.values(), strict=True)
-        with (
-            whole_file(Path(path)) as partial,
-            partial.open("w", newline="", encoding="utf-8") as f,
-        ):
-            csv.writer(f).writerows([list(columns), *rows])
+        write_csv(path, [list(columns), *zip(*columns.values(), strict=True)])
 
     def to_pandas(self) -> Any:
         """The same as a `pandas.DataFrame`."""
