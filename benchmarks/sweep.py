@@ -27,10 +27,10 @@ from rich.table import Table
 
 import gossamer as gs
 
-SETTINGS, SEEDS, STEPS, SINGLE_STEPS, REPETITIONS = 143, 5, 200, 2000, 9
+SETTINGS, SEEDS, STEPS, SINGLE_STEPS, REPETITIONS = 143, 5, 1000, 20_000, 5
 LR = torch.linspace(0.001, 0.1, SETTINGS).tolist()
 MOMENTUM = 0.8
-GOALS = {"sweep": 0.7, "single run": 3.5}
+GOALS = {"sweep": 0.5, "single run": 1.0}
 
 GROWTH = {
     "runs": [1, 10, 100, 1000, 5000],

@@ -102,6 +102,11 @@ class FunctionProblem(Problem):
             return x
         return penalized_grad(self._data.map(self._grads, x), self.penalty, x)
 
+    @property
+    def exact(self) -> bool:
+        """Whether every gradient is over all that a node holds."""
+        return self._orders is None
+
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
         if self._orders is None:

@@ -99,6 +99,11 @@ class LinearModel(Problem):
         """Without the coordinates that `aligned` has added."""
         return z if z.shape[-1] == self.dim else z[..., : self.dim].contiguous()
 
+    @property
+    def exact(self) -> bool:
+        """Whether every gradient is over all that a node holds."""
+        return self._orders is None
+
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
         if self._orders is None:

@@ -45,6 +45,11 @@ class Problem(ABC):
         """Shapes of the tensors that x is made of, one after the other; here x is one vector."""
         return (torch.Size([self.dim]),)
 
+    @property
+    def exact(self) -> bool:
+        """Whether `sample_grad` is `local_grad`: no randomness of its own."""
+        return type(self).sample_grad is Problem.sample_grad
+
     @abstractmethod
     def local_loss(self, x: Tensor) -> Tensor:
         """f_i at node i's points: `(nodes, points, dim)` → `(nodes, points)`; differentiable."""

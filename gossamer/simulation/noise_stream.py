@@ -39,7 +39,8 @@ class NoiseStream:
         if generators is not None:
             for seed, generator in zip(self._seeds, self._generators, strict=True):
                 generator.set_state(generators[seed])
-        self._block: Sequence[Tensor] = ()
+        self._block = torch.empty(0)
+        self._steps: Sequence[Tensor] = ()
         self._drawn = begin - begin % self._shape[0]
         self._before: Sequence[Tensor] = ()
         self.serve(seeds)
@@ -62,9 +63,19 @@ class NoiseStream:
                 self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
                 for generator in self._generators
             ]
-            self._block = torch.stack(sample, dim=2).unbind()  # steps × (nodes, seeds, dim)
+            self._block = torch.stack(sample, dim=2)  # (steps, nodes, seeds, dim)
+            self._steps = self._block.unbind()
             self._drawn += length
-        return self._block[t % length]
+        return self._steps[t % length]
+
+    def between(self, t: int, end: int) -> tuple[Tensor, Tensor]:
+        """Noise of the steps from `t` on and before `end`, all of one block, and whose is whose.
+
+        `(steps, nodes, distinct seeds, dim)` and, for every run, which of the seeds it has.
+        """
+        self.at(t)
+        first = t % self._shape[0]
+        return self._block[first : first + end - t], self._groups.place
 
     def generators(self, t: int) -> dict[int, Tensor]:
         """Seed → the state of its generator before the block of step `t`, the next to be asked."""

@@ -79,7 +79,7 @@ def record(
     The runs come setting by setting, as many for each; `halving` ends some settings early.
     """
     algorithm.require_runs(len(seeds))
-    moved = simulation.moved
+    moved = simulation.moved.in_c(algorithm, len(seeds))
     one = moved.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
     metrics = choose_metrics(simulation.metrics, one)
     asked = what_a_step_asks(one)

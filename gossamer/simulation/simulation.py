@@ -8,9 +8,10 @@ from typing import Any, Self, SupportsIndex
 
 import torch
 
-from gossamer.algorithms import Algorithm
+from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.errors import InvalidInput, require, whole
-from gossamer.networks import Network
+from gossamer.native import NativeLoop, native_loop
+from gossamer.networks import Network, StaticNetwork
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.provenance import versions
@@ -18,9 +19,16 @@ from gossamer.simulation.checkpoint import Checkpoint
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.metrics import Measure, metric_name
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.step import numeric
 
 STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}
 """Size of a tensor of the largest stack: what stays in a CPU's cache, or fills a GPU."""
+
+STEP_SECONDS, NUMBER_SECONDS = 1.2e-4, 2e-8
+"""What a step takes as it is written, on one core: for its operations, and for each number."""
+
+COMPILE_SECONDS = 2.0
+"""What tracing a step and compiling it take at most, on a machine that does nothing else."""
 
 LANES = 96
 """Columns of a stack that CPUs treat alike, measured on AMD's and Intel's with MKL."""
@@ -52,6 +60,9 @@ class Simulation:
 
     alike: bool = False
     """Whether a run must be the same bits whatever else is stacked, as in a store."""
+
+    native: NativeLoop | None = None
+    """The steps in C, if they are to be taken there."""
 
     def __post_init__(self) -> None:
         require_network(self.network)
@@ -111,7 +122,27 @@ class Simulation:
         """The runs of one stack, at the start or where they were."""
         where = (self.problem, self.network, self.noise)
         how = (self.dtype, self.device)
-        return Stack(algorithm, *where, seeds, *how, begin=begin, lanes=self.lanes)
+        lanes, native = self.lanes, self.native
+        return Stack(algorithm, *where, seeds, *how, begin=begin, lanes=lanes, native=native)
+
+    def in_c(self, algorithm: Algorithm[Any], runs: int) -> Self:
+        """The same, with steps in C where that is possible and worth it.
+
+        Nothing of a step may be drawn but the noise, and nothing lost on the way. Whether it is
+        worth it depends on the work alone, so that the same call gives the same bits.
+        """
+        problem, network = self.problem, self.network
+        numbers = runs * problem.num_nodes * problem.dim
+        long = self.steps * (STEP_SECONDS + numbers * NUMBER_SECONDS) > COMPILE_SECONDS
+        kept = state_dtype(self.dtype) == self.dtype and torch.device(self.device).type == "cpu"
+        asks = algorithm.asks_local and not algorithm.asks_shapes_only
+        plain = isinstance(network, StaticNetwork) and problem.exact and not asks
+        if self.alike or not (long and kept and plain):
+            return self
+        assert isinstance(network, StaticNetwork)
+        mixer, names = network.mixer(self.dtype, "cpu"), numeric(type(algorithm))
+        loop = native_loop(algorithm, names, problem, self.noise, mixer, runs)
+        return dataclasses.replace(self, native=loop)
 
     def describe(self) -> dict[str, Any]:
         """All but the method and the names of the metrics, as plain JSON."""

@@ -12,6 +12,7 @@ from gossamer.algorithms.local import STREAM
 from gossamer.errors import require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
+from gossamer.native import NativeLoop
 from gossamer.networks import Network
 from gossamer.networks.chance import Coins
 from gossamer.noise import Noise
@@ -41,6 +42,7 @@ class Stack:
         lanes: the stack is filled up to a multiple of this with copies of its last run. Libraries
             add up the columns of a product in an order that depends on how many there are. With 96
             lanes a run is the same bits whatever else is stacked (CPUs only).
+        native: the steps in C, if they are to be taken there.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Stack:
         device: torch.device | str = "cpu",
         begin: Checkpoint | None = None,
         lanes: int = 1,
+        native: NativeLoop | None = None,
     ) -> None:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
@@ -86,6 +89,7 @@ class Stack:
             _require_state(content[1], x)
         else:
             content = begin.content(device)
+        self._native = native
         self._hold(torch.arange(len(seeds), device=device), content)
 
     def advance(self, steps: int) -> None:
@@ -152,6 +156,16 @@ class Stack:
         return self._told
 
     def _step_to(self, end: int) -> None:
+        if self._native is None:
+            self._step_one_by_one(end)
+        elif end > self.t:
+            methods = list(self.algorithm.along(range(self.t, end), self.x))
+            drawn = (None, None) if self._noise is None else self._noise.between(self.t, end)
+            given = (self.t, methods, self.x, self.state, *drawn)
+            self.x, self.state = self._native.advance(*given)
+            self.t = end
+
+    def _step_one_by_one(self, end: int) -> None:
         for method in self.algorithm.along(range(self.t, end), self.x):
             mix = self.channel.talk(self.t, self.links)
             given = (method, self.t, self.x, self._grad(self.x), self.state, mix)

@@ -131,6 +131,11 @@ def _compiled(algorithm: type[Algorithm[Any]], backend: str) -> Callable[..., An
     return torch.compile(algorithm.step, backend=backend)
 
 
+def numeric(algorithm: type[Algorithm[Any]]) -> list[str]:
+    """Names of the hyper-parameters that are numbers of an interval, not counts or words."""
+    return [name for name, of in admissible_sets(algorithm).items() if isinstance(of, Interval)]
+
+
 def real_numbers(algorithm: Algorithm[Any]) -> dict[str, float]:
     """The hyper-parameters that are numbers of an interval; integers that count stay as they are.
 
