@@ -112,6 +112,13 @@ def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[T
     assert shown == ["| DSGD-Clip | alike |", "| DSGD-Clip (shrinking) | alike |"]
 
 
+def test_a_method_page_shows_its_losses_on_two_corpora(stored: dict[str, list[Table]]):
+    rows = [[m, "1.7"] for m in ("DSGD", "GT-Clip (gradient)", "GT-Clip (tracker)")]
+    stored["modern-table"] = [Table("Validation loss", ["method", "ours"], rows)]
+    shown = import_module("from_results").modern("GTClip").splitlines()[2:]
+    assert shown == ["| GT-Clip (gradient) | 1.7 |", "| GT-Clip (tracker) | 1.7 |"]
+
+
 @pytest.mark.usefixtures("stored")
 def test_what_is_not_stored_is_said_with_the_command_that_computes_it():
     fill = import_module("tables").fill

@@ -7,7 +7,7 @@ from gather import gathered
 from markup import table
 
 from gossamer.experiments import Result, Table, Verdict
-from gossamer.studies.language.grids import TRANSFORMER
+from gossamer.studies.language.grids import MODERN, TRANSFORMER
 from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
 from gossamer.studies.methods.all_methods import METHODS
@@ -122,6 +122,13 @@ def losses(found: Table, method: str) -> Sequence[str]:
     return ["still to be run" if cells is None else cells[k] for k in ours]
 
 
+def modern(method: str) -> str:
+    """The losses on two corpora, printed and ours, of all readings of a method."""
+    found = gathered("modern-table").tables[0]
+    rows = [row for row in found.rows if MODERN[row[0]][0].__name__ == method]
+    return table(found.columns, rows)
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "momenta": momenta,
     "measured": measured,
@@ -129,4 +136,5 @@ TABLES: dict[str, Callable[[str], str]] = {
     "verdicts": verdicts,
     "provenance": provenance,
     "transformer": transformer,
+    "modern": modern,
 }

@@ -161,24 +161,9 @@ def tune(
         "dtype": dtype if search_dtype is None else search_dtype,
         "keep_x": False,
     }
-    settings = list_settings(algorithm, search_set(algorithm) if grid is None else grid)
-    search = sweep(
-        algorithm,
-        settings,
-        problem,
-        network,
-        strategy=strategy,
-        **searched,
-    )
-    extended: dict[str, list[float]] = {}
-    for _ in range(_limit(extensions, grid)):
-        further, added = settings_beyond(settings, algorithm(**settings[search.best_setting()]))
-        if not further:
-            break
-        rule = _beside(search, strategy)
-        found = sweep(algorithm, further, problem, network, strategy=rule, **searched)
-        settings, search = settings + list_settings(algorithm, further), search.joined(found)
-        extended = {k: [*extended.get(k, []), *added.get(k, [])] for k in extended | added}
+    chosen_grid = search_set(algorithm) if grid is None else grid
+    how = {"strategy": strategy, "extensions": _limit(extensions, grid), **searched}
+    settings, search, extended = extended_sweep(algorithm, chosen_grid, problem, network, **how)
     chosen = algorithm(**settings[search.best_setting()])
     report: dict[str, Any] = {
         "seeds": reported,
@@ -191,6 +176,34 @@ def tune(
     if tuned.edges and grid is None:
         warnings.warn(f"{run.label}: {tuned.at_the_edge}", OnTheEdge, stacklevel=2)
     return tuned
+
+
+def extended_sweep(
+    algorithm: type[Algorithm[Any]],
+    grid: Grid,
+    problem: Problem,
+    network: Network,
+    *,
+    extensions: int,
+    strategy: Strategy | Halving,
+    **searched: Any,
+) -> tuple[list[dict[str, Any]], Sweep, dict[str, list[float]]]:
+    """All settings tried, their sweep, and what was tried beyond the grid.
+
+    It goes on beyond the grid, `extensions` times at most, while the best lies on its edge.
+    """
+    settings = list_settings(algorithm, grid)
+    search = sweep(algorithm, settings, problem, network, strategy=strategy, **searched)
+    extended: dict[str, list[float]] = {}
+    for _ in range(extensions):
+        further, added = settings_beyond(settings, algorithm(**settings[search.best_setting()]))
+        if not further:
+            break
+        rule = _beside(search, strategy)
+        found = sweep(algorithm, further, problem, network, strategy=rule, **searched)
+        settings, search = settings + list_settings(algorithm, further), search.joined(found)
+        extended = {k: [*extended.get(k, []), *added.get(k, [])] for k in extended | added}
+    return settings, search, extended
 
 
 def _limit(extensions: int | None, grid: Grid | None) -> int:

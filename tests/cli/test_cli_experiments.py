@@ -7,7 +7,7 @@ import pytest
 from gossamer.cli.experiments import chosen, studies
 from gossamer.experiments import Options, Work
 from gossamer.studies import EXPERIMENTS
-from gossamer.studies.language.tuned import Tuned
+from gossamer.studies.language.transformer_readings import Reading
 from gossamer.studies.synthetic.curve import Curve
 
 
@@ -95,8 +95,8 @@ def test_several_names_are_run_in_their_order(gossamer):
 
 @pytest.mark.parametrize(("size", "told"), [("test", False), ("full", True)])
 def test_large_models_on_a_cpu_are_announced_as_slow(gossamer, monkeypatch, size: str, told: bool):
-    monkeypatch.setattr(Tuned, "run", lambda unit, device: {})
-    out = gossamer(f"run causal-reference --size {size}").out
+    monkeypatch.setattr(Reading, "run", lambda unit, device: {})
+    out = gossamer(f"run transformer-readings --size {size}").out
     assert ("take days on a CPU" in out) == told
 
 

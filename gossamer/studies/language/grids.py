@@ -1,16 +1,24 @@
-"""The paper's search sets for Transformers, value for value, and finer ones around their best."""
+"""The paper's search sets for Transformers, value for value, and finer ones for more methods."""
 
 from typing import Any
 
 from gossamer.algorithms import (
     DSGD,
     GTDSGD,
+    GTNSTORM,
     Algorithm,
+    DeMuon,
+    DSGDBiClip,
     DSGDCClip,
     DSGDClip,
     DSGDGClip,
+    DSGDm,
     GTAdam,
+    GTClip,
+    GTLayerNSGDm,
     GTNSGDm,
+    GTSignSGDm,
+    MomentumTracking,
     NormalizedDSGD,
     QGDSGDm,
     SClipEF,
@@ -59,36 +67,72 @@ GT-Adam's β₁ and β₂ are not searched: 0.9 and 0.999. Normalized DSGD is no
 it takes GT-NSGDm's step sizes.
 """
 
-FINER: SearchSets = {
-    "DSGD": (DSGD, grid_settings({"lr": [0.1, 0.2, 0.5, 1.0]})),
-    "Normalized DSGD": (NormalizedDSGD, grid_settings({"lr": [0.5, 1.0, 2.0, 5.0]})),
+MOMENTA = [0.8, 0.9, 0.95]
+NORMS = [0.125, 0.25, 0.5, 1.0, 2.0]
+
+MODERN: SearchSets = {
+    "DSGD": (DSGD, grid_settings({"lr": [0.125, 0.25, 0.5, 1.0, 2.0]})),
+    "Normalized DSGD": (NormalizedDSGD, grid_settings({"lr": [0.25, 0.5, 1.0, 2.0, 4.0]})),
     "DSGD-GClip": (
         DSGDGClip,
-        [{"lr": s / c, "clip": c} for s in (0.5, 1.0, 2.0, 5.0) for c in (0.1, 0.5, 1.0, 2.0)],
+        grid_settings({"lr": [0.5, 1.0, 2.0, 4.0], "clip": [0.5, 1.0, 2.0, 4.0]}),
     ),
     "DSGD-CClip": (
         DSGDCClip,
-        [
-            {"lr": s / c, "clip": c}
-            for s in (2e-3, 5e-3, 1e-2, 2e-2)
-            for c in (1e-4, 2e-4, 5e-4, 1e-3)
-        ],
+        grid_settings({"lr": [5.0, 10.0, 20.0, 40.0], "clip": [1e-4, 2e-4, 4e-4, 8e-4]}),
     ),
+    "GT-NSGDm": (GTNSGDm, grid_settings({"lr": NORMS, "momentum": MOMENTA})),
+    "GT-LayerNSGDm": (
+        GTLayerNSGDm,
+        grid_settings({"lr": [2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3], "momentum": MOMENTA}),
+    ),
+    "GT-SignSGDm": (
+        GTSignSGDm,
+        grid_settings({"lr": [1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3], "momentum": MOMENTA}),
+    ),
+    "DeMuon": (DeMuon, grid_settings({"lr": [0.01, 0.02, 0.04, 0.08, 0.16], "momentum": MOMENTA})),
+    "GT-Adam": (GTAdam, grid_settings({"lr": [5e-4, 1e-3, 2e-3, 4e-3], "beta1": MOMENTA})),
     "QG-DSGDm": (
         QGDSGDm,
         [
             {"lr": lr, "momentum": b, "quasi_momentum": b}
-            for lr in (0.2, 0.5, 1.0)
-            for b in (0.6, 0.8, 0.9)
+            for lr in (0.125, 0.25, 0.5, 1.0)
+            for b in MOMENTA
         ],
     ),
-    "GT-Adam": (GTAdam, grid_settings({"lr": [5e-4, 1e-3, 2e-3, 5e-3], "cap": [1.0]})),
-    "GT-NSGDm": (
-        GTNSGDm,
-        grid_settings({"lr": [0.2, 0.5, 1.0, 2.0], "momentum": [0.6, 0.8, 0.9]}),
+    "DSGDm": (DSGDm, grid_settings({"lr": [0.025, 0.05, 0.1, 0.2], "momentum": MOMENTA})),
+    "Momentum Tracking": (
+        MomentumTracking,
+        grid_settings({"lr": [0.025, 0.05, 0.1, 0.2], "momentum": MOMENTA}),
     ),
+    "GT-DSGD": (GTDSGD, grid_settings({"lr": [0.125, 0.25, 0.5, 1.0, 2.0]})),
+    "GT-Clip (gradient)": (
+        GTClip,
+        grid_settings({"lr": [0.5, 1.0, 2.0, 4.0], "clip": [0.5, 1.0, 2.0, 4.0]}),
+    ),
+    "GT-Clip (tracker)": (
+        GTClip,
+        grid_settings(
+            {
+                "lr": [0.5, 1.0, 2.0, 4.0],
+                "clip": [0.5, 1.0, 2.0, 4.0],
+                "clipped": ["tracker"],
+            }
+        ),
+    ),
+    "DSGD-BiClip": (
+        DSGDBiClip,
+        grid_settings(
+            {
+                "lr": [10.0, 20.0, 40.0],
+                "clip": [1e-4, 2e-4, 4e-4],
+                "floor": [1e-7, 1e-6, 1e-5],
+            }
+        ),
+    ),
+    "GT-NSTORM": (GTNSTORM, grid_settings({"lr": [0.25, 0.5, 1.0], "momentum": MOMENTA})),
 }
-"""Two to four values per decade around what was best in the published causal setting.
+"""Two values per factor of four or more, around what earlier searches in this setting found.
 
-A clipped method steps by at most lr · clip: that product is what is searched, for several levels.
+A search goes on by itself beyond these sets where its best lies on an edge.
 """

@@ -2,7 +2,7 @@
 
 import dataclasses
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from gossamer.algorithms import Algorithm
-from gossamer.data import Corpus, multi30k, zipf_corpus
+from gossamer.data import Corpus, multi30k, tiny_shakespeare, zipf_corpus
 from gossamer.experiments import Result, SizeName
 from gossamer.models.gpt import Style
 from gossamer.networks import Network, complete, exponential, ring
+from gossamer.noise import Noise
 from gossamer.problems.language import LanguageProblem, LanguageProtocol
 from gossamer.simulation import Run, simulate
 
@@ -36,6 +37,15 @@ class Multi30k:
 
 
 @dataclass(frozen=True)
+class TinyShakespeare:
+    """The characters of Tiny Shakespeare."""
+
+    def corpus(self, seed: int) -> Corpus:
+        """The text, the same for every seed."""
+        return _read_tiny_shakespeare()
+
+
+@dataclass(frozen=True)
 class Zipf:
     """Artificial text, whose word frequencies fall as those of a language."""
 
@@ -47,9 +57,51 @@ class Zipf:
         return zipf_corpus(self.tokens, num_types=self.types, seed=seed)
 
 
+@dataclass(frozen=True)
+class Sorted:
+    """A text whose training part is cut into pieces and sorted, so that nodes hold unlike ones."""
+
+    text: Multi30k | TinyShakespeare | Zipf
+
+    end: tuple[str, ...]
+    """The words that end a piece."""
+
+    def corpus(self, seed: int) -> Corpus:
+        """The sorted text; vocabulary and validation part are untouched."""
+        return _sort(self.text.corpus(seed), self.end)
+
+
 @cache
 def _read_multi30k() -> Corpus:
     return multi30k()
+
+
+@cache
+def _read_tiny_shakespeare() -> Corpus:
+    return tiny_shakespeare()
+
+
+def _sort(corpus: Corpus, end: tuple[str, ...]) -> Corpus:
+    known = corpus.vocabulary
+    in_order = sorted(pieces(known.decode(corpus.train), end))
+    train = known.encode(word for piece in in_order for word in piece)
+    return dataclasses.replace(corpus, name=f"{corpus.name}, sorted", train=train)
+
+
+def pieces(words: Sequence[str], end: tuple[str, ...]) -> Iterator[list[str]]:
+    """The words cut after every occurrence of `end`.
+
+    >>> list(pieces("b . a . c".split(), (".",)))
+    [['b', '.'], ['a', '.'], ['c']]
+    """
+    piece: list[str] = []
+    for word in words:
+        piece.append(word)
+        if tuple(piece[-len(end) :]) == end:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
 
 
 @dataclass(frozen=True)
@@ -67,7 +119,7 @@ class Task:
     heads: int = 4
     layers: int = 2
     style: Style = "gpt"
-    text: Multi30k | Zipf = Multi30k()  # frozen, without fields
+    text: Multi30k | TinyShakespeare | Zipf | Sorted = Multi30k()  # frozen, without fields
     seed: int = 0
 
     dtype: torch.dtype = torch.float32
@@ -115,6 +167,9 @@ class Size:
 
     changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
+    texts: Mapping[Any, Zipf] = dataclasses.field(default_factory=dict)
+    """Text → the artificial one that stands in for it."""
+
     settings: int | None = None
     """How many of a search set are tried, evenly spread; None takes all."""
 
@@ -122,7 +177,8 @@ class Size:
 
     def task(self, task: Task, seed: int) -> Task:
         """The task at this size."""
-        return dataclasses.replace(task, seed=seed, **self.changes)
+        text = self.texts.get(task.text, task.text)
+        return dataclasses.replace(task, seed=seed, text=text, **self.changes)
 
     def searched(self, settings: Sequence[dict[str, float]]) -> tuple[dict[str, float], ...]:
         """The settings to try."""
@@ -131,7 +187,6 @@ class Size:
 
 
 SMALL = {
-    "text": Zipf(tokens=8_000, types=200),
     "stride": 8,
     "epochs": 3,
     "batch_size": 16,
@@ -143,11 +198,15 @@ SMALL = {
 }
 """The tasks on artificial text, for a first look within minutes."""
 
-TINY = {**SMALL, "text": Zipf(tokens=800, types=20), "batch_size": 4, "context": 8, "width": 8}
+TINY = {**SMALL, "batch_size": 4, "context": 8, "width": 8}
+
+WORDS, CHARACTERS = Multi30k(), TinyShakespeare()
+FEWER = {WORDS: Zipf(tokens=8_000, types=200), CHARACTERS: Zipf(tokens=8_000, types=60)}
+FEWEST = {WORDS: Zipf(tokens=800, types=20), CHARACTERS: Zipf(tokens=800, types=10)}
 
 SIZES: dict[SizeName, Size] = {
-    "test": Size(TINY, settings=2, fresh_seeds=2),
-    "quick": Size(SMALL, settings=8),
+    "test": Size(TINY, FEWEST, settings=2, fresh_seeds=2),
+    "quick": Size(SMALL, FEWER, settings=8),
     "full": Size(),
 }
 
@@ -160,12 +219,12 @@ def train(
     records: int,
     device: str,
     *,
+    noise: Noise | None = None,
     keep_x: bool = False,
 ) -> Run:
     """Train on the task, all seeds together."""
-    arguments = simulation(task, records, device)
-    problem = task.problem(device)
-    return simulate(method, problem, network, seeds=seeds, keep_x=keep_x, **arguments)
+    arguments = {**simulation(task, records, device), "noise": noise, "keep_x": keep_x}
+    return simulate(method, task.problem(device), network, seeds=seeds, **arguments)
 
 
 def simulation(task: Task, records: int, device: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gossamer.algorithms import Algorithm
 from gossamer.experiments import Result, Unit
@@ -28,24 +28,6 @@ def schedule_for(settings: Settings) -> Schedule:
 
 
 @dataclass(frozen=True)
-class OnTheNetwork:
-    """All settings on the network itself, by halving."""
-
-    network: Network
-    schedule: Schedule
-
-    def search(self, unit: "Tuned", device: str) -> Result:
-        """Which hyper-parameters to train with, and what that cost."""
-        found = unit.on(self.network, unit.settings, halving(self.schedule), device)
-        return {
-            "hyperparameters": found.best().hyperparameters,
-            "settings": len(unit.settings),
-            "run_steps": found.run_steps,
-            "on_the_ring": scores(found),
-        }
-
-
-@dataclass(frozen=True)
 class OnOneNode:
     """All settings on one node that holds all data, by halving, then the best on the network.
 
@@ -62,7 +44,7 @@ class OnOneNode:
     def search(self, unit: "Tuned", device: str) -> Result:
         """Which hyper-parameters to train with, and what that cost."""
         central = self.central(unit, device)
-        compared = unit.on(self.network, lowest(central, self.finalists), "grid", device)
+        compared = unit.on(self.network, lowest(central, self.finalists), device)
         return {
             "hyperparameters": compared.best().hyperparameters,
             "settings": len(unit.settings),
@@ -82,7 +64,7 @@ class OnOneNode:
             alone.problem(device),
             complete(1),
             seeds=unit.tuning_seeds,
-            strategy=halving(self.schedule),
+            strategy=Halving(self.schedule),
             judge_by="validation_loss",
             keep_x=False,
             **arguments,
@@ -97,7 +79,7 @@ class Tuned(Unit):
     settings: Settings
     task: Task
     networks: Mapping[str, Network]
-    search: OnTheNetwork | OnOneNode
+    search: OnOneNode
     tuning_seeds: tuple[int, ...]
     fresh_seeds: tuple[int, ...]
 
@@ -122,9 +104,7 @@ class Tuned(Unit):
             "seconds": round(time.perf_counter() - began, 1),
         }
 
-    def on(
-        self, network: Network, settings: Settings, strategy: Literal["grid"] | Halving, device: str
-    ) -> Sweep:
+    def on(self, network: Network, settings: Settings, device: str) -> Sweep:
         """These settings on a network, with the tuning seeds."""
         return sweep(
             self.algorithm,
@@ -132,16 +112,10 @@ class Tuned(Unit):
             self.task.problem(device),
             network,
             seeds=self.tuning_seeds,
-            strategy=strategy,
             judge_by="validation_loss",
             keep_x=False,
             **simulation(self.task, self.records, device),
         )
-
-
-def halving(schedule: Schedule) -> Halving:
-    """Ends what has not even learnt the frequencies of words."""
-    return Halving(schedule)
 
 
 def lowest(found: Sweep, count: int) -> Settings:

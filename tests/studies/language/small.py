@@ -5,7 +5,7 @@ from typing import Any
 
 import gossamer as gs
 from gossamer.studies.language.task import NETWORKS, SIZES, Task
-from gossamer.studies.language.tuned import FEW, OnOneNode, OnTheNetwork, Settings, Tuned
+from gossamer.studies.language.tuned import FEW, OnOneNode, Settings, Tuned
 
 SMALL = SIZES["quick"].task(Task("causal", stride=5, epochs=12), seed=0)
 
@@ -13,7 +13,6 @@ SMALL = SIZES["quick"].task(Task("causal", stride=5, epochs=12), seed=0)
 def tuned(
     algorithm: type[gs.Algorithm[Any]],
     settings: Settings,
-    search: type[OnOneNode] | type[OnTheNetwork] = OnOneNode,
     networks: tuple[str, ...] = ("ring",),
     **changes: Any,
 ) -> Tuned:
@@ -24,7 +23,7 @@ def tuned(
         settings,
         dataclasses.replace(SMALL, **changes),
         {name: NETWORKS[name] for name in networks},
-        search(NETWORKS["ring"], FEW),
+        OnOneNode(NETWORKS["ring"], FEW),
         tuning_seeds=(500,),
         fresh_seeds=(0, 1),
     )

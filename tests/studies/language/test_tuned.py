@@ -1,15 +1,14 @@
-"""How Transformers are tuned: search sets, both searches, and what is stored of them."""
+"""How Transformers are tuned: search sets, the search on one node, and what is stored of it."""
 
 import pytest
 
 import gossamer as gs
-from gossamer.studies.language.grids import FINER, TRANSFORMER
+from gossamer.studies.language.grids import MODERN, TRANSFORMER
 from gossamer.studies.language.task import NETWORKS
 from gossamer.studies.language.tuned import (
     FEW,
     HUNDREDS,
     OnOneNode,
-    OnTheNetwork,
     lowest,
     schedule_for,
 )
@@ -35,7 +34,7 @@ def test_the_search_sets_have_the_papers_sizes():
     assert all(s["momentum"] == s["quasi_momentum"] for s in TRANSFORMER["QG-DSGDm"][1])
 
 
-@pytest.mark.parametrize("sets", [TRANSFORMER, FINER], ids=["the paper's", "finer"])
+@pytest.mark.parametrize("sets", [TRANSFORMER, MODERN], ids=["the paper's", "finer"])
 def test_every_setting_is_admissible(sets):
     for algorithm, settings in sets.values():
         assert all(algorithm(**setting) for setting in settings)
@@ -74,13 +73,3 @@ def test_the_result_names_the_choice_its_cost_and_every_loss():
         assert [len(row) for row in curve["validation_loss"]] == [2] * len(curve["steps"])
         first, last = curve["validation_loss"][0][0], curve["validation_loss"][-1]
         assert max(last) < first
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-def test_a_search_on_the_ring_tries_every_setting_and_ends_most_early(dropout: float):
-    unit = tuned(gs.GTNSGDm, MANY, OnTheNetwork, dropout=dropout)
-    found = unit.search.search(unit, "cpu")
-    assert found["hyperparameters"]["lr"] == 0.1
-    assert found["settings"] == 4
-    assert 1 <= len(found["on_the_ring"]) < 4
-    assert found["run_steps"] < 4 * SMALL.steps("cpu")

@@ -1,0 +1,145 @@
+"""Losses printed elsewhere beside ours, and a recommendation: judged from results made by hand."""
+
+from typing import Any
+
+import pytest
+from made_up import verdict
+
+from gossamer.studies.language.grids import MODERN
+from gossamer.studies.language.modern_table import (
+    FAMILY,
+    MOVED,
+    PRINTED,
+    PUBLISHED,
+    TASKS,
+    ModernTable,
+    candidate,
+    elsewhere_name,
+    tuned_name,
+)
+from gossamer.studies.language.on_the_ring import Elsewhere
+
+STUDY = ModernTable()
+BEST = {"Multi30k": 3.7, "Tiny Shakespeare": 1.6}
+PLACES = ("complete", "bad network")
+
+
+def search(**changes: Any) -> dict[str, Any]:
+    chosen = {"lr": 0.1}
+    scores = [{**chosen, "validation_loss": 4.0}]
+    found = {"hyperparameters": chosen, "settings": 5, "run_steps": 100, "scores": scores}
+    return {**found, "extended": {}, "edges": {}, **changes}
+
+
+def curve(loss: float, runs: int = 5) -> dict[str, Any]:
+    return {"steps": [0, 10], "validation_loss": [[9.0] * runs, [loss] * runs]}
+
+
+def made(
+    shift: float = 0.0, times: dict[str, float] | None = None, **changes: Any
+) -> dict[str, Any]:
+    """Printed losses shifted, all others at the best, or `times` that."""
+    results: dict[str, Any] = {}
+    machine = {"machine": "GPU", "seconds": 60.0}
+    for corpus, best in BEST.items():
+        divergence = {"contiguous": 0.1, "sorted": 0.2, "shuffled": 0.05}
+        sizes = dict.fromkeys(("train_tokens", "validation_tokens", "vocabulary", "parameters"), 9)
+        real = {"Multi30k": "multi30k", "Tiny Shakespeare": "tiny_shakespeare"}[corpus]
+        facts = {"corpus": real, "unigram_loss": 5.0, "divergence": divergence, **sizes}
+        results[f"{corpus} shards"] = facts
+        for method in MODERN:
+            loss = PRINTED[corpus].get(method, best * (times or {}).get(method, 1.0) - shift)
+            found = {"search": search(**changes), **curve(loss + shift), **machine}
+            results[tuned_name(corpus, method)] = found
+    return results
+
+
+def moved(results: dict[str, Any], **losses: float) -> dict[str, Any]:
+    """With the results of other places, all 2 but for those of `losses`, by "method place"."""
+    for corpus in TASKS:
+        for method in MOVED:
+            there = {p: curve(losses.get(f"{method} {p}", 2.0), 1) for p in PLACES}
+            results[elsewhere_name(corpus, method)] = {"places": there}
+    return results
+
+
+@pytest.mark.parametrize(("shift", "holds"), [(0.09, "yes"), (-0.11, "no")])
+def test_every_printed_loss_is_judged_and_a_difference_measured(shift: float, holds: str):
+    verdicts = [v for v in STUDY.verdicts(made(shift)) if v.source == "published"]
+    assert len(verdicts) == 8
+    assert {v.holds for v in verdicts} == {holds}
+    assert "lr = 0.1 is nearest to the print, with 4.000" in verdicts[0].note
+
+
+def test_no_printed_loss_is_about_artificial_text():
+    results = made()
+    results["Multi30k shards"]["corpus"] = "zipf-20-0"
+    assert {v.source for v in STUDY.verdicts(results)} == {"ours"}
+
+
+def test_an_optimum_on_an_edge_is_named():
+    assert verdict(STUDY.verdicts(made(extended={"lr": [1.0]})), "No tuned").holds == "yes"
+    found = verdict(STUDY.verdicts(made(edges={"lr": "highest"})), "No tuned")
+    assert found.holds == "no"
+    assert "Multi30k DSGD (lr highest)" in found.note
+
+
+def test_the_member_nowhere_far_from_the_best_is_recommended():
+    results = made(times={"GT-NSGDm": 1.02, "GT-SignSGDm": 1.06, "DeMuon": 1.03})
+    assert candidate(results) == "GT-LayerNSGDm"
+    found = verdict(STUDY.verdicts(results), "Some member")
+    assert found.holds == "yes"
+    assert "GT-LayerNSGDm is never more than 0.0% above" in found.note
+    assert "Within that bound: GT-NSGDm, GT-LayerNSGDm, DeMuon" in found.note
+
+
+def test_where_no_member_is_near_the_best_none_is_recommended():
+    found = verdict(STUDY.verdicts(made(times=dict.fromkeys(FAMILY, 1.06))), "Some member")
+    assert found.holds == "no"
+    assert found.note.startswith("None is")
+
+
+@pytest.mark.parametrize(("loss", "holds"), [(2.05, "yes"), (2.2, "partly")])
+def test_the_candidate_is_judged_at_every_other_place(loss: float, holds: str):
+    results = made(times={m: 1.01 for m in FAMILY if m != "DeMuon"})
+    found = verdict(
+        STUDY.verdicts(moved(results, **{"DeMuon bad network": loss})), "With its setting"
+    )
+    assert found.statement.startswith("With its setting of the ring, DeMuon")
+    assert found.holds == holds
+    assert "bad network" not in found.holds_for
+
+
+def test_a_run_that_diverged_elsewhere_is_the_worst_not_the_best():
+    results = moved(made(), **{"GT-NSGDm complete": float("nan")})
+    table = STUDY.tables(results)[1]
+    row = next(row for row in table.rows if row[1] == "complete")
+    assert row[2:4] == ["nan", "★ 2.000"]
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_tables_and_figure_are_complete_with_and_without_other_places(elsewhere: bool):
+    results = moved(made()) if elsewhere else made()
+    units = STUDY.units(STUDY.sizes["full"], 0)
+    assert STUDY.readable(results, units)
+    tables = STUDY.tables(results)
+    assert len(tables) == (4 if elsewhere else 3)
+    assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
+    assert {row[0] for row in tables[0].rows} == set(MODERN)
+    STUDY.figures(results)["modern-table"].canvas.draw()
+
+
+def test_what_matters_most_is_computed_first_and_other_places_last():
+    names = [unit.name for unit in STUDY.units(STUDY.sizes["full"], 0)]
+    assert names[2:10] == [tuned_name(c, m) for m in PUBLISHED for c in TASKS]
+    units = STUDY.units(STUDY.sizes["full"], 0)
+    assert [isinstance(unit, Elsewhere) for unit in units[-10:]] == [True] * 10
+    assert not any(isinstance(unit, Elsewhere) for unit in units[:-10])
+
+
+def test_no_search_set_begins_with_its_best_on_an_edge():
+    """Every hyper-parameter that is searched has a value between two others."""
+    for _, settings in MODERN.values():
+        for name in settings[0]:
+            values = {setting[name] for setting in settings}
+            assert len(values) != 2, name
