@@ -1,69 +1,83 @@
-"""A matrix of coloured cells with a number in each: how many times the lowest error of a panel."""
+"""A matrix of coloured cells with a number in each, e.g. methods by networks."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gossamer.plots import panels, style
+from gossamer.plots import OKABE_ITO, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = "YlGnBu"
-"""From light, the lowest, to dark; its lightness alone tells the order."""
+"""From light, at 1, to dark: its lightness alone tells the order."""
 
-DARKEST = 100.0
-"""From this multiple of the lowest on, all cells are as dark."""
+DARKEST = 30.0
+"""From this number on, all cells are as dark."""
 
-Cells = Mapping[tuple[str, str], float | str]
-"""(row, column) → a number that is coloured, or a word that is not; nothing for an empty cell."""
+Cells = Mapping[tuple[str, str], float | None]
+"""(row, column) → a number from 1 on, ∞ for a failure, or None for what was not tried."""
 
 
-def matrices(named: Mapping[str, Cells], rows: Sequence[str], columns: Sequence[str]) -> "Figure":
-    """A panel for each of `named`, side by side, the rows named at the first."""
+def matrices(
+    titled: Mapping[str, Cells], rows: Sequence[str], columns: Sequence[str], caption: str
+) -> "Figure":
+    """A panel for each of `titled`, side by side, the rows named at the first."""
     with style():
-        width, height = 0.46 * len(columns) + 1.0, 0.27 * len(rows) + 1.5
-        figure, axes = panels(len(named), width=width, height=height)
-        for ax, (title, cells) in zip(axes, named.items(), strict=True):
+        width, height = 0.44 * len(columns) + 1.0, 0.25 * len(rows) + 1.6
+        figure, axes = panels(len(titled), width=width, height=height)
+        for ax, (title, cells) in zip(axes, titled.items(), strict=True):
             _matrix(ax, cells, rows, columns)
-            ax.set_title(title, loc="left")
+            ax.set_title(title, loc="left", fontweight="bold")
             if ax is not axes[0]:
                 ax.set_yticklabels([])
+        figure.supxlabel(caption, fontsize=8.5)
     return figure
 
 
 def _matrix(ax: "Axes", cells: Cells, rows: Sequence[str], columns: Sequence[str]) -> None:
-    shades = [[_shade(cells.get((row, column), "")) for column in columns] for row in rows]
-    ax.imshow(shades, cmap=COLOURS, vmin=-0.1, vmax=1.0, aspect="auto")
+    from matplotlib import colormaps
+
+    colours = colormaps[COLOURS].with_extremes(bad="0.93", over=OKABE_ITO[1])
+    shades = [[shade(cells.get((row, column))) for column in columns] for row in rows]
+    ax.imshow(shades, cmap=colours, vmin=-0.1, vmax=1.0, aspect="auto")
     for (row, column), value in cells.items():
-        place = columns.index(column), rows.index(row)
-        colour = "white" if _shade(value) > 0.5 else "0.15"  # a word's shade is no number
+        place, dark = (columns.index(column), rows.index(row)), shade(value) > 0.55
+        colour = "white" if dark else "0.15"
         ax.text(*place, show(value), ha="center", va="center", fontsize=7, color=colour)
-    ax.set_xticks(range(len(columns)), labels=columns, rotation=40, ha="left")
-    ax.set_yticks(range(len(rows)), labels=rows)
-    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
-    ax.set_xticks([x - 0.5 for x in range(1, len(columns))], minor=True)
-    ax.set_yticks([y - 0.5 for y in range(1, len(rows))], minor=True)
+    ax.set_xticks(range(len(columns)), labels=columns, rotation=40, ha="left", fontsize=8)
+    ax.set_yticks(range(len(rows)), labels=rows, fontsize=8.5)
+    ax.tick_params(top=False, labeltop=True, bottom=False, labelbottom=False, left=False)
+    _white_lines_between(ax, len(rows), len(columns))
+
+
+def _white_lines_between(ax: "Axes", rows: int, columns: int) -> None:
+    ax.set_xticks([x - 0.5 for x in range(1, columns)], minor=True)
+    ax.set_yticks([y - 0.5 for y in range(1, rows)], minor=True)
     ax.tick_params(which="minor", length=0)
     ax.grid(visible=False)
     ax.grid(which="minor", color="white", linewidth=1.5, alpha=1)
     ax.spines[:].set_visible(False)
 
 
-def _shade(value: float | str) -> float:
-    """0 for 1, 1 from `DARKEST` on, NaN for a word."""
-    if isinstance(value, str):
+def shade(value: float | None) -> float:
+    """From 0 at 1 to 1 at `DARKEST`, beyond 1 for a failure, NaN for what was not tried.
+
+    >>> shade(1.0), shade(1000.0), shade(math.inf), shade(None)
+    (0.0, 1.0, 2.0, nan)
+    """
+    if value is None:
         return math.nan
-    return min(1.0, math.log(max(1.0, value)) / math.log(DARKEST))
+    return min(1.0, math.log(value) / math.log(DARKEST)) if value < math.inf else 2.0
 
 
-def show(value: float | str) -> str:
+def show(value: float | None) -> str:
     """With two digits below 100.
 
-    >>> show(1.04), show(23.4), show(340.2), show("refused")
-    ('1.0', '23', '340', 'refused')
+    >>> show(1.04), show(23.4), show(340.2), show(math.inf), show(None)
+    ('1.0', '23', '340', '✗', '–')
     """
-    if isinstance(value, str):
-        return value
-    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+    if value is None:
+        return "–"
+    return f"{value:.{value < 9.95:d}f}" if value < math.inf else "✗"
