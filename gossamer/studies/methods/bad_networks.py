@@ -195,8 +195,8 @@ class BadNetworks(Experiment[Size]):
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
         "test": Size(16, 2, tuning_seeds=1, fresh_seeds=2, every=6, extensions=0),
-        "quick": Size(1_000, 100, tuning_seeds=1, every=3, extensions=1),
-        "full": Size(5_000, 500, tuning_seeds=3),
+        "quick": Size(500, 40, tuning_seeds=1, every=3, extensions=1),
+        "full": Size(5_000, 400, tuning_seeds=3),
     }
 
     def units(self, size: Size, seed: int) -> list[Unit]:
@@ -401,9 +401,9 @@ def _bytes(results: Results, noise: str) -> Table:
         for method in METHODS
     ]
     title = (
-        f"Bytes that a node sends until the median error is a tenth of the initial, nodes "
-        f"different, {noise} noise; – where it never is, or the method is refused. Parameters are "
-        "those that end lowest, not those that get there first"
+        f"Bytes that a node sends, nodes different, {noise} noise, until the median error is a "
+        "tenth of the initial; – where it never is, or the method is refused. Parameters are those "
+        "that end lowest, not those that get there first"
     )
     return Table(title, ["method", *NETWORKS], rows)
 

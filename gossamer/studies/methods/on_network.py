@@ -111,6 +111,8 @@ def _fits(method: Algorithm[Any], network: Network) -> bool:
 def bytes_per_step(algorithm: Method, network: Network, dim: int, dtype: torch.dtype) -> float:
     """What a node sends in a step, on average over the nodes and over many steps.
 
+    The weight of push-sum, one number more, is not counted.
+
     >>> from gossamer.algorithms import DSGD, GTDSGD
     >>> from gossamer.networks import ring
     >>> [bytes_per_step(method, ring(8), 20, torch.float32) for method in (DSGD, GTDSGD)]
