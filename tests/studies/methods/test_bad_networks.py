@@ -1,7 +1,9 @@
 """Which method survives which network: drawn and judged from results made up by hand."""
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -206,3 +208,13 @@ def test_figures_have_a_panel_per_noise_and_a_cell_for_all():
     for figure, networks in zip(figures.values(), PARTS.values(), strict=True):
         assert len(figure.axes) == len(NOISES)
         assert len(figure.axes[0].texts) == len(METHODS) * len(networks)
+
+
+def test_the_page_names_each_of_its_tables():
+    """Words that no title contains would leave a hole in docs/bad-networks.md."""
+    page = (Path(__file__).parents[3] / "docs" / "bad-networks.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\[\[experiment bad-networks ([^:]+):", page, re.MULTILINE)
+    titles = [table.title for table in STUDY.tables(made())]
+    assert [sum(words in title for title in titles) for words in named] == [1, 1, 2, 2]
+    assert "table of eight statements" in page
+    assert len(STUDY.verdicts(made())) == 8
