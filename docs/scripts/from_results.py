@@ -10,7 +10,11 @@ from gossamer.experiments import Result, Table, Verdict
 from gossamer.studies.language.grids import MODERN, TRANSFORMER
 from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
+from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
+
+LINKED = {**METHODS, **bad_networks.METHODS}
+"""Name in a table → class and search set."""
 
 
 def experiment(name: str) -> str:
@@ -33,12 +37,12 @@ def link(cell: str) -> str:
     'lr = 0.1, clip = 1'
     """
     names = cell.split(", ")
-    return ", ".join(map(_link, names)) if set(names) <= set(METHODS) else cell
+    return ", ".join(map(_link, names)) if set(names) <= set(LINKED) else cell
 
 
 def _link(method: str) -> str:
     label, remark, rest = method.partition(" (")
-    return f"[{label}](algorithms/{METHODS[method][0].__name__}.md){remark}{rest}"
+    return f"[{label}](algorithms/{LINKED[method][0].__name__}.md){remark}{rest}"
 
 
 def measured(method: str) -> str:
