@@ -9,6 +9,7 @@ from gossamer.studies.language.transformer_readings import TransformerReadings
 from gossamer.studies.language.transformer_table import TransformerTable
 from gossamer.studies.methods.all_methods import AllMethods
 from gossamer.studies.methods.bad_networks import BadNetworks
+from gossamer.studies.methods.clip_or_normalize import ClipOrNormalize
 from gossamer.studies.synthetic.connectivity import Connectivity
 from gossamer.studies.synthetic.nodes import Nodes
 from gossamer.studies.synthetic.noise_level import NoiseLevel
@@ -35,6 +36,7 @@ EXPERIMENTS: dict[str, Experiment[Any]] = {
         AutoMomentum(),
         AllMethods(),
         BadNetworks(),
+        ClipOrNormalize(),
         NoiseEvidence(),
         TransformerTable(),
         TransformerReadings(),
