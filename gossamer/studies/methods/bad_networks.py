@@ -295,8 +295,9 @@ def survived(found: Mapping[str, Result]) -> list[str]:
 
 
 def _figure(results: Results, part: str) -> "Figure":
+    where = part if part == "equal bytes" else f"nodes {part}"
     return matrices(
-        {f"{noise} noise": _cells(results, part, noise) for noise in NOISES},
+        {f"{noise} noise, {where}": _cells(results, part, noise) for noise in NOISES},
         list(METHODS),
         PARTS[part],
         "final error, as a multiple of the lowest in the panel; ✗ not robust: a seed ends above "
