@@ -1,6 +1,7 @@
 """Which method survives which network: lost, one-way, short and rare messages, under two noises."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -246,6 +247,7 @@ class BadNetworks(Experiment[Size]):
             *(_ours_as_good(results, noise) for noise in NOISES),
             _who_is_robust(results),
             _all_at_once(results),
+            *(_without_a_tracker(results, part) for part in ("different", "alike")),
             _short_messages(results),
         ]
 
@@ -293,8 +295,9 @@ def survived(found: Mapping[str, Result]) -> list[str]:
 
 
 def _figure(results: Results, part: str) -> "Figure":
+    where = part if part == "equal bytes" else f"nodes {part}"
     return matrices(
-        {f"{noise} noise": _cells(results, part, noise) for noise in NOISES},
+        {f"{noise} noise, {where}": _cells(results, part, noise) for noise in NOISES},
         list(METHODS),
         PARTS[part],
         "final error, as a multiple of the lowest in the panel; ✗ not robust: a seed ends above "
@@ -478,7 +481,7 @@ def _ours_survives(results: Results) -> Verdict:
     return Verdict(
         f"{OURS} survives every bad network, under both noises, where nodes differ",
         "multiples of its error on the clean network: "
-        + "; ".join(f"{where} {multiple:.2f}" for where, multiple in times.items()),
+        + "; ".join(f"{where} {_times(multiple)}" for where, multiple in times.items()),
         {where: multiple <= SURVIVES for where, multiple in times.items()},
         source="ours",
     )
@@ -499,7 +502,11 @@ def _beside_the_lowest(found: Mapping[str, Result]) -> str:
     (best, lowest), *_ = found.items()
     if best == OURS:
         return "lowest"
-    return f"{median_error(found[OURS]) / median_error(lowest):.2f} ({best} is lowest)"
+    return f"{_times(_multiple(found[OURS], median_error(lowest)))} (lowest is {best})"
+
+
+def _times(multiple: float) -> str:
+    return f"{multiple:.2f}" if multiple < math.inf else "not robust"
 
 
 def _who_is_robust(results: Results) -> Verdict:
@@ -535,6 +542,31 @@ def _all_at_once(results: Results) -> Verdict:
     )
 
 
+def _without_a_tracker(results: Results, part: str) -> Verdict:
+    found = {
+        f"{network}, {noise}": in_situation(results, part, network, noise)
+        for network in PARTS[part]
+        for noise in NOISES
+    }
+    plain = {
+        where: {method: of[method] for method in of if not METHODS[method][0].tracker}
+        for where, of in found.items()
+    }
+    best = {where: next(iter(of)) for where, of in plain.items() if of}
+    lowest = {where: median_error(next(iter(of.values()))) for where, of in found.items()}
+    return Verdict(
+        f"Where nodes are {part} some method without a tracker is within {AS_GOOD} times the "
+        "lowest error on every network that admits one",
+        "the best without a tracker, as a multiple of the lowest: "
+        + "; ".join(
+            f"{where} {method} {_times(_multiple(plain[where][method], lowest[where]))}"
+            for where, method in best.items()
+        ),
+        {where: method in as_good(found[where]) for where, method in best.items()},
+        source="ours",
+    )
+
+
 def _short_messages(results: Results) -> Verdict:
     found = {
         f"{method}, {noise}": on_networks(results, "equal bytes", noise, method)
@@ -543,18 +575,25 @@ def _short_messages(results: Results) -> Verdict:
     }
     sound = {who: of for who, of in found.items() if robust(of["clean"])}
     best = {who: _lowest(of) for who, of in sound.items()}
+    gain = {w: median_error(of["clean"]) / median_error(of[best[w]]) for w, of in sound.items()}
     return Verdict(
         "At equal bytes every method ends lower with short or rare messages than with whole ones",
-        "; ".join(
-            f"{who}: {network} {median_error(sound[who][network]):.3g}, "
-            f"whole {median_error(sound[who]['clean']):.3g}"
-            for who, network in best.items()
-        ),
+        "a method ends lowest with: "
+        + ", ".join(f"{network} {count}" for network, count in Counter(best.values()).items())
+        + "; than with whole messages, "
+        + _from_least_to_most(gain),
         {who: network != "clean" for who, network in best.items()},
-        "Nodes that differ; methods that are robust with whole messages.",
+        "Nodes that differ; methods that are robust with whole messages, under either noise.",
         source="ours",
     )
 
 
 def _lowest(found: Mapping[str, Result]) -> str:
     return min(found, key=lambda where: rank(found[where]))
+
+
+def _from_least_to_most(gain: Mapping[str, float]) -> str:
+    if not gain:
+        return "none is robust"
+    least, most = min(gain, key=gain.__getitem__), max(gain, key=gain.__getitem__)
+    return f"from {gain[least]:.1f} ({least}) to {gain[most]:.1f} times lower ({most})"
