@@ -14,16 +14,14 @@ from gossamer.studies.methods.apart import Apart, dissimilarity
 from gossamer.studies.methods.clip_or_normalize import (
     CLIPPED,
     GRADIENT,
-    METHODS,
     OURS,
     PLAIN,
-    SITUATIONS,
-    TAILS,
     TRACKER,
     ClipOrNormalize,
     unit_name,
 )
 from gossamer.studies.methods.contender import Contender, clip_rule, neighbours
+from gossamer.studies.methods.situations import METHODS, SITUATIONS, TAILS
 
 STUDY = ClipOrNormalize()
 MISTAKES = ("lr ÷ 4", "lr × 4", "clip ÷ 4", "clip × 4")
@@ -75,7 +73,7 @@ def test_as_low_flips_with_the_numbers():
     one_is_enough = worse | everywhere(PLAIN, 0.1, 0.1, 0.1)
     found = judged(words, made(one_is_enough))
     assert found.holds == "yes"
-    assert "0.5 and 0.5 times" in found.ours
+    assert "clearly lower in 18 of 18" in found.ours
     assert judged("Under skewed noise", made(worse)).holds == "no"
 
 
@@ -86,6 +84,24 @@ def test_what_to_clip_flips_with_the_numbers():
     some = judged(words, made(everywhere(GRADIENT, 0.8, 0.8, 0.8, where="10 apart")))
     assert some.holds == "partly"
     assert "10 apart" not in some.holds_for
+
+
+def test_one_method_for_all_flips_with_the_numbers():
+    words = "Some method is within"
+    assert judged(words, made()).holds == "yes"
+    ahead = {unit_name(s, m): [0.1] * 3 for s, m in zip(SITUATIONS, METHODS, strict=False)}
+    none = judged(words, made(ahead))
+    assert none.holds == "no"
+    assert f"{OURS} 2" in none.ours
+
+
+def test_a_clipped_tracker_is_judged_by_its_worst_situation():
+    words = "A clipped tracker ends as low"
+    name = unit_name(SITUATIONS[0], TRACKER)
+    assert judged(words, made({name: [0.24] * 3})).holds == "yes"
+    found = judged(words, made({name: [0.26] * 3}))
+    assert found.holds == "partly"
+    assert "nodes alike, symmetric noise" not in found.holds_for
 
 
 def test_tracking_is_judged_where_nodes_differ():
