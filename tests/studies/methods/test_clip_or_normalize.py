@@ -1,7 +1,9 @@
 """Clip or normalize: drawn and judged from results made up by hand, and units run."""
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from gossamer.studies.methods.contender import Contender, clip_rule, neighbours
 from gossamer.studies.methods.situations import METHODS, SITUATIONS, TAILS
 
 STUDY = ClipOrNormalize()
+DOCS = Path(__file__).parents[3] / "docs"
 MISTAKES = ("lr ÷ 4", "lr × 4", "clip ÷ 4", "clip × 4")
 
 
@@ -163,6 +166,14 @@ def test_the_decision_names_the_lowest_and_those_as_good():
     }
     row = STUDY.tables(made(changed))[0].rows[0]
     assert list(row) == [situation.name, TRACKER, PLAIN, "0.5 [0.5, 0.5]"]
+
+
+def test_the_page_names_each_of_its_tables():
+    """Words that no title contains would leave a hole in docs/clip-or-normalize.md."""
+    page = (DOCS / "clip-or-normalize.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\[\[experiment clip-or-normalize ([^:]+):", page, re.MULTILINE)
+    titles = [table.title for table in STUDY.tables(made())]
+    assert [sum(words in title for title in titles) for words in named] == [1, 2, 1, 1]
 
 
 def test_heterogeneity_changes_nothing_but_the_nodes():
