@@ -1,6 +1,7 @@
 """How a method's step is evaluated: as written, or on CUDA compiled into a few fused kernels."""
 
 import dataclasses
+import inspect
 import numbers
 import warnings
 from collections.abc import Callable
@@ -126,9 +127,13 @@ def _taken_as_written(algorithm: Algorithm[Any], reason: Exception) -> str:
 
 @cache
 def _compiled(algorithm: type[Algorithm[Any]], backend: str) -> Callable[..., Any]:
-    """One program per method, whatever its numbers and network."""
+    """One program per method, whatever its numbers, network and number of runs.
+
+    What is compiled is the step itself: what `Algorithm` wraps around it is one piece of code for
+    all methods, of which torch compiles only so many variants.
+    """
     warnings.filterwarnings("ignore", "TensorFloat32 tensor cores")  # advice we do not take
-    return torch.compile(algorithm.step, backend=backend)
+    return torch.compile(inspect.unwrap(algorithm.step), backend=backend)
 
 
 def numeric(algorithm: type[Algorithm[Any]]) -> list[str]:

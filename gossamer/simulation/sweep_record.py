@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.schedule import from_description
-from gossamer.errors import choice, require
+from gossamer.errors import InvalidInput, choice, require
 from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
 from gossamer.simulation.run import Record, Run
@@ -17,6 +17,10 @@ from gossamer.simulation.words import lines, show_hyperparameters
 
 OF_A_SWEEP = ("settings", "strategy", "judge_by")
 """What the configuration of a sweep has beyond that of a run."""
+
+
+class AllDiverged(InvalidInput):
+    """No setting of a search can be chosen."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,7 +70,8 @@ class Sweep(Record):
         """The place of the setting with the lowest score."""
         scores, number = self.scores(metric), len(self.settings)
         found = f"{number} settings that all diverged" if number > 1 else "a setting that diverged"
-        require(bool(scores.isfinite().any()), "grid", found, "one that does not", "try a lower lr")
+        if not bool(scores.isfinite().any()):
+            raise AllDiverged(f"grid: got {found}, need one that does not; try a lower lr")
         return int(scores.argmin())
 
     def runs(self, setting: int) -> Run:

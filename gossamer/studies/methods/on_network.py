@@ -1,5 +1,6 @@
 """A method tuned on one network under one noise: where it ends, and what it sent on the way."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,9 @@ from gossamer.experiments import Result, Unit
 from gossamer.fit import require_fit
 from gossamer.networks import Network
 from gossamer.noise import Noise
-from gossamer.simulation import Run, tune
+from gossamer.simulation import Run, Tuned, tune
 from gossamer.simulation.halving import median
+from gossamer.simulation.sweep_record import AllDiverged
 from gossamer.simulation.traffic import Traffic
 from gossamer.studies.methods.compared import Alike, Different
 
@@ -48,7 +50,39 @@ class OnNetwork(Unit):
 
     def run(self, device: str) -> Result:
         """What was chosen, its final errors on fresh seeds, and the bytes that a node sent."""
-        found = tune(
+        try:
+            found = self._tuned(device)
+        except AllDiverged:
+            return self._nothing()
+        return {
+            "hyperparameters": found.hyperparameters,
+            "edges": dict(found.edges),
+            "settings": len(found.search.scores()),
+            "run_steps": found.search.run_steps,
+            "initial": float(found.run.metrics["error"][0, 0]),
+            "errors": found.run.final().tolist(),
+            "bytes": float(found.run.metrics["bytes"][-1].mean()),
+            "bytes_until": [bytes_until(found.run, level) for level in self.levels],
+        }
+
+    def _nothing(self) -> Result:
+        """Where every setting diverged."""
+        problem, never = self.nodes.problem(), float("inf")
+        assert problem.optimum is not None
+        initial = torch.linalg.vector_norm(problem.start - problem.optimum)
+        return {
+            "hyperparameters": {},
+            "edges": {},
+            "settings": math.prod(map(len, self.grid.values())),
+            "run_steps": 0,
+            "initial": float(initial),
+            "errors": [never] * len(self.fresh_seeds),
+            "bytes": never,
+            "bytes_until": [never] * len(self.levels),
+        }
+
+    def _tuned(self, device: str) -> Tuned:
+        return tune(
             self.algorithm,
             self.nodes.problem(),
             self.network,
@@ -64,16 +98,6 @@ class OnNetwork(Unit):
             dtype=self.dtype,
             device=device,
         )
-        return {
-            "hyperparameters": found.hyperparameters,
-            "edges": dict(found.edges),
-            "settings": len(found.search.scores()),
-            "run_steps": found.search.run_steps,
-            "initial": float(found.run.metrics["error"][0, 0]),
-            "errors": found.run.final().tolist(),
-            "bytes": float(found.run.metrics["bytes"][-1].mean()),
-            "bytes_until": [bytes_until(found.run, level) for level in self.levels],
-        }
 
 
 def bytes_until(run: Run, level: float) -> float:

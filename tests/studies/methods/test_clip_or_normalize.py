@@ -1,7 +1,9 @@
 """Clip or normalize: drawn and judged from results made up by hand, and units run."""
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,18 +16,17 @@ from gossamer.studies.methods.apart import Apart, dissimilarity
 from gossamer.studies.methods.clip_or_normalize import (
     CLIPPED,
     GRADIENT,
-    METHODS,
     OURS,
     PLAIN,
-    SITUATIONS,
-    TAILS,
     TRACKER,
     ClipOrNormalize,
     unit_name,
 )
 from gossamer.studies.methods.contender import Contender, clip_rule, neighbours
+from gossamer.studies.methods.situations import METHODS, SITUATIONS, TAILS
 
 STUDY = ClipOrNormalize()
+DOCS = Path(__file__).parents[3] / "docs"
 MISTAKES = ("lr ÷ 4", "lr × 4", "clip ÷ 4", "clip × 4")
 
 
@@ -75,7 +76,7 @@ def test_as_low_flips_with_the_numbers():
     one_is_enough = worse | everywhere(PLAIN, 0.1, 0.1, 0.1)
     found = judged(words, made(one_is_enough))
     assert found.holds == "yes"
-    assert "0.5 and 0.5 times" in found.ours
+    assert "clearly lower in 18 of 18" in found.ours
     assert judged("Under skewed noise", made(worse)).holds == "no"
 
 
@@ -86,6 +87,24 @@ def test_what_to_clip_flips_with_the_numbers():
     some = judged(words, made(everywhere(GRADIENT, 0.8, 0.8, 0.8, where="10 apart")))
     assert some.holds == "partly"
     assert "10 apart" not in some.holds_for
+
+
+def test_one_method_for_all_flips_with_the_numbers():
+    words = "Some method is within"
+    assert judged(words, made()).holds == "yes"
+    ahead = {unit_name(s, m): [0.1] * 3 for s, m in zip(SITUATIONS, METHODS, strict=False)}
+    none = judged(words, made(ahead))
+    assert none.holds == "no"
+    assert f"{OURS} 2" in none.ours
+
+
+def test_a_clipped_tracker_is_judged_by_its_worst_situation():
+    words = "A clipped tracker ends as low"
+    name = unit_name(SITUATIONS[0], TRACKER)
+    assert judged(words, made({name: [0.24] * 3})).holds == "yes"
+    found = judged(words, made({name: [0.26] * 3}))
+    assert found.holds == "partly"
+    assert "nodes alike, symmetric noise" not in found.holds_for
 
 
 def test_tracking_is_judged_where_nodes_differ():
@@ -147,6 +166,14 @@ def test_the_decision_names_the_lowest_and_those_as_good():
     }
     row = STUDY.tables(made(changed))[0].rows[0]
     assert list(row) == [situation.name, TRACKER, PLAIN, "0.5 [0.5, 0.5]"]
+
+
+def test_the_page_names_each_of_its_tables():
+    """Words that no title contains would leave a hole in docs/clip-or-normalize.md."""
+    page = (DOCS / "clip-or-normalize.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\[\[experiment clip-or-normalize ([^:]+):", page, re.MULTILINE)
+    titles = [table.title for table in STUDY.tables(made())]
+    assert [sum(words in title for title in titles) for words in named] == [1, 2, 1, 1]
 
 
 def test_heterogeneity_changes_nothing_but_the_nodes():
