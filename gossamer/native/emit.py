@@ -160,18 +160,16 @@ class Emitter:
         body = Body(self)
         result, shape = body.expression(node), node.shape
         written = into or self.new(node, body.lanes)
-        self._loop(shape, body, [], f"{{0}} = {result};", written)
+        self._loop(shape, body, f"{{0}} = {result};", written)
         return written
 
     def _copy(self, value: Value, into: Value) -> Value:
         body = Body(self)
         result = body.load(value)
-        self._loop(value.shape, body, [], f"{{0}} = {result};", into)
+        self._loop(value.shape, body, f"{{0}} = {result};", into)
         return into
 
-    def _loop(
-        self, shape: torch.Size, body: Body, inner: list[str], last: str, into: Value
-    ) -> None:
+    def _loop(self, shape: torch.Size, body: Body, last: str, into: Value) -> None:
         """All numbers of `into`, one by one."""
         flat = body.is_flat(shape) and into.layout.is_contiguous()
         sizes = [math.prod(shape)] if flat else list(shape)
@@ -307,6 +305,19 @@ class Emitter:
         self.lines.append(f"{_for('r', 'R')} {place} = {end}; }}")
         return made
 
+    def _padded(self, node: Node) -> Value:
+        """With numbers added at the ends of the last axis."""
+        source, (before, after, *more), *fill = node.args
+        if more or before or any(fill):
+            raise Unsupported(f"padding by {node.args[1]}")
+        inner, made = self.value(source), self.new(node, lanes=True)
+        zeros = Body(self)
+        result = zeros.literal(made, 0.0)
+        self._loop(made.shape, zeros, f"{{0}} = {result};", made)
+        kept = made.layout.narrow(-1, 0, made.shape[-1] - after)
+        self._copy(inner, Value(made.name, made.kind, kept, lanes=True))
+        return made
+
     def _joined(self, node: Node) -> Value:
         """Tensors one after the other along an axis."""
         parts: Any = node.args[0]
@@ -329,6 +340,7 @@ WRITERS: dict[Any, Callable[[Emitter, Any], Value]] = {
     aten.sum.dim_IntList: Emitter._sum,
     aten.mean.dim: Emitter._mean,
     aten.cat.default: Emitter._joined,
+    aten.constant_pad_nd.default: Emitter._padded,
 }
 
 
@@ -384,7 +396,8 @@ class Body:
         """A node of this loop: computed here, or read from its array."""
         if node in self.names:
             return self.names[node]
-        if node not in self.emitter.values and node.shape == shape:
+        deferred = node not in self.emitter.values and node.constant is None
+        if deferred and node.shape == shape:
             self.names[node] = self.expression(node)
         else:
             self.names[node] = self.load(self.emitter.value(node))
@@ -395,6 +408,10 @@ class Body:
         self.lanes = self.lanes or value.lanes
         name = f"v{len(self.statements)}"
         return self._state(Statement(name, KINDS[value.kind], "{}", (value,)))
+
+    def literal(self, like: Value, value: float) -> str:
+        """A number of the kind of an array."""
+        return self._state(Statement(f"v{len(self.statements)}", KINDS[like.kind], number(value)))
 
     def _state(self, statement: Statement) -> str:
         self.statements.append(statement)

@@ -1,0 +1,192 @@
+"""Steps in C are the steps as they are written."""
+
+import pytest
+import torch
+from algorithms.table import TABLE, Row
+
+import gossamer as gs
+from gossamer.native import build, loop
+from gossamer.native.expressions import Unsupported
+from gossamer.native.recorder import record_operations
+from gossamer.simulation import simulation as simulations
+
+pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
+
+SEEDS, STEPS = [3, 4, 3], 37
+PLAIN = [row for row in TABLE if not row.algorithm.asks_local or row.algorithm.asks_shapes_only]
+
+
+@pytest.fixture(autouse=True)
+def compiled_in_a_hurry(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.getbasetemp() / "native"
+    folder.mkdir(exist_ok=True)
+    monkeypatch.setattr(build, "cache_folder", lambda: folder)
+    monkeypatch.setattr(build, "FLAGS", ("-O0", "-march=native", "-shared", "-fPIC"))
+    build.function.cache_clear()
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch):
+    """Runs of any length are worth it."""
+    monkeypatch.setattr(simulations, "COMPILE_SECONDS", 0.0)
+
+
+def simulate_both(monkeypatch: pytest.MonkeyPatch, method: gs.Algorithm, problem, **given):
+    """The same runs as written and in C; the second must not be the first again."""
+    taken = []
+    advance = loop.NativeLoop.advance
+    monkeypatch.setattr(
+        loop.NativeLoop,
+        "advance",
+        lambda self, t, *rest: taken.append(t) or advance(self, t, *rest),
+    )
+    task = {"network": gs.ring(problem.num_nodes), "steps": STEPS, "seeds": SEEDS} | given
+    monkeypatch.setattr(simulations, "COMPILE_SECONDS", float("inf"))
+    as_written = gs.simulate(method, problem, **task)
+    assert not taken
+    monkeypatch.setattr(simulations, "COMPILE_SECONDS", 0.0)
+    in_c = gs.simulate(method, problem, **task)
+    return as_written, in_c, len(taken) > 0
+
+
+def quadratic(nodes: int = 5, dim: int = 6) -> gs.Quadratic:
+    return gs.Quadratic(nodes, dim, spread=2.0)
+
+
+@pytest.mark.parametrize("row", PLAIN, ids=str)
+def test_every_method_takes_its_steps(monkeypatch, row: Row):
+    as_written, in_c, taken = simulate_both(
+        monkeypatch, row.algorithm, quadratic(), noise=gs.StudentT(1.5, scale=0.1)
+    )
+    assert taken
+    torch.testing.assert_close(in_c.x, as_written.x, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("seeds", [[3], SEEDS])
+def test_alone_and_side_by_side(monkeypatch, seeds: list[int], dtype: torch.dtype):
+    method = gs.GTNSGDm(lr=0.05, momentum=0.8)
+    given = {"noise": gs.StudentT(1.5, scale=0.1), "seeds": seeds, "dtype": dtype}
+    as_written, in_c, taken = simulate_both(monkeypatch, method, quadratic(), **given)
+    assert taken
+    allowed = 1e-4 if dtype == torch.float32 else 1e-12
+    torch.testing.assert_close(in_c.x, as_written.x, rtol=0, atol=allowed)
+    torch.testing.assert_close(
+        in_c.metrics["error"], as_written.metrics["error"], rtol=0, atol=allowed
+    )
+
+
+def samples(dim: int = 5) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    generator = torch.Generator().manual_seed(0)
+    draw = lambda *shape: torch.randn(*shape, generator=generator)  # noqa: E731
+    return [(draw(m, dim), draw(m).sign()) for m in (7, 4, 9)]
+
+
+PROBLEMS = {
+    "RobustRegression": gs.RobustRegression(3, num_samples=40),
+    "RobustRegression, not aligned": gs.RobustRegression(3, num_samples=40, dim=7),
+    "LeastSquares": gs.LeastSquares(samples(), penalty=gs.L2Penalty(0.1)),
+    "LogisticRegression": gs.LogisticRegression(samples()),
+    "Quadratic": quadratic(3, 4),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_problems(monkeypatch, name: str):
+    method = gs.GTDSGD(lr=0.02)
+    as_written, in_c, taken = simulate_both(monkeypatch, method, PROBLEMS[name])
+    assert taken
+    torch.testing.assert_close(in_c.x, as_written.x, rtol=1e-12, atol=1e-12)
+
+
+def test_noise_that_grows_with_the_gradient(monkeypatch):
+    noise = gs.StudentT(1.5, scale=0.1).growing(0.5)
+    given = (monkeypatch, gs.DSGD(lr=0.05), quadratic())
+    as_written, in_c, taken = simulate_both(*given, noise=noise)
+    assert taken
+    torch.testing.assert_close(in_c.x, as_written.x, rtol=1e-12, atol=1e-12)
+
+
+def test_schedules_and_stacked_numbers(monkeypatch):
+    schedule = gs.Linear(torch.tensor([[0.1], [0.05], [0.02]]), STEPS)
+    method = gs.DSGDGClip(lr=schedule, clip=torch.tensor([[1.0], [2.0], [3.0]]))
+    as_written, in_c, taken = simulate_both(monkeypatch, method, quadratic())
+    assert taken
+    torch.testing.assert_close(in_c.x, as_written.x, rtol=1e-12, atol=1e-12)
+
+
+def test_runs_that_diverge_leave_at_the_same_step(monkeypatch):
+    method = gs.DSGD(lr=torch.tensor([[0.01], [1e20], [1e60]], dtype=torch.float64))
+    as_written, in_c, taken = simulate_both(monkeypatch, method, quadratic())
+    assert taken
+    assert in_c.diverged_at.tolist() == as_written.diverged_at.tolist()
+    assert in_c.diverged_at[0] == -1
+    assert in_c.diverged_at[1] > in_c.diverged_at[2] > 0
+
+
+NOT_IN_C = {
+    "batches": (gs.DSGD(lr=0.1), gs.LeastSquares(samples(), batch_size=2), gs.ring(3)),
+    "lost messages": (gs.GTDSGD(lr=0.1), quadratic(3), gs.ring(3).drops(0.1)),
+    "rounds that differ": (gs.DSGD(lr=0.1), quadratic(4), gs.one_peer_exponential(4)),
+    "a second gradient": (gs.GTNSTORM(lr=0.1, momentum=0.8), quadratic(3), gs.ring(3)),
+}
+
+
+@pytest.mark.parametrize("what", NOT_IN_C)
+def test_what_is_not_written_in_c(always, monkeypatch, what: str):
+    monkeypatch.setattr(loop.NativeLoop, "advance", None)
+    method, problem, network = NOT_IN_C[what]
+    assert gs.simulate(method, problem, network, steps=3).steps_taken.tolist() == [3]
+
+
+def test_an_unknown_operation_or_no_compiler_is_no_error(always, monkeypatch):
+    monkeypatch.setattr(loop.NativeLoop, "advance", None)
+    method, problem = gs.DSGD(lr=0.1), gs.FunctionProblem(_sines, [torch.ones(2)] * 3, dim=2)
+    gs.simulate(method, problem, gs.ring(3), steps=3)
+    monkeypatch.setattr(loop, "compiler", lambda: None)
+    gs.simulate(method, quadratic(3), gs.ring(3), steps=3)
+
+
+def _sines(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+    return torch.special.i0(x * data).sum()
+
+
+def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
+    monkeypatch.setattr(loop, "_agrees", lambda *_: False)
+    monkeypatch.setattr(loop.NativeLoop, "advance", None)
+    gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3)
+
+
+def test_short_runs_are_not_compiled(monkeypatch):
+    monkeypatch.setattr(loop.NativeLoop, "advance", None)
+    gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=1000)
+
+
+# ---------------------------------------------------------------------- what is recorded
+
+
+def test_operations_in_place_are_recorded_as_new_tensors():
+    recording = record_operations(lambda x: (x.clone().mul_(2).add_(1),), [torch.ones(3)])
+    names = [str(node.target) for node in recording.operations]
+    assert names == ["aten.clone.default", "aten.mul.Tensor", "aten.add.Tensor"]
+    assert recording.outputs[0] is recording.operations[-1]
+
+
+def test_a_view_of_what_was_changed_is_not_read():
+    def through_a_view(x: torch.Tensor) -> tuple[torch.Tensor]:
+        own = x.clone()
+        part = own[1:]
+        own.mul_(2)
+        return (part + 1,)
+
+    with pytest.raises(Unsupported, match="changed in place"):
+        record_operations(through_a_view, [torch.ones(3)])
+
+
+def test_what_does_not_depend_on_the_inputs_is_a_constant():
+    fixed = torch.arange(3.0)
+    recording = record_operations(lambda x: (x * (fixed + 1),), [torch.ones(3)])
+    constant = recording.operations[0].constant
+    assert constant is not None
+    assert constant.tolist() == [1.0, 2.0, 3.0]
+    assert recording.operations[1].constant is None
