@@ -47,7 +47,7 @@ NETWORKS = {
     "ring": partial(ring, NODES),
     "one_peer_exponential": partial(one_peer_exponential, NODES),
 }
-"""One W = Wᵀ, and one of one-way links that change; all kinds of network are in test_any_network."""
+"""One W = Wᵀ, and one-way links that change; all kinds of network are in test_any_network."""
 
 
 def make_model() -> nn.Module:
