@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/pytest# where cores are shared, threads that wait sleep
 
 export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the many processes
 
@@ -31,13 +32,13 @@ types: setup
 	$(BIN)/mypy
 
 deadlines: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
+	$(PYTEST) $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
 
 alone: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(ALONE)
+	$(PYTEST) $(ALONE)
 
 units: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+	$(PYTEST) -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
 
 test: lint
 	$(MAKE) --jobs 2 deadlines alone types
