@@ -17,6 +17,7 @@ import torch
 
 import gossamer as gs
 from gossamer.cli import main
+from gossamer.report import figures
 from gossamer.studies.methods.all_methods import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -72,6 +73,7 @@ def shell_pages() -> list[Path]:
 @pytest.mark.parametrize("page", shell_pages(), ids=name)
 def test_commands(page: Path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(figures, "FORMATS", ())  # drawing takes long; tests/cli looks at the files
     vectors = gs.StudentT(df=1.5).sample((500, 3), generator=torch.Generator().manual_seed(0))
     np.save("noise.npy", vectors.numpy())
     np.savetxt("norms.csv", vectors.norm(dim=1).numpy())
