@@ -10,12 +10,11 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/pytest# where cores a
 
 export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the many processes
 
-# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them only
-# one process computes: the tests of what has no processes, then the type checker.
-ALONE     := tests/algorithms tests/networks
+# Tests in which processes are killed, hang or have a deadline; they mostly wait, so they run one by
+# one beside all others, which compute on two cores. What is done first makes room for the types.
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
-.PHONY: test reproduce docs benchmark peers setup lint types deadlines alone units clean
+.PHONY: test reproduce docs benchmark peers setup lint types deadlines units clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,15 +33,11 @@ types: setup
 deadlines: setup
 	$(PYTEST) $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
 
-alone: setup
-	$(PYTEST) $(ALONE)
-
 units: setup
-	$(PYTEST) -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+	$(PYTEST) -n 2 --dist worksteal $(DEADLINES:%=--ignore %)
 
 test: lint
-	$(MAKE) --jobs 2 deadlines alone types
-	$(MAKE) units
+	$(MAKE) --jobs 2 deadlines units types
 
 reproduce: setup
 	$(BIN)/gossamer run synthetic theory
