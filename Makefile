@@ -6,15 +6,15 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/pytest# where cores are shared, threads that wait sleep
 
 export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the many processes
 
-# Tests in which processes are killed, hang or have a deadline; they mostly wait. Beside them only
-# one process computes: the tests of what has no processes, then the type checker.
-ALONE     := tests/algorithms tests/networks
+# Tests in which processes are killed, hang or have a deadline; they mostly wait, so they run one by
+# one beside all others, which compute on two cores. What is done first makes room for the types.
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
-.PHONY: test reproduce docs benchmark peers setup lint types deadlines alone units clean
+.PHONY: test reproduce docs benchmark peers setup lint types deadlines units clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -31,17 +31,13 @@ types: setup
 	$(BIN)/mypy
 
 deadlines: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
-
-alone: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(ALONE)
+	$(PYTEST) $(DEADLINES) --reruns 2  # a deadline can pass on a busy machine
 
 units: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal $(DEADLINES:%=--ignore %) $(ALONE:%=--ignore %)
+	$(PYTEST) -n 2 --dist worksteal $(DEADLINES:%=--ignore %)
 
 test: lint
-	$(MAKE) --jobs 2 deadlines alone types
-	$(MAKE) units
+	$(MAKE) --jobs 2 deadlines units types
 
 reproduce: setup
 	$(BIN)/gossamer run synthetic theory

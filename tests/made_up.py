@@ -1,6 +1,7 @@
 """Results made up by hand, in the form in which experiments store theirs, and of small runs."""
 
 import copy
+import json
 from collections.abc import Sequence
 from functools import cache
 from tempfile import TemporaryDirectory
@@ -17,6 +18,14 @@ INITIAL = 4.0
 def at_test_size(experiment: Experiment[Any]) -> dict[str, Any]:
     """What the experiment's units give at the size "test", computed, stored and read once."""
     return copy.deepcopy(_computed(experiment.name))
+
+
+def one_of_each_kind(experiment: Experiment[Any]) -> dict[str, Any]:
+    """At the size "test", but a kind of unit is computed once, and stands for all of its kind."""
+    units = experiment.units(experiment.sizes["test"], 0)
+    kinds = {type(unit): unit for unit in units}
+    found = {kind: json.loads(json.dumps(unit.run("cpu"))) for kind, unit in kinds.items()}
+    return {unit.name: copy.deepcopy(found[type(unit)]) for unit in units}
 
 
 @cache

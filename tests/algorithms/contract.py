@@ -253,22 +253,23 @@ def one_node_is_the_central_method(row: Row, network: gs.Network) -> None:
 
 
 NETWORKS = [gs.ring(6), gs.exponential(6), gs.complete(6), gs.one_peer_exponential(6)]
-ONE_NODE = [gs.ring(1), gs.exponential(1), gs.complete(1), gs.one_peer_exponential(1)]
 CHANGING = gs.time_varying([gs.star(6), gs.exponential(6), gs.ring(6)], name="star_exp_ring")
 
+# What speaks of W is checked on every kind of W. A step is given W as one function and cannot tell
+# networks apart, so what speaks of the step alone is checked where W is another in every step.
 CONTRACT: dict[Clause, list[gs.Network]] = {
     equals_the_loop_over_nodes: [*NETWORKS, CHANGING, gs.ring(1)],
     mean_moves_by_the_mean_update: NETWORKS,
     tracker_mean_is_the_tracked_mean: NETWORKS,
-    stacked_runs_are_separate_runs: NETWORKS,
-    leading_axes_are_free: NETWORKS,
-    tensors_are_numbers: NETWORKS,
-    dtype_and_device_are_kept: NETWORKS,
-    step_is_pure: NETWORKS,
-    info_is_a_number_per_point: NETWORKS,
-    zero_gradients_move_nothing: NETWORKS,
-    complete_graph_is_the_server: [gs.complete(6), *ONE_NODE],
-    one_node_is_the_central_method: ONE_NODE,
+    stacked_runs_are_separate_runs: [CHANGING],
+    leading_axes_are_free: [CHANGING],
+    tensors_are_numbers: [CHANGING],
+    dtype_and_device_are_kept: [CHANGING],
+    step_is_pure: [CHANGING],
+    info_is_a_number_per_point: [CHANGING],
+    zero_gradients_move_nothing: [CHANGING],
+    complete_graph_is_the_server: [gs.complete(6)],
+    one_node_is_the_central_method: [gs.ring(1)],
 }
 
 

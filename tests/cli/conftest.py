@@ -12,6 +12,7 @@ import gossamer as gs
 from gossamer import own_names, user_file
 from gossamer.algorithms import MAKERS
 from gossamer.cli import main
+from gossamer.report import figures, page
 from gossamer.studies import EXPERIMENTS
 
 TABLES: tuple[dict[Any, Any], ...] = (
@@ -47,11 +48,22 @@ class Answer(NamedTuple):
 
 
 @pytest.fixture
+def formats() -> tuple[str, ...]:
+    """In which figures are written: in none, since drawing takes long, unless a test asks."""
+    return ()
+
+
+@pytest.fixture
 def gossamer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    formats: tuple[str, ...],
 ) -> Callable[..., Answer]:
     """Type a line, in an empty folder; anything but an exit fails the test."""
     monkeypatch.chdir(tmp_path)
+    for module in (figures, page):
+        monkeypatch.setattr(module, "FORMATS", formats)
     monkeypatch.setenv("COLUMNS", "120")
 
     def type_in(line: str) -> Answer:

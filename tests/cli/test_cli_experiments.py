@@ -6,11 +6,13 @@ import pytest
 
 from gossamer.cli.experiments import chosen, studies
 from gossamer.experiments import Options, Work
+from gossamer.report.figures import FORMATS
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language.transformer_readings import Reading
 from gossamer.studies.synthetic.curve import Curve
 
 
+@pytest.mark.parametrize("formats", [FORMATS])
 def test_list_run_list_report(gossamer, tmp_path: Path):
     assert "claim-1" in gossamer("list").out
     assert "3 of 3" not in gossamer("list").out
@@ -175,6 +177,7 @@ def test_a_file_where_a_folder_should_be_is_found_before_the_work(refused, tmp_p
     assert "cannot write to runs/quick/claim-1 (File exists)" in refused("run claim-1")
 
 
+@pytest.mark.parametrize("formats", [("svg",)])
 def test_a_folder_where_the_page_should_be(gossamer, tmp_path: Path):
     gossamer("run connectivity --size test")
     (tmp_path / "runs" / "test" / "report.html").mkdir()

@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from gossamer.report import figures, page
+import pytest
+
 from gossamer.studies import EXPERIMENTS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -12,14 +13,10 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for language, block in BLOCKS if not language for line in block.splitlines()]
 
 
-def test_every_command_in_the_order_of_the_page(gossamer, tmp_path: Path, monkeypatch):
-    """As it stands there, but at the size "test", and once where only the size differs.
-
-    Figures are drawn in one format; all three are in tests/report and test_cli_experiments.py.
-    """
+@pytest.mark.parametrize("formats", [("svg",)])
+def test_every_command_in_the_order_of_the_page(gossamer, tmp_path: Path):
+    """As it stands there, but at the size "test", and once where only the size differs."""
     assert len(COMMANDS) >= 10
-    for module in (figures, page):
-        monkeypatch.setattr(module, "FORMATS", ("svg",))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in dict.fromkeys(command.replace(" --size full", "") for command in COMMANDS):
         program, _, arguments = command.partition(" ")

@@ -25,11 +25,12 @@ from gossamer.networks import ring
 from gossamer.train import train
 
 RANKS = 4
+RESTARTED = 2  # torchrun ends and starts all ranks, and each imports torch
 
 
 def launch(folder: Path, steps: int, restarts: int) -> subprocess.Popen:
-    """`gossamer.train` on four ranks, with checkpoints in `folder`."""
-    torchrun = f"-m torch.distributed.run --nproc-per-node {RANKS} --max-restarts {restarts}"
+    """`gossamer.train` on two ranks, with checkpoints in `folder`."""
+    torchrun = f"-m torch.distributed.run --nproc-per-node {RESTARTED} --max-restarts {restarts}"
     torchrun += " --monitor-interval 0.1 --rdzv-backend c10d --rdzv-endpoint localhost:0"
     train = f"-m gossamer.train --data blobs --lr 0.1 --momentum 0.8 --steps {steps}"
     train += f" --save-every 20 --log-every {steps} --timeout 20 --checkpoints {folder}"
@@ -65,7 +66,7 @@ def restart_run(folder: Path, kills: int, steps: int, seed: int, limit: float) -
         newest = max(steps_of_node(folder, 0), default=0)
         if newest > seen:
             time.sleep(draw.uniform(0, 0.3))
-            killed += kill_worker(job, draw.randrange(RANKS))
+            killed += kill_worker(job, draw.randrange(RESTARTED))
             seen = newest
         time.sleep(0.02)
     assert finish(job, deadline) == 0, folder.with_suffix(".log").read_text()[-3000:]
@@ -75,7 +76,7 @@ def restart_run(folder: Path, kills: int, steps: int, seed: int, limit: float) -
 def kill_worker(job: subprocess.Popen, which: int) -> bool:
     children = Path(f"/proc/{job.pid}/task/{job.pid}/children")
     workers = sorted(map(int, children.read_text().split())) if children.exists() else []
-    if len(workers) < RANKS:
+    if len(workers) < RESTARTED:
         return False
     os.kill(workers[which], signal.SIGKILL)
     return True
@@ -111,7 +112,7 @@ def drop_run(folder: Path, seed: int) -> float:
 def soak_restarts(folder: Path, kills: int, seed: int) -> None:
     steps, start = 600 * kills, time.monotonic()
     killed = restart_run(folder / "killed", kills, steps, seed, limit=60 * kills)
-    on_ranks(uninterrupted_run, folder / "whole", steps, deadline=60 * kills)
+    on_ranks(uninterrupted_run, folder / "whole", steps, size=RESTARTED, deadline=60 * kills)
     require_same_end(folder / "killed", folder / "whole")
     took = time.monotonic() - start
     print(f"restart: {killed} kills, {steps} steps, the same end bit for bit, {took:.0f} s")

@@ -22,7 +22,9 @@ from gossamer.networks import (
     Sign,
     Talk,
     TopK,
+    complete,
     erdos_renyi_each_round,
+    exponential,
     from_digraph,
     one_peer_exponential,
     random_matching,
@@ -42,6 +44,8 @@ METHODS = [
 ]
 NETWORKS = [
     ring(4),
+    exponential(4),
+    complete(4),
     DIGRAPH,
     DIGRAPH.drops(0.3),
     ring(4).drops(0.3, both_ways=True, burst=4),

@@ -11,7 +11,7 @@ from gossamer.algorithms import ALGORITHMS, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed import DecentralizedOptimizer
 from gossamer.distributed.links.plain import weighted_sum
-from gossamer.networks import complete, exponential, one_peer_exponential, ring
+from gossamer.networks import one_peer_exponential, ring
 from gossamer.networks.chance import Coins
 
 STEPS, NODES, BATCH = 10, 4, 8
@@ -45,10 +45,9 @@ BATCHED = {"DeMuon"}
 
 NETWORKS = {
     "ring": partial(ring, NODES),
-    "exponential": partial(exponential, NODES),
-    "complete": partial(complete, NODES),
     "one_peer_exponential": partial(one_peer_exponential, NODES),
 }
+"""One W = Wᵀ, and one-way links that change; all kinds of network are in test_any_network."""
 
 
 def make_model() -> nn.Module:

@@ -1,12 +1,18 @@
 """What the documentation starts with torchrun runs as printed, on real processes."""
 
+import argparse
+import contextlib
+import io
+import os
+import runpy
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pages
 import pytest
+from processes import on_ranks
+from torch.distributed.run import get_args_parser
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 LAUNCHES = [
@@ -21,15 +27,26 @@ LAUNCHES = [
     ("page", "command"), LAUNCHES, ids=lambda value: getattr(value, "stem", "")
 )
 def test_torchrun(page: Path, command: pages.Command, tmp_path: Path):
-    """On two processes and any free port; `train.py` is the page's first python block."""
+    """On two forked processes, which need not import torch; torchrun itself is in test_restart.
+
+    `train.py` is the page's first python block.
+    """
     (tmp_path / "train.py").write_text(next(pages.blocks(page)).code, encoding="utf-8")
-    _, *arguments = shlex.split(command.line.replace("--nproc-per-node 4", "--nproc-per-node 2"))
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", *arguments]
-    done = subprocess.run(
-        launcher, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    pages.compare(f"{page.name}: {command.line}", done.stdout, command.output)
+    given = get_args_parser().parse_args(shlex.split(command.line)[1:])
+    printed = "".join(on_ranks(as_a_rank, given, tmp_path, size=2, deadline=120))
+    pages.compare(f"{page.name}: {command.line}", printed, command.output)
+
+
+def as_a_rank(rank: int, given: argparse.Namespace, folder: Path) -> str:
+    """What a rank prints."""
+    os.environ["RANK"] = str(rank)
+    sys.argv = [given.training_script, *given.training_script_args]
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as out:
+        if given.module:
+            runpy.run_module(given.training_script, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(given.training_script, run_name="__main__")
+    return out.getvalue()
 
 
 def test_there_are_launches():

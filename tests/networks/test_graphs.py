@@ -62,6 +62,11 @@ def test_families_are_doubly_stochastic_and_named_after_their_call(
     assert eval(f"gs.{network.name}") == network
 
 
+@pytest.mark.parametrize("family", [gs.ring, gs.exponential, gs.complete, gs.one_peer_exponential])
+def test_one_node_keeps_what_it_has(family: Callable[[int], gs.Network]):
+    assert family(1).at(3).weights.tolist() == [[1.0]]
+
+
 def test_the_paper_exponential_counts_the_self_loop():
     assert gs.exponential(20).neighbor_weights(16) == pytest.approx(
         {0: 1 / 7, 8: 1 / 7, 12: 1 / 7, 14: 1 / 7, 15: 1 / 7, 16: 2 / 7}

@@ -284,10 +284,9 @@ def test_the_padding_row_of_a_functional_embedding_stays(padding_idx: int, vecto
 
 
 @pytest.mark.parametrize("vectorize", [True, False])
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_transformers_are_simulated_by_default(dropout: float, vectorize: bool):
-    problem = build(transformer(dropout), None, vectorize=vectorize)
-    run = gs.simulate(gs.GTNSGDm(lr=0.05, momentum=0.5), problem, gs.ring(NODES), steps=20)
+def test_transformers_are_simulated_by_default(vectorize: bool):
+    problem = build(transformer(dropout=0.3), None, vectorize=vectorize)
+    run = gs.simulate(gs.GTNSGDm(lr=0.05, momentum=0.5), problem, gs.ring(NODES), steps=10)
     assert run.final("loss") < run.metrics["loss"][0]
     assert torch.isfinite(run.metrics["grad_norm"]).all()
     assert torch.backends.mha.get_fastpath_enabled()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from made_up import at_test_size, verdict
+from made_up import one_of_each_kind, verdict
 
 from gossamer.data import Corpus
 from gossamer.experiments import Options, Work
@@ -145,7 +145,7 @@ def test_what_is_left_is_judged_by_what_nobody_can_copy():
 
 
 def test_nothing_printed_is_judged_on_artificial_text():
-    results = at_test_size(STUDY)
+    results = one_of_each_kind(STUDY)
     assert [v.source for v in STUDY.verdicts(results)] == ["ours"]
     losses, parts = STUDY.tables(results)
     assert losses.rows[-1][-1] == "–"  # not trained under the longest reading

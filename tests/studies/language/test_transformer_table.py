@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up import at_test_size, verdict
+from made_up import one_of_each_kind, verdict
 
 from gossamer.experiments import Options, Verdict, Work
 from gossamer.studies.language.transformer_table import NETWORKS, PLATEAU, PRINTED, TransformerTable
@@ -168,7 +168,7 @@ def test_our_table_has_the_facts_of_the_corpus_and_what_it_cost():
 
 
 def test_nothing_printed_is_judged_on_artificial_text():
-    results = at_test_size(STUDY)
+    results = one_of_each_kind(STUDY)
     statements = [v.statement for v in STUDY.verdicts(results)]
     assert len(statements) == 3
     assert not any("5.63" in s or "27 cells" in s for s in statements)
