@@ -3,7 +3,8 @@
     folder/step-00000020/node-0.safetensors        x, state.v, state.y, …, each `(dim,)`
                          node-1.safetensors        and the metadata of `NodeRecord`
 
-A file appears under its name only when it is whole; a step is complete when all its nodes are.
+A file appears under its name only when it is whole, and carries a checksum; a step is complete when
+all its nodes are.
 """
 
 import json
@@ -15,14 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from gossamer.distributed.sealed import read_sealed, write_sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.files import whole_file
 
-FORMAT = "gossamer-checkpoint-1"
+FORMAT = "gossamer-checkpoint-2"
 
 
 @dataclass(frozen=True)
@@ -69,21 +70,15 @@ def write_node(folder: Path, record: NodeRecord) -> None:
     """Write one node's file, whole or not at all, and on the disk before it appears."""
     path = node_file(folder, record.step, record.node)
     path.parent.mkdir(parents=True, exist_ok=True)
-    tensors = {name: value.detach().cpu().contiguous() for name, value in record.tensors.items()}
     facts = {k: v for k, v in vars(record).items() if k != "tensors"} | {"format": FORMAT}
-    with whole_file(path) as partial:
-        save_file(tensors, partial, metadata={"record": json.dumps(facts)})
+    write_sealed(path, record.tensors, {"record": json.dumps(facts)})
 
 
 def read_node(folder: Path, step: int, node: int) -> NodeRecord:
-    """Read one node's file; a truncated or foreign one raises `InvalidInput`."""
+    """Read one node's file; a damaged or foreign one raises `InvalidInput`."""
     path = node_file(folder, step, node)
-    try:
-        with safe_open(path, framework="pt") as file:
-            facts = json.loads((file.metadata() or {}).get("record", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as reason:
-        raise InvalidInput(f"checkpoint: {path} cannot be read ({reason})") from reason
+    tensors, metadata = read_sealed(path)
+    facts = json.loads(metadata.get("record", "{}"))
     ours = facts.pop("format", None) == FORMAT and (facts["step"], facts["node"]) == (step, node)
     require(ours, "checkpoint", path, "a file that Gossamer wrote for this step and node")
     facts["parameters"] = [(name, shape) for name, shape in facts["parameters"]]

@@ -2,12 +2,13 @@
 
 import io
 import os
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from gossamer.distributed.checkpoint import (
@@ -22,6 +23,7 @@ from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.errors import InvalidInput, require
+from gossamer.user_line import warn_user
 
 KEPT = 2
 """Checkpoints kept: the newest, and the one to fall back on."""
@@ -36,7 +38,7 @@ class Stateful(Protocol):
 
 
 class Checkpoints:
-    """Checkpoints of a run in `folder`; the two newest are kept.
+    """Checkpoints of a run in `folder`, or in a folder of its group there; the two newest are kept.
 
     Holds each node's parameters, algorithm state, what its links remember, step, hyper-parameters,
     counts, random number generators and whatever `extras` say of themselves. A rank reads and
@@ -55,7 +57,8 @@ class Checkpoints:
         optimizer: DecentralizedOptimizer,
         **extras: Stateful,
     ) -> None:
-        self.folder, self.optimizer, self.extras = Path(folder), optimizer, extras
+        self.folder = Path(folder) / group_folder(optimizer.group)
+        self.optimizer, self.extras = optimizer, extras
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as reason:
@@ -71,12 +74,17 @@ class Checkpoints:
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
-        Unreadable files and those of another run are passed over with a warning. A collective.
+        Damaged files and those of another run are passed over with a warning. Where nothing else
+        is left it is refused on all ranks: a run never starts over unasked. A collective.
         """
-        mine = self._readable()
-        common = set.intersection(*map(set, gather(list(mine), self.optimizer.group)))
+        mine, problems = self._readable()
+        everyone = gather({"steps": list(mine), "problems": problems}, self.optimizer.group)
+        common = set.intersection(*(set(theirs["steps"]) for theirs in everyone))
         if not common:
+            _require_none_passed_over([theirs["problems"] for theirs in everyone])
             return 0
+        for problem in problems:
+            warn_user(f"passed over: {problem}")
         self._load(mine[max(common)])
         return max(common)
 
@@ -107,17 +115,17 @@ class Checkpoints:
         extras = {name: extra.state_dict() for name, extra in self.extras.items()}
         return {"param_groups": options, "counts": self.optimizer.counts, "extras": extras}
 
-    def _readable(self) -> dict[int, NodeRecord]:
-        """Step → record of this node, for the files that belong to this run."""
-        records = {}
+    def _readable(self) -> tuple[dict[int, NodeRecord], list[str]]:
+        """Step → record of this node, for the files that belong to this run; why others do not."""
+        records, problems = {}, []
         for step in steps_of_node(self.folder, self.optimizer.rank):
             try:
                 record = read_node(self.folder, step, self.optimizer.rank)
                 self._require_same_run(record)
                 records[step] = record
             except InvalidInput as reason:
-                warnings.warn(f"passed over: {reason}", RuntimeWarning, stacklevel=3)
-        return records
+                problems.append(str(reason))
+        return records, problems
 
     def _require_same_run(self, record: NodeRecord) -> None:
         optimizer = self.optimizer
@@ -155,6 +163,28 @@ class Checkpoints:
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])
+
+
+def group_folder(group: dist.ProcessGroup | None) -> str:
+    """The folder of a group of some processes, by their ranks; all have none of their own.
+
+    >>> group_folder(None)
+    ''
+    """
+    if group is None or dist.get_world_size(group) == dist.get_world_size():
+        return ""
+    ranks = dist.get_process_group_ranks(group)
+    strides = {after - before for before, after in pairwise(ranks)}
+    if len(ranks) > 2 and len(strides) == 1:
+        return f"ranks-{ranks[0]}-to-{ranks[-1]}-by-{strides.pop()}"
+    return "ranks-" + "-".join(map(str, ranks))
+
+
+def _require_none_passed_over(problems: Sequence[Sequence[str]]) -> None:
+    told = "; ".join(f"rank {rank}: {says[-1]}" for rank, says in enumerate(problems) if says)
+    way_out = "mend or delete these files, or save to another folder"
+    if told:
+        raise InvalidInput(f"checkpoint: no step that all ranks can resume; {told}; {way_out}")
 
 
 def _pack(value: Any) -> Tensor:
