@@ -14,7 +14,7 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
-from gossamer.distributed.agreement import require_agreement
+from gossamer.distributed.agreement import digest, require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import PeerFailure, disconnect
@@ -24,7 +24,7 @@ from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node, apart
-from gossamer.distributed.param_groups import frozen, mixed, named_shapes
+from gossamer.distributed.param_groups import frozen, group_values, mixed, named_shapes
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
@@ -33,6 +33,7 @@ from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
+from gossamer.version import __version__
 
 OnPeerFailure = Literal["raise", "drop"]
 
@@ -416,13 +417,18 @@ class DecentralizedOptimizer(Optimizer):
         shapes = [tuple(p.shape) for p in self._flat.params]
         apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         facts = {
-            "algorithm": repr(self.algorithm),
+            "algorithm": self.algorithm,
             "network": self.network,
+            "links": digest(self.network.describe()),
             "seed": self.seed,
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
-            "message_dtype": str(self.message_dtype),
+            **group_values(self.param_groups, self.algorithm.hyperparameters),
+            "message_dtype": self.message_dtype,
+            "timeout": self.timeout,
+            "on_peer_failure": "drop" if self._survivors else "raise",
             "step": self.steps,
-            "links": "public copies" if has_copies(self.links) else "no public copies",
+            "memory of links": "public copies" if has_copies(self.links) else "no public copies",
+            "version of Gossamer": __version__,
         }
         require_agreement(facts, self.group)
         self._agreed = True

@@ -1,6 +1,6 @@
 """What param groups say of their parameters: which the nodes mix, which are frozen, their names."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -22,6 +22,19 @@ def mixed(groups: ParamGroups, joined: Container[Tensor]) -> list[list[Tensor]]:
 def frozen(groups: ParamGroups, joined: Container[Tensor]) -> list[Tensor]:
     """The parameters that have not joined."""
     return [p for group in groups for p in group["params"] if p not in joined]
+
+
+def group_values(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
+    """What each group holds under these names, with names that tell the groups apart.
+
+    >>> group_values([{"lr": 0.1}, {"lr": 0.2}], ["lr"])
+    {'lr of param group 0': 0.1, 'lr of param group 1': 0.2}
+    """
+    held = ((name, k, group.get(name)) for k, group in enumerate(groups) for name in names)
+    return {
+        f"{name} of param group {k}": value.item() if isinstance(value, Tensor) else value
+        for name, k, value in held
+    }
 
 
 def named_shapes(groups: ParamGroups, params: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
