@@ -10,7 +10,7 @@ all its nodes are.
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from gossamer.distributed.model_state import average
 from gossamer.distributed.sealed import read_sealed, write_sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.files import whole_file
@@ -39,9 +40,12 @@ class NodeRecord:
     """Name and shape of every parameter tensor, in the order in which x holds them."""
     tensors: dict[str, Tensor] = field(repr=False)
     """Vectors "x", "state.<field>" and what its links remember, "links.<mix of a step>.<name>"; of
-    real runs also "resume": RNG, param groups, extras."""
+    real runs also the model's tensors that are not mixed, "model.<name>", and "resume": RNG, param
+    groups, extras."""
     seed: int = 0
     """Of the network's randomness."""
+    tied: dict[str, str] = field(default_factory=dict)
+    """Names of the model's state dict → the name under which their tensor is kept."""
 
     @property
     def dim(self) -> int:
@@ -51,7 +55,14 @@ class NodeRecord:
     @property
     def links(self) -> dict[str, Tensor]:
         """What the node's links remember, by "<mix of a step>.<name>"."""
-        prefix = "links."
+        return self._under("links.")
+
+    @property
+    def local(self) -> dict[str, Tensor]:
+        """The model's tensors that are not mixed: frozen parameters and buffers, by name."""
+        return self._under("model.")
+
+    def _under(self, prefix: str) -> dict[str, Tensor]:
         named = {name: z for name, z in self.tensors.items() if name.startswith(prefix)}
         return {name.removeprefix(prefix): z for name, z in named.items()}
 
@@ -131,15 +142,24 @@ def export(
 ) -> None:
     """Write one node's model, or the average of all (`node=None`), as a safetensors state dict.
 
-    The file appears whole or not at all.
+    Of a run whose checkpoints know the model it is whole: `model.load_state_dict(load_file(path))`
+    takes it. Averaged are buffers too, e.g. BatchNorm's running means and variances; integers are
+    those of node 0. The file appears whole or not at all.
     """
     records = read_nodes(folder, step)
     known = node is None or 0 <= node < len(records)
     require(known, "node", node, f"None for the average, or an integer in [0, {len(records) - 1}]")
-    x = torch.stack([record.tensors["x"] for record in records])
-    chosen = x.mean(0) if node is None else x[node]
-    names, shapes = zip(*records[0].parameters, strict=True)
-    parts = chosen.split([torch.Size(shape).numel() for shape in shapes])
-    tensors = {n: p.view(s).clone() for n, p, s in zip(names, parts, shapes, strict=True)}
+    chosen = records if node is None else [records[node]]
+    tensors = _parameters(chosen)
+    tensors |= {name: average([r.local[name] for r in chosen]) for name in chosen[0].local}
+    tensors |= {name: tensors[other].clone() for name, other in chosen[0].tied.items()}
     with whole_file(Path(path)) as partial:
-        save_file(tensors, partial, metadata={"format": "pt", "step": str(records[0].step)})
+        save_file(tensors, partial, metadata={"format": "pt", "step": str(chosen[0].step)})
+
+
+def _parameters(records: Sequence[NodeRecord]) -> dict[str, Tensor]:
+    """The average x, as tensors by name."""
+    x = torch.stack([record.tensors["x"] for record in records]).mean(0)
+    names, shapes = zip(*records[0].parameters, strict=True)
+    parts = x.split([torch.Size(shape).numel() for shape in shapes])
+    return {n: p.view(s).clone() for n, p, s in zip(names, parts, shapes, strict=True)}

@@ -24,7 +24,7 @@ from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node, apart
-from gossamer.distributed.param_groups import frozen, group_values, mixed, named_shapes
+from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
@@ -175,9 +175,13 @@ class DecentralizedOptimizer(Optimizer):
         """`bytes_sent` and `nonfinite_grads` of this rank since the run began, by name."""
         return {name: getattr(self, name) for name in COUNTS}
 
-    def parameter_shapes(self) -> list[tuple[str, list[int]]]:
-        """Name and shape of every mixed parameter, in the order in which `x` holds them."""
-        return named_shapes(self.param_groups, self._flat.params)
+    def parameters(self) -> list[Tensor]:
+        """The mixed parameters, in the order in which `x` holds them."""
+        return self._flat.params
+
+    def parameter_names(self) -> list[str]:
+        """Their names, if the optimizer was made of named parameters; else numbers."""
+        return names_of(self.param_groups, self._flat.params)
 
     @torch.no_grad()
     def mean(self) -> Tensor:

@@ -37,11 +37,11 @@ def group_values(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def named_shapes(groups: ParamGroups, params: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
-    """Name and shape of each of `params`; a number stands for a name that the groups lack."""
+def names_of(groups: ParamGroups, params: Sequence[Tensor]) -> list[str]:
+    """The name of each of `params`; a number stands for a name that the groups lack."""
     names = {
         p: name
         for group in groups
         for p, name in zip(group["params"], group.get("param_names", ()), strict=False)
     }
-    return [(names.get(p, f"parameter_{i}"), list(p.shape)) for i, p in enumerate(params)]
+    return [names.get(p, f"parameter_{i}") for i, p in enumerate(params)]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 from gossamer.distributed.checkpoint import (
     NodeRecord,
@@ -20,6 +20,7 @@ from gossamer.distributed.checkpoint import (
 )
 from gossamer.distributed.collectives import gather
 from gossamer.distributed.links.refusals import require_same_links
+from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.errors import InvalidInput, require
@@ -41,10 +42,18 @@ class Checkpoints:
     """Checkpoints of a run in `folder`, or in a folder of its group there; the two newest are kept.
 
     Holds each node's parameters, algorithm state, what its links remember, step, hyper-parameters,
-    counts, random number generators and whatever `extras` say of themselves. A rank reads and
-    writes the files of its own node only, so the folder may be shared or local.
+    counts, random number generators, the model's buffers and frozen parameters, and whatever
+    `extras` say of themselves. A rank reads and writes the files of its own node only, so the
+    folder may be shared or local.
 
-    >>> # checkpoints = Checkpoints("runs/a", optimizer, scheduler=scheduler, sampler=sampler)
+    Args:
+        folder: where the files are.
+        optimizer: whose parameters and state are saved.
+        model: what the parameters are of, so that nothing of it is lost and `export` writes what
+            `model.load_state_dict` takes; None for parameters that belong to no module.
+        extras: what else there is, by name.
+
+    >>> # checkpoints = Checkpoints("runs/a", optimizer, model, scheduler=scheduler)
     >>> # checkpoints.resume()
     >>> # while optimizer.steps < 1000:
     >>> #     ...; optimizer.step(); scheduler.step()
@@ -55,10 +64,12 @@ class Checkpoints:
         self,
         folder: str | os.PathLike[str],
         optimizer: DecentralizedOptimizer,
+        model: nn.Module | None,
         **extras: Stateful,
     ) -> None:
         self.folder = Path(folder) / group_folder(optimizer.group)
-        self.optimizer, self.extras = optimizer, extras
+        self.optimizer, self.model, self.extras = optimizer, model, extras
+        self._model_state()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as reason:
@@ -88,8 +99,15 @@ class Checkpoints:
         self._load(mine[max(common)])
         return max(common)
 
+    def _model_state(self) -> ModelState:
+        """The model's state dict now: parameters may be unfrozen on the way."""
+        if self.model is None:
+            return ModelState(self.optimizer.parameter_names(), {}, {})
+        return state_of(self.model, self.optimizer.parameters())
+
     def _record(self) -> NodeRecord:
-        optimizer = self.optimizer
+        optimizer, model = self.optimizer, self._model_state()
+        shapes = [list(p.shape) for p in optimizer.parameters()]
         state = optimizer.algorithm_state._asdict()
         return NodeRecord(
             step=optimizer.steps,
@@ -97,14 +115,16 @@ class Checkpoints:
             num_nodes=optimizer.network.num_nodes,
             algorithm=type(optimizer.algorithm).__name__,
             network=optimizer.network.name,
-            parameters=optimizer.parameter_shapes(),
+            parameters=list(zip(model.names, shapes, strict=True)),
             tensors={
                 "x": optimizer.x,
                 **{f"state.{name}": z for name, z in state.items()},
                 **{f"links.{name}": z for name, z in optimizer.links.items()},
+                **{f"model.{name}": z for name, z in model.local.items()},
                 "resume": _pack({"rng": rng_state(), **self._live()}),
             },
             seed=optimizer.seed,
+            tied=model.tied,
         )
 
     def _live(self) -> dict[str, Any]:
@@ -142,19 +162,25 @@ class Checkpoints:
         packed = record.tensors.get("resume")  # a simulation writes none
         saved = _unpack(packed) if packed is not None else None
         if saved:
-            self._require_same_parts(saved, record.step)
+            self._require_same_parts(saved, record)
         fields = self.optimizer.algorithm_state._fields
         state = {name: record.tensors[f"state.{name}"] for name in fields}
         self.optimizer.restore(record.step, record.tensors["x"], state, record.links)
         if saved:
+            load_local(self._model_state().local, record.local)
             self._continue_from(saved)
 
-    def _require_same_parts(self, saved: Mapping[str, Any], step: int) -> None:
+    def _require_same_parts(self, saved: Mapping[str, Any], record: NodeRecord) -> None:
+        step, model = record.step, _shapes(self._model_state().local)
+        way_out = "resume with what was saved, or in a new folder"
+        held = f"a model with {_shapes(record.local) or 'no'} frozen parameters and buffers"
+        need = f"{model or 'no'} ones"
+        require(_shapes(record.local) == model, "checkpoint", held, need, way_out)
         ours, theirs = self.optimizer.param_groups, saved["param_groups"]
         found = f"{len(theirs)} param groups and extras {sorted(saved['extras'])} at step {step}"
         need = f"{len(ours)} param groups and extras {sorted(self.extras)}"
         same = len(ours) == len(theirs) and set(self.extras) <= set(saved["extras"])
-        require(same, "checkpoint", found, need, "resume with what was saved, or in a new folder")
+        require(same, "checkpoint", found, need, way_out)
 
     def _continue_from(self, saved: Mapping[str, Any]) -> None:
         for group, options in zip(self.optimizer.param_groups, saved["param_groups"], strict=True):
@@ -178,6 +204,10 @@ def group_folder(group: dist.ProcessGroup | None) -> str:
     if len(ranks) > 2 and len(strides) == 1:
         return f"ranks-{ranks[0]}-to-{ranks[-1]}-by-{strides.pop()}"
     return "ranks-" + "-".join(map(str, ranks))
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, list[int]]:
+    return {name: list(z.shape) for name, z in tensors.items()}
 
 
 def _require_none_passed_over(problems: Sequence[Sequence[str]]) -> None:

@@ -46,7 +46,7 @@ def run(config: TrainConfig) -> dict[str, float]:
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
     order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
-    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer)
+    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer, model)
     start = checkpoints.resume() if checkpoints else 0
     _require_same_method(config, optimizer)
     if start and rank == 0:

@@ -36,7 +36,7 @@ class Trainer:
         self.scheduler = OneCycleLR(self.optimizer, 0.2, total_steps=40, cycle_momentum=False)
         self.sampler = MinibatchSampler(64, 4, num_nodes=4, node=rank)
         extras = {"scheduler": self.scheduler, "sampler": self.sampler}
-        self.checkpoints = Checkpoints(folder, self.optimizer, **extras)
+        self.checkpoints = Checkpoints(folder, self.optimizer, self.model, **extras)
 
     def run_to(self, end: int) -> Tensor:
         while self.optimizer.steps < end:
@@ -92,7 +92,7 @@ def two_groups(rank: int, folder: Path) -> tuple[list[str], float]:
     optimizer = DecentralizedOptimizer(
         [nn.Parameter(torch.ones(3))], METHOD, ring, process_group=pairs[rank % 2]
     )
-    checkpoints = Checkpoints(folder, optimizer)
+    checkpoints = Checkpoints(folder, optimizer, None)
     optimizer.step()
     checkpoints.save()
     drawn = float(torch.rand(()))
@@ -187,10 +187,10 @@ def test_export_of_a_node_and_of_the_average(results, folder, tmp_path):
         assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), expected)
 
 
-def alone(method, folder: Path, steps: int, params=None, **extras) -> Checkpoints:
+def alone(method, folder: Path, steps: int, params=None, model=None, **extras) -> Checkpoints:
     params = params or [nn.Parameter(torch.zeros(3))]
     optimizer = DecentralizedOptimizer(params, method, ring)
-    checkpoints = Checkpoints(folder, optimizer, **extras)
+    checkpoints = Checkpoints(folder, optimizer, model, **extras)
     for _ in range(steps):
         optimizer.step()
         checkpoints.save()
@@ -216,6 +216,59 @@ def test_other_extras_or_param_groups_are_refused_before_anything_is_loaded(tmp_
         with pytest.raises(InvalidInput, match=r"1 param groups and extras .* at step 2, need"):
             fresh.resume()
         assert fresh.optimizer.steps == 0
+
+
+class Tied(nn.Module):
+    """A frozen layer, running statistics, an output layer tied to the input, a trained head."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.output = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.output.weight = self.embed.weight
+        self.frozen, self.norm = nn.Linear(4, 4).requires_grad_(False), nn.BatchNorm1d(4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.output(self.norm(self.frozen(self.embed(x))))
+
+
+def train_tied(rank: int, folder: Path) -> dict[str, Tensor]:
+    torch.manual_seed(rank)
+    model = Tied().double()
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4).double()).square().mean().backward()
+        optimizer.step()
+    Checkpoints(folder, optimizer, model).save()
+    held = {name: z.clone() for name, z in model.state_dict().items()}
+    fresh = Tied().double()
+    Checkpoints(folder, DecentralizedOptimizer(fresh.parameters(), METHOD, ring), fresh).resume()
+    for name, z in fresh.state_dict().items():
+        assert torch.equal(z, held[name]), name
+    return held
+
+
+def test_an_export_loads_strictly_into_a_model_with_frozen_tied_and_counted_tensors(tmp_path):
+    nodes = on_ranks(train_tied, tmp_path, size=2)
+    model, path = Tied().double(), tmp_path / "model.safetensors"
+    for node, pick in ((None, lambda a, b: (a + b) / 2), (1, lambda a, b: b)):
+        export(tmp_path, path, node)
+        assert not any(model.load_state_dict(load_file(path), strict=True))
+        assert model.output.weight is model.embed.weight
+        for name, z in model.state_dict().items():
+            expected = pick(nodes[0][name].double(), nodes[1][name].double())
+            torch.testing.assert_close(z.double(), expected, rtol=0, atol=1e-12)
+    assert not torch.equal(nodes[0]["norm.running_mean"], nodes[1]["norm.running_mean"])
+
+
+def test_a_model_with_other_buffers_or_without_the_parameters_is_refused(tmp_path):
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    alone(METHOD, tmp_path, steps=1, params=list(model.parameters()), model=model)
+    fresh = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, track_running_stats=False))
+    with pytest.raises(InvalidInput, match=r"1\.running_mean.* need no ones; resume with what"):
+        alone(METHOD, tmp_path, 0, params=list(fresh.parameters()), model=fresh).resume()
+    with pytest.raises(InvalidInput, match=r"model: got one without parameters of shapes \[\(3,\)\]"):
+        alone(METHOD, tmp_path, 0, model=model)
 
 
 def test_a_flipped_byte_anywhere_is_refused_by_name(tmp_path):

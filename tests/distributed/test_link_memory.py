@@ -58,7 +58,7 @@ def killed(rank: int, folder: Path) -> None:
         for k, trainer in enumerate(trainers):
             trainer.run_to(end)
             if end <= 10:
-                Checkpoints(folder / str(k), trainer.optimizer).save()
+                Checkpoints(folder / str(k), trainer.optimizer, None).save()
     if rank == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     trainers[0].run_to(20)
@@ -68,7 +68,7 @@ def resumed(rank: int, folder: Path) -> list[tuple[int, bool, list[str]]]:
     results = []
     for k, network in enumerate(LOSSY):
         whole, fresh = Trainer(rank, network), Trainer(rank, network)
-        at = Checkpoints(folder / str(k), fresh.optimizer).resume()
+        at = Checkpoints(folder / str(k), fresh.optimizer, None).resume()
         end = whole.run_to(20)
         results.append((at, same(fresh.run_to(20), end), list(end)))
     return results
