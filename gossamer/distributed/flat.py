@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
 from gossamer.algorithms import state_dtype
 from gossamer.errors import require
@@ -14,8 +15,9 @@ class FlatParameters:
 
     Every parameter is a part of one vector, `buffer`, so that writing x moves the model and a
     method's one norm covers all parameters of the node. To torch each has a storage of its own, of
-    its own size, in that memory: `torch.save` of some parameters does not write all. A model in bfloat16 or float16 has a vector
-    of its own, and `buffer` holds x in float32: `show` rounds it into the model.
+    its own size, in that memory: `torch.save` of some parameters does not write all. A model in
+    bfloat16 or float16 has a vector of its own, and `buffer` holds x in float32: `show` rounds it
+    into the model.
 
     >>> weight, bias = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2))
     >>> flat = FlatParameters([[weight], [bias]])
@@ -93,7 +95,7 @@ class FlatParameters:
         self._views = self.views(self._model)
         for p, view in zip(self.params, self._views, strict=True):
             view.copy_(p)
-            p.data = torch.from_dlpack(view)  # its own storage there, so that it is saved alone
+            p.data = from_dlpack(view)  # its own storage there, so that it is saved alone
 
 
 def _require_alike(params: Sequence[Tensor]) -> None:

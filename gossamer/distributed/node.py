@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Local
@@ -16,6 +17,9 @@ class Node:
 
         xᵗ⁺¹, stateᵗ⁺¹ = algorithm.step(t, xᵗ, gᵗ, stateᵗ, mix)
 
+    With `decay` = α λ, of step size and weight decay, α λ xᵗ is subtracted from that xᵗ⁺¹, too:
+    the decay is decoupled from the method's direction, and known to nobody else.
+
     What the links to its neighbours remember is state of the node, too.
 
     Args:
@@ -26,7 +30,6 @@ class Node:
         t: the next step.
         links: what its links remember.
 
-    >>> import torch
     >>> from gossamer.algorithms import DSGD
     >>> from gossamer.networks import ring
     >>> x = torch.tensor([1.0, 2.0])
@@ -49,6 +52,7 @@ class Node:
         self.algorithm, self.exchange = algorithm, exchange
         self.x, self.state, self.t, self.links = x, state, t, links
         self._others_at = t
+        self.decay: float | Tensor = 0.0
 
     @property
     def sits_out(self) -> bool:
@@ -66,8 +70,13 @@ class Node:
             mix = self.exchange.talk(self.t, self.links)
             x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
             self.state, self.links = apart(state, self.x), mix.memory
-            self.x.copy_(x)
+            self.x.copy_(self._decayed(x))
         self.t += 1
+
+    def _decayed(self, x: Tensor) -> Tensor:
+        if isinstance(self.decay, Tensor):
+            return torch.addcmul(x, self.decay, self.x, value=-1)
+        return torch.sub(x, self.x, alpha=self.decay) if self.decay else x
 
     def place(self, t: int, x: Tensor, state: Any, links: LinkMemory = ()) -> None:
         """Go on from step t, x, state and what links remember, whatever was before."""
@@ -89,7 +98,6 @@ class Node:
 def apart(state: Any, x: Tensor) -> Any:
     """The state in memory of its own: a method may remember x, which the next step overwrites.
 
-    >>> import torch
     >>> from gossamer.algorithms.gt_dsgd import GTDSGDState
     >>> x = torch.ones(2)
     >>> state = apart(GTDSGDState(y=torch.zeros(2), grad=x), x)

@@ -19,7 +19,11 @@ from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0,
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
-from gossamer.distributed.hyperparameters import ScheduledAlgorithm
+from gossamer.distributed.hyperparameters import (
+    ScheduledAlgorithm,
+    WeightDecay,
+    require_weight_decay,
+)
 from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
@@ -59,9 +63,10 @@ class DecentralizedOptimizer(Optimizer):
     communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them.
 
     Args:
-        params: parameters, named parameters or param groups. Those that do not require a gradient
-            are started equal, and mixed only once they do. From then on they stay in: one that is
-            frozen again has gradient 0.
+        params: parameters, named parameters or param groups; a group may have a `weight_decay` λ,
+            by which x moves by −lr · λ · x in every step, whatever the method does. Those that do
+            not require a gradient are started equal, and mixed only once they do. From then on they
+            stay in: one that is frozen again has gradient 0.
         algorithm: a method of `gossamer.algorithms`. A hyper-parameter that it gives a `Schedule`
             follows it in all param groups, which show its value at the last step; torch's
             schedulers drive the others.
@@ -112,7 +117,7 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
-        super().__init__(params, dict(algorithm.at(0).hyperparameters))
+        super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
@@ -235,6 +240,8 @@ class DecentralizedOptimizer(Optimizer):
             self._agree()
         now = (self.steps, self.param_groups, self._flat.sizes)
         self._node.algorithm = self._scheduled.at(*now, like=self.x)
+        if "weight_decay" not in self.algorithm.hyperparameters:  # else it is the method's own
+            self._node.decay = self._decay.at(*now[1:], like=self.x)
         elsewhere = partial(self._grad_at, closure, before)
         self._advance(self._finite_grad(), elsewhere)
         self._show_moved()
@@ -358,6 +365,7 @@ class DecentralizedOptimizer(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, which start from those of rank 0; a collective."""
         super().add_param_group(param_group)
+        require_weight_decay(self.param_groups[-1])
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
@@ -384,7 +392,7 @@ class DecentralizedOptimizer(Optimizer):
                 part.copy_(self.state[p].get(name, part))
         step = max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
         self._node = Node(self.algorithm, x, state, self._connected(), step)
-        self._scheduled = ScheduledAlgorithm(self.algorithm)
+        self._scheduled, self._decay = ScheduledAlgorithm(self.algorithm), WeightDecay()
         self._show_state()
         self._agreed = False
 
@@ -426,7 +434,7 @@ class DecentralizedOptimizer(Optimizer):
             "links": digest(self.network.describe()),
             "seed": self.seed,
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
-            **group_values(self.param_groups, self.algorithm.hyperparameters),
+            **group_values(self.param_groups, ["weight_decay", *self.algorithm.hyperparameters]),
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
             "on_peer_failure": "drop" if self._survivors else "raise",
@@ -449,7 +457,7 @@ def _require_own(
     state_dict: StateDict, algorithm: Algorithm[Any], state_fields: tuple[str, ...]
 ) -> None:
     way_out = f"it was saved by another method than {type(algorithm).__name__}"
-    fields, names = {*state_fields, "step"}, algorithm.hyperparameters
+    fields, names = {*state_fields, "step"}, {"weight_decay", *algorithm.hyperparameters}
     for saved in state_dict["state"].values():
         require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
     for group in state_dict["param_groups"]:
