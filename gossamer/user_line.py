@@ -14,7 +14,7 @@ def warn_user(message: str) -> None:
     """Warn at the innermost line that is neither Gossamer's nor torch's.
 
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     warn_user("rank 3: the gradient is not finite")
     >>> print(caught[0].message)
     rank 3: the gradient is not finite

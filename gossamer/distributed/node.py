@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, Local
+from gossamer.algorithms import Algorithm, Both, Local
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.networks import LinkMemory
 
@@ -64,14 +64,22 @@ class Node:
 
         A method that asks for a `Local` is given one.
 
-        A `PeerFailure` leaves the node as it was.
+        A `PeerFailure` or an `Overflow` leaves the node as it was.
         """
         if not self.sits_out:
             mix = self.exchange.talk(self.t, self.links)
             x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+            x = self._decayed(x)
+            if not is_finite(x):
+                raise Overflow(own=not is_finite(self._alone(grad, *local)))
             self.state, self.links = apart(state, self.x), mix.memory
-            self.x.copy_(self._decayed(x))
+            self.x.copy_(x)
         self.t += 1
+
+    def _alone(self, grad: Tensor, *local: Local) -> Tensor:
+        """Where step t would lead without any neighbour."""
+        mix = Both(lambda z: z)
+        return self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)[0]
 
     def _decayed(self, x: Tensor) -> Tensor:
         if isinstance(self.decay, Tensor):
@@ -93,6 +101,23 @@ class Node:
         self.exchange, self._others_at, self.links = exchange, step, ()
         if self.algorithm.pushes:
             self.state = apart(self.algorithm.at(self.t).init(self.x), self.x)
+
+
+class Overflow(ArithmeticError):
+    """A step whose x has an inf or a NaN, by the node's own doing or by what neighbours sent."""
+
+    def __init__(self, own: bool) -> None:
+        super().__init__("x is not finite")
+        self.own = own
+
+
+def is_finite(x: Tensor) -> bool:
+    """Whether no component is an inf or a NaN.
+
+    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, float("nan")]))
+    (True, False)
+    """
+    return bool(torch.isfinite(x.sum()) or torch.isfinite(x).all())  # a sum may overflow
 
 
 def apart(state: Any, x: Tensor) -> Any:

@@ -1,10 +1,9 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, NoReturn, overload
 
 import torch
 import torch.distributed as dist
@@ -17,19 +16,21 @@ from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
 from gossamer.distributed.exchange import NeighborExchange
-from gossamer.distributed.failures import PeerFailure, disconnect
+from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import (
     ScheduledAlgorithm,
     WeightDecay,
     require_weight_decay,
 )
+from gossamer.distributed.last_words import LastWords
 from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
-from gossamer.distributed.node import Node, apart
+from gossamer.distributed.node import Node, Overflow, apart
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
+from gossamer.distributed.secret import require_secret
 from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
@@ -37,6 +38,7 @@ from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
+from gossamer.user_line import warn_user
 from gossamer.version import __version__
 
 OnPeerFailure = Literal["raise", "drop"]
@@ -60,7 +62,8 @@ class DecentralizedOptimizer(Optimizer):
     all start from the parameters of rank 0.
 
     A gradient with an inf or a NaN is left out: the node takes its step with gradient 0 and keeps
-    communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them.
+    communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them. When x
+    itself is no longer finite, all ranks raise `Diverged`, which names the first node and its step.
 
     Args:
         params: parameters, named parameters or param groups; a group may have a `weight_decay` λ,
@@ -96,6 +99,8 @@ class DecentralizedOptimizer(Optimizer):
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
     _group: dist.ProcessGroup | None = None  # of an unpickled optimizer, which also raises failures
     _survivors: Survivors | None = None
+    _last_words: LastWords | None = None
+    _holds_average = False
 
     def __init__(
         self,
@@ -130,7 +135,9 @@ class DecentralizedOptimizer(Optimizer):
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
+        require_secret(self.group, timeout)
         self._agree()
+        self._last_words = LastWords(self.group) if self.group else None
         take_from_rank_0([self.x, *frozen(self.param_groups, self.state)], self.group)
         self._flat.show()
 
@@ -204,9 +211,11 @@ class DecentralizedOptimizer(Optimizer):
         """Within, the model holds the network's average x̄; a collective on entry."""
         own, average = self.x.clone(), self.mean()
         self._move(average)
+        self._holds_average = True
         try:
             yield
         finally:
+            self._holds_average = False
             self._move(own)
 
     def _move(self, x: Tensor) -> None:
@@ -229,6 +238,8 @@ class DecentralizedOptimizer(Optimizer):
         batch and with the same random numbers: it must clear the gradients, compute the loss of
         this step's batch and call `backward`.
         """
+        found, need = "one inside averaged_parameters()", "one outside: it would be lost there"
+        require(not self._holds_average, "step", found, need)
         loss, before = None, rng_state() if self.algorithm.asks_local else {}
         if closure is not None:
             with torch.enable_grad():
@@ -255,6 +266,8 @@ class DecentralizedOptimizer(Optimizer):
                 self._node.advance(grad, *self._asked_for(elsewhere))
             except PeerFailure as failure:
                 self._recover(failure)
+            except Overflow as overflow:
+                self._diverge(overflow.own)
         self.bytes_sent += self._node.exchange.take_bytes_sent()
 
     def _asked_for(self, elsewhere: Callable[[Tensor], Tensor]) -> tuple[Local, ...]:
@@ -293,10 +306,36 @@ class DecentralizedOptimizer(Optimizer):
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
         disconnect(group, failure)
+        words = self._last_words.heard() if self._last_words else None
+        if words:
+            self._end(words)
         if self._survivors is None:
             raise failure
         self.network, step = self._survivors.regroup(failure, self.network, self.steps)
         self._node.reconnect(self._connected(), step)
+
+    def _diverge(self, own: bool) -> NoReturn:
+        """End the run on all ranks, before an x that is not finite goes further."""
+        lr = {f"{group['lr']:g}" for group in self.param_groups if "lr" in group}
+        way_out = f"lower lr, {' and '.join(sorted(lr))}, or go back to a checkpoint before it"
+        words = f"node {self._number}: x is no longer finite in step {self.steps}; {way_out}"
+        if self._last_words:
+            words = self._last_words.say(words, at_once=own)
+        if self.group:
+            group, self._group = self._group, None
+            disconnect(group, RuntimeError())
+        self._end(words)
+
+    def _end(self, words: str) -> NoReturn:
+        """Raise what all ranks raise."""
+        if self._last_words:
+            self._last_words.await_others()
+        raise Diverged(words)
+
+    @property
+    def _number(self) -> int:
+        """This rank's number when the run began, if others have been dropped since."""
+        return self._survivors.numbers[self.rank] if self._survivors else self.rank
 
     def _finite_grad(self) -> Tensor:
         """This node's gradient, unscaled; 0 if some component is not finite."""
@@ -307,7 +346,7 @@ class DecentralizedOptimizer(Optimizer):
         if not torch.isfinite(torch.stack(grad.aminmax())).all():  # one pass; a sum may overflow
             grad.zero_()
             self.nonfinite_grads += 1
-            _warn_nonfinite(self.nonfinite_grads, self.rank, self.steps)
+            _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
         return grad
 
     # ------------------------------------------------------------------ start and restart
@@ -450,7 +489,7 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
     """At the 1st, 2nd, 4th, 8th, … time."""
     if count & (count - 1) == 0:
         left_out = f"the gradient is not finite and was left out ({count} so far)"
-        warnings.warn(f"rank {rank}, step {step}: {left_out}", RuntimeWarning, stacklevel=3)
+        warn_user(f"rank {rank}, step {step}: {left_out}")
 
 
 def _require_own(

@@ -480,3 +480,21 @@ def test_works_with_one_rank_on_any_network():
         assert optimizer.consensus_error() == 0
         with optimizer.averaged_parameters():
             assert torch.equal(optimizer.x, optimizer.mean())
+
+
+def test_a_step_while_the_model_holds_the_average_is_refused():
+    model, optimizer = make()
+    with optimizer.averaged_parameters():
+        with pytest.raises(InvalidInput, match=r"step: got one inside averaged_parameters\(\)"):
+            optimizer.step()
+        assert optimizer.steps == 0
+    train(model, optimizer, steps=1)
+    assert optimizer.steps == 1
+
+
+def test_a_warning_points_to_the_line_of_the_step():
+    model, optimizer = make()
+    model[0].weight.grad = torch.full((4, 3), float("nan")).double()
+    with pytest.warns(RuntimeWarning, match="rank 0, step 0: the gradient is not finite") as caught:
+        optimizer.step()
+    assert caught[0].filename == __file__
