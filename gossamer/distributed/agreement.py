@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch.distributed as dist
 
 from gossamer.distributed.collectives import gather
+from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import InvalidInput
 
 
@@ -40,8 +41,7 @@ def _who_says_what(values: Sequence[str]) -> str:
     ranks = {value: [r for r, v in enumerate(values) if v == value] for value in values}
     if len(ranks) == 1:
         return ""
-    told = ((", ".join(map(str, each)), value, len(each) > 1) for value, each in ranks.items())
     return ", ".join(
-        f"ranks {names} have {value}" if several else f"rank {names} has {value}"
-        for names, value, several in told
+        f"{ranks_text(each)} {'have' if len(each) > 1 else 'has'} {value}"
+        for value, each in ranks.items()
     )

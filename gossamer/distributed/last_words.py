@@ -1,7 +1,5 @@
 """Why a run ends, told to all ranks by the one that ends it."""
 
-import hmac
-import json
 import secrets
 import threading
 import time
@@ -12,7 +10,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from gossamer.distributed.collectives import gather
-from gossamer.distributed.secret import secret
+from gossamer.distributed.secret import opened, sealed
 
 POLL_SECONDS = 0.02
 PATIENCE = 5.0
@@ -27,9 +25,9 @@ class LastWords:
     """
 
     def __init__(self, group: dist.ProcessGroup) -> None:
-        token = gather(secrets.token_hex(8), group)[0]
+        self._about = f"last_words_{gather(secrets.token_hex(8), group)[0]}"
         store = dist.distributed_c10d._get_default_store()
-        self._store: Store = PrefixStore(f"last_words_{token}", store)
+        self._store: Store = PrefixStore(self._about, store)
         self._size = dist.get_world_size(group)
 
     def say(self, words: str, at_once: bool) -> str:
@@ -40,14 +38,15 @@ class LastWords:
         deadline = time.monotonic() + (0 if at_once else PATIENCE)
         while time.monotonic() < deadline and self.heard() is None:
             time.sleep(POLL_SECONDS)
-        sealed = json.dumps([words, _seal(words)])
-        told = _opened(_in_time(lambda: self._store.compare_set("words", "", sealed)))
-        return told or words
+        mine = sealed(self._about, words)
+        told = _in_time(lambda: self._store.compare_set("words", "", mine))
+        return opened(self._about, told) or words
 
     def heard(self) -> str | None:
         """What some rank has said, if one has."""
         there = _in_time(lambda: self._store.check(["words"]))
-        return _opened(_in_time(lambda: self._store.get("words"))) if there else None
+        told = _in_time(lambda: self._store.get("words")) if there else None
+        return opened(self._about, told)
 
     def await_others(self) -> None:
         """Wait a little until all have come here: the store may end with this process."""
@@ -58,19 +57,6 @@ class LastWords:
         while here < self._size and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
             here = self._store.add("heard", 0)
-
-
-def _seal(words: str) -> str:
-    return hmac.digest(secret(), words.encode(), "sha256").hex()
-
-
-def _opened(sealed: bytes | None) -> str | None:
-    """The words, if their seal is right."""
-    try:
-        words, seal = json.loads(sealed or b"")
-        return words if hmac.compare_digest(seal, _seal(words)) else None
-    except (ValueError, TypeError, AttributeError):
-        return None
 
 
 def _in_time(ask: Callable[[], Any]) -> Any:

@@ -50,13 +50,14 @@ def _connect(timeout: float, backend: str | None) -> None:
     try:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
         require_secret(dist.group.WORLD, timeout)
-    except Exception as reason:
+    except RuntimeError as reason:
         leave()
-        if isinstance(reason, OSError | ValueError):
-            raise
         problem = f"rank {rank}: the other ranks have come, but cannot be reached"
         way_out = "see which interface GLOO_SOCKET_IFNAME names, and that nothing blocks its ports"
         raise ConnectionError(f"{problem} ({str(reason).splitlines()[0]}); {way_out}") from reason
+    except OSError:  # somebody does not know the secret
+        leave()
+        raise
 
 
 def leave() -> None:

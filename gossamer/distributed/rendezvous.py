@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
@@ -92,6 +93,15 @@ def await_ranks(store: Store, rank: int, size: int, timeout: float) -> None:
         missing = [r for r in missing if not store.check([f"here_{r}"])]
         time.sleep(POLL_SECONDS if missing else 0)
     if missing:
-        who = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))} of {size}"
         way_out = f"start {'them' if len(missing) > 1 else 'it'}, or a smaller network"
+        who = f"{ranks_text(missing)} of {size}"
         raise ConnectionError(f"{who} did not connect within {timeout:g} s; {way_out}")
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Some ranks in words.
+
+    >>> ranks_text([2]), ranks_text([1, 3])
+    ('rank 2', 'ranks 1, 3')
+    """
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"

@@ -11,15 +11,19 @@ No proof is worth anything a second time, for another pair or in the other direc
 """
 
 import hmac
+import json
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 
 import torch
 import torch.distributed as dist
 
 from gossamer.distributed.collectives import device_of, rank_in, size_of
+from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import require
 
 VARIABLE = "GOSSAMER_SECRET"
@@ -37,7 +41,7 @@ def secret() -> bytes:
 
 
 def require_secret(group: dist.ProcessGroup | None, timeout: float) -> None:
-    """Raise `PermissionError`, with their numbers, if some ranks do not know the secret."""
+    """Raise, with their numbers, if some ranks do not know the secret, or do not answer."""
     if group is None:
         return
     key, me, peers = secret(), rank_in(group), range(size_of(group))
@@ -48,10 +52,32 @@ def require_secret(group: dist.ProcessGroup | None, timeout: float) -> None:
     expected = {p: _proof(key, p, me, nonces[p] + theirs[p]) for p in nonces}
     strangers = [p for p in nonces if not hmac.compare_digest(shown[p], expected[p])]
     if strangers:
-        who = f"rank{'s' * (len(strangers) > 1)} {', '.join(map(str, strangers))}"
-        reason = f"{who}: knows another secret than rank {me}, or none"
-        way_out = f"set the same {VARIABLE} on all ranks, and look who else can reach the port"
+        way_out = f"set the same {VARIABLE} on all ranks, and look who else can reach the ports"
+        reason = f"{ranks_text(strangers)}: knows another secret than rank {me}, or none"
         raise PermissionError(f"{reason}; {way_out}")
+
+
+def sealed(about: str, text: str) -> str:
+    """A text to be left in the store, with a seal that only who knows the secret can make.
+
+    >>> opened("weather", sealed("weather", "fine").encode())
+    'fine'
+    >>> opened("mood", sealed("weather", "fine").encode())      # nothing
+    """
+    return json.dumps([text, _proof_of(about, text)])
+
+
+def opened(about: str, content: bytes | None) -> str | None:
+    """The text that was sealed; None if it was not, or was about something else."""
+    try:
+        text, seal = json.loads(content or b"")
+        return text if hmac.compare_digest(seal, _proof_of(about, text)) else None
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _proof_of(about: str, text: str) -> str:
+    return hmac.digest(secret(), json.dumps([about, text]).encode(), "sha256").hex()
 
 
 def _proof(key: bytes, sender: int, receiver: int, nonces: bytes) -> bytes:
@@ -61,16 +87,19 @@ def _proof(key: bytes, sender: int, receiver: int, nonces: bytes) -> bytes:
 def _swap(sent: Mapping[int, bytes], group: dist.ProcessGroup, timeout: float) -> dict[int, bytes]:
     """Send 32 bytes to each of some ranks, and take as many from each of them."""
     device = device_of(group)
-    mine = {
-        p: torch.tensor(list(text), dtype=torch.uint8, device=device) for p, text in sent.items()
-    }
+    bytes_of = partial(torch.tensor, dtype=torch.uint8, device=device)
+    mine = {p: bytes_of(list(text)) for p, text in sent.items()}
     theirs = {p: torch.zeros(LENGTH, dtype=torch.uint8, device=device) for p in sent}
-    receives = [dist.P2POp(dist.irecv, z, group=group, group_peer=p) for p, z in theirs.items()]
     sends = [dist.P2POp(dist.isend, z, group=group, group_peer=p) for p, z in mine.items()]
-    for work in dist.batch_isend_irecv(receives + sends) if sent else ():
+    receives = [dist.P2POp(dist.irecv, z, group=group, group_peer=p) for p, z in theirs.items()]
+    works = dist.batch_isend_irecv(sends + receives) if sent else []
+    silent, deadline = {}, time.monotonic() + timeout
+    for work, peer in zip(works, [*sent, *sent], strict=False):  # NCCL has one for all
         try:
-            work.wait(timedelta(seconds=timeout))
+            work.wait(timedelta(seconds=max(0.1, deadline - time.monotonic())))
         except RuntimeError as reason:
-            problem = f"a rank did not prove within {timeout:g} s that it knows the secret"
-            raise ConnectionError(f"{problem} ({str(reason).splitlines()[0]})") from reason
+            silent[peer] = str(reason).splitlines()[0]
+    if silent:
+        problem = f"{ranks_text(sorted(silent))}: did not prove in {timeout:g} s to know the secret"
+        raise ConnectionError(f"{problem} ({'; '.join(silent.values())})")
     return {p: bytes(z.tolist()) for p, z in theirs.items()}

@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from gossamer.distributed.failures import PeerFailure
-from gossamer.distributed.secret import require_secret
+from gossamer.distributed.secret import opened, require_secret, sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
@@ -56,7 +56,7 @@ class Survivors:
         try:
             steps = self._decide(store, step)
         except RuntimeError as error:
-            raise _gave_up(failure, f"the rendezvous store is gone: {error}") from error
+            raise _gave_up(failure, f"the rendezvous store is of no use: {error}") from error
         dead = sorted(set(range(self._size)) - set(steps))
         network = self._network_without(dead, network, failure)
         gone = [self.numbers[rank] for rank in dead]
@@ -72,17 +72,24 @@ class Survivors:
 
     def _decide(self, store: Store, step: int) -> dict[int, int]:
         """Rank → step of every survivor, the same answer on all."""
-        store.set(f"step_of_{self._rank}", str(step))
+        store.set(f"step_of_{self._rank}", sealed(self._about(self._rank), str(step)))
         deadline = time.monotonic() + 2 * self._timeout
         ranks = range(self._size)
         while time.monotonic() < deadline and not store.check(["decision"]):
             if all(store.check([f"step_of_{rank}"]) for rank in ranks):
                 break
             time.sleep(POLL_SECONDS)
-        posted = [rank for rank in ranks if store.check([f"step_of_{rank}"])]
-        proposal = json.dumps({rank: int(store.get(f"step_of_{rank}")) for rank in posted})
-        decision = json.loads(store.compare_set("decision", "", proposal))
-        return {int(rank): int(step) for rank, step in decision.items()}
+        posted = {r: store.get(f"step_of_{r}") for r in ranks if store.check([f"step_of_{r}"])}
+        steps = {rank: opened(self._about(rank), text) for rank, text in posted.items()}
+        proposal = json.dumps({rank: int(text) for rank, text in steps.items() if text})
+        about = self._about("decision")
+        decision = opened(about, store.compare_set("decision", "", sealed(about, proposal)))
+        if decision is None:
+            raise RuntimeError("what it says of the survivors was not written by one of them")
+        return {int(rank): int(step) for rank, step in json.loads(decision).items()}
+
+    def _about(self, what: object) -> str:
+        return f"survivors_{self._regroupings}: {what}"
 
     def _network_without(self, dead: list[int], network: Network, failure: PeerFailure) -> Network:
         if self._rank in dead:
