@@ -5,10 +5,10 @@ import subprocess
 import sys
 from itertools import product
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 import pytest
 from processes import context
+from test_stranger import listeners
 from torch.distributed import TCPStore
 
 from gossamer.distributed import join
@@ -100,24 +100,11 @@ def test_who_does_not_come_is_named():
     assert missing == [ranks_2_3] * 2
 
 
-def listening(port: int) -> set[str]:
-    """The addresses at which somebody listens on a port, as the kernel writes them."""
-    lines = [
-        line.split()
-        for name in ("tcp", "tcp6")
-        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
-    ]
-    return {
-        one[1].partition(":")[0]
-        for one in lines
-        if one[3] == "0A" and one[1].endswith(f":{port:04X}")
-    }
-
-
 def test_the_store_listens_where_it_was_told_only():
     """torch's own listens everywhere, whatever the address."""
-    assert listening(host_store("127.0.0.1").port) == {"0100007F"}
-    assert listening(new_store().port) != {"0100007F"}
+    for store, only_there in ((host_store("127.0.0.1"), True), (new_store(), False)):
+        where = {address for address, port in listeners([os.getpid()]) if port == store.port}
+        assert (where == {"127.0.0.1"}) is only_there
 
 
 def test_an_address_of_another_machine_is_refused():

@@ -7,6 +7,7 @@ import socket
 import time
 from contextlib import suppress
 from datetime import timedelta
+from ipaddress import ip_address
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -105,8 +106,8 @@ def test_a_rank_without_the_secret_is_refused_by_name_and_his_code_does_not_run(
     assert not (tmp_path / "his code ran").exists()
 
 
-def listening_ports(pids: list[int]) -> list[int]:
-    """The TCP ports on which these processes listen."""
+def listeners(pids: list[int]) -> set[tuple[str, int]]:
+    """Address and port of every TCP socket on which these processes listen."""
     sockets = set()
     for pid in pids:
         for link in Path(f"/proc/{pid}/fd").iterdir():
@@ -114,8 +115,15 @@ def listening_ports(pids: list[int]) -> list[int]:
                 sockets.add(os.readlink(link))
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     lines += [line.split() for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
-    mine = [one for one in lines if one[3] == "0A" and f"socket:[{one[9]}]" in sockets]
-    return sorted({int(one[1].rpartition(":")[2], 16) for one in mine})
+    mine = [one[1] for one in lines if one[3] == "0A" and f"socket:[{one[9]}]" in sockets]
+    return {as_written(*where.split(":")) for where in mine}
+
+
+def as_written(address: str, port: str) -> tuple[str, int]:
+    """The kernel's hexadecimal words, as people write them."""
+    bytes_of = bytes.fromhex(address)
+    words = b"".join(bytes_of[k : k + 4][::-1] for k in range(0, len(bytes_of), 4))
+    return str(ip_address(words)), int(port, 16)
 
 
 def disturb(port: int) -> None:
@@ -135,7 +143,7 @@ def test_noise_on_all_ports_and_lies_in_the_store_change_no_number(tmp_path):
     deadline = time.monotonic() + 40
     while not (tmp_path / "step-0").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    ports = listening_ports([process.pid for process in run.processes])
+    ports = {port for _, port in listeners([process.pid for process in run.processes])}
     assert ports, "no rank listens: the test looks in the wrong place"
     for port in [run.store.port, *ports]:
         disturb(port)
