@@ -195,7 +195,7 @@ def refusals() -> list[dict[str, str]]:
             "state_dict: got no memory of the links, need them too: on digraph.drops(0.5)",
         ),
         ("joining", "params: got parameters that join on digraph.drops(0.5).compressed(TopK(0.5))"),
-        ("some links", "links: rank 0 has no public copies, rank 1 has public copies"),
+        ("some links", "links: ranks 0, 2, 3 have no public copies, rank 1 has public copies"),
         ("dropping", "network: got one_peer_exponential(4).every(2), need static with W = Wᵀ"),
     ],
 )

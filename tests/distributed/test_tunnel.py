@@ -47,15 +47,9 @@ def two_machines() -> Iterator[list[str]]:
             ip(f"-n {name} addr add {OUTSIDE[k]}/24 dev cable")
             ip(f"-n {name} link set cable up")
         for k, name in enumerate(names):
-            tunnel = [
-                sys.executable,
-                str(HERE / "tunnel.py"),
-                INSIDE[k],
-                OUTSIDE[k],
-                OUTSIDE[1 - k],
-            ]
-            started = start(name, tunnel, {})
-            assert started.stdout and started.stdout.readline() == "ready\n"
+            ends = INSIDE[k], OUTSIDE[k], OUTSIDE[1 - k]
+            started = start(name, [sys.executable, str(HERE / "tunnel.py"), *ends], {})
+            assert started.stdout.readline() == "ready\n"
             tunnels.append(started)
         yield names
     finally:
