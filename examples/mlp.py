@@ -29,7 +29,7 @@ def main() -> None:
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS, eta_min=0.001)
     sampler = MinibatchSampler(1500, 32, num_nodes=optimizer.network.num_nodes, node=rank)
     extras = {"scheduler": scheduler, "sampler": sampler}
-    checkpoints = Checkpoints("runs/mlp", optimizer, **extras)
+    checkpoints = Checkpoints("runs/mlp", optimizer, model, **extras)
     checkpoints.resume()
 
     while optimizer.steps < STEPS:

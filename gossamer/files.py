@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         if reason.errno and not reason.filename:  # a full disk does not say which file
             reason.filename = str(path)
         raise
+    except Exception as reason:
+        number = re.search(r"\(os error (\d+)\)$", str(reason))  # safetensors has its own errors
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from reason
     finally:
         partial.unlink(missing_ok=True)
 

@@ -2,9 +2,12 @@
 
 import errno
 import os
+import resource
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from gossamer.files import whole_file
 
@@ -38,6 +41,21 @@ def test_a_full_disk_names_the_file(tmp_path: Path):
     path = tmp_path / "result.json"
     with pytest.raises(OSError, match=r"No space left.*result\.json"), whole_file(path):
         raise OSError(errno.ENOSPC, "No space left on device")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_safetensors_finds_full_names_the_file_too(tmp_path: Path):
+    """A limit on the size of files stands for the disk; the error of safetensors is no OSError."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    try:
+        with (
+            pytest.raises(OSError, match=r"File too large.*state\.safetensors"),
+            whole_file(tmp_path / "state.safetensors") as partial,
+        ):
+            save_file({"x": torch.zeros(1000)}, partial)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert not list(tmp_path.iterdir())
 
 

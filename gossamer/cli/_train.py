@@ -1,8 +1,8 @@
 """`gossamer train`: a ready training script on several processes."""
 
 import os
-import subprocess
 import sys
+from pathlib import Path
 
 import click
 
@@ -19,7 +19,8 @@ from gossamer.errors import whole
 def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None:
     """Train a model by name on several processes of this machine.
 
-    Starts torchrun with `gossamer.train`; on several machines start torchrun yourself.
+    They listen on this machine's loopback only; on several machines start torchrun with
+    `-m gossamer.train` yourself.
 
     \b
     gossamer train --processes 4 --model mlp --data digits --lr 0.1 --momentum 0.8
@@ -30,21 +31,22 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     """
     from gossamer.fit import require_fit
     from gossamer.train.config import make_algorithm, make_network, read_arguments
-    from gossamer.train.refusal import raising_refusals
+    from gossamer.train.launcher import launch
+    from gossamer.train.refusal import VARIABLE, raising_refusals
 
     whole("processes", processes, 1)
     whole("max_restarts", max_restarts, 0)
     config = read_arguments(arguments)  # --help and bad input end here, not once per process
     require_fit(make_algorithm(config), make_network(config.network, processes))
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    launcher += [f"--nproc-per-node={processes}", f"--max-restarts={max_restarts}"]
-    command = [*launcher, "-m", "gossamer.train", *arguments]
+    command = [sys.executable, "-m", "gossamer.train", *arguments]
+    outlive = config.on_peer_failure == "drop"
     with raising_refusals() as variables:
         environment = _threads(processes) | os.environ | variables
-        done = subprocess.run(command, check=False, env=environment)
-    sys.exit(done.returncode)
+        refused = Path(variables[VARIABLE]).exists
+        status = launch(command, processes, max_restarts, environment, outlive, refused)
+    sys.exit(status)
 
 
 def _threads(processes: int) -> dict[str, str]:
-    """One each, as torchrun decides with a notice: more would wait for each other's cores."""
+    """One each, as torchrun decides: more would wait for each other's cores."""
     return {"OMP_NUM_THREADS": "1"} if processes > 1 else {}

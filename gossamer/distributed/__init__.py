@@ -2,7 +2,7 @@
 
 from gossamer.distributed.checkpoint import export, read_nodes
 from gossamer.distributed.exchange import NeighborExchange
-from gossamer.distributed.failures import PeerFailure
+from gossamer.distributed.failures import Diverged, PeerFailure
 from gossamer.distributed.launch import join
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.distributed.resume import Checkpoints
@@ -11,6 +11,7 @@ from gossamer.distributed.sampler import MinibatchSampler
 __all__ = [
     "Checkpoints",
     "DecentralizedOptimizer",
+    "Diverged",
     "MinibatchSampler",
     "NeighborExchange",
     "PeerFailure",

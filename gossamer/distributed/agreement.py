@@ -1,29 +1,47 @@
-"""Do all ranks run the same thing? Asked once, before the first message of a step."""
+"""Do all ranks run the same thing? Asked before the first message of a step."""
 
-from collections.abc import Mapping
-from typing import Any
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 
 import torch.distributed as dist
 
 from gossamer.distributed.collectives import gather
+from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import InvalidInput
 
 
-def require_agreement(facts: Mapping[str, Any], group: dist.ProcessGroup | None) -> None:
-    """Raise the same `InvalidInput` on every rank unless all ranks hold equal `facts`.
+def require_agreement(facts: Mapping[str, object], group: dist.ProcessGroup | None) -> None:
+    """Raise the same `InvalidInput` on every rank unless all ranks hold equal `facts`, as text.
 
     >>> require_agreement({"step": 3}, group=None)
     """
-    everyone = gather(dict(facts), group)
+    everyone = gather({name: str(fact) for name, fact in facts.items()}, group)
     differences = [
-        f"{name}: rank 0 has {everyone[0][name]}, rank {rank} has {theirs[name]}"
-        for rank, theirs in enumerate(everyone)
-        for name in facts
-        if theirs[name] != everyone[0][name]
+        f"{name}: {says}"
+        for name in dict.fromkeys(name for theirs in everyone for name in theirs)
+        if (says := _who_says_what([theirs.get(name, "nothing") for theirs in everyone]))
     ]
     if differences:
-        raise InvalidInput(
-            "the ranks disagree on "
-            + "; ".join(differences)
-            + "; start all with the same arguments"
-        )
+        told = "; ".join(differences)
+        raise InvalidInput(f"the ranks disagree on {told}; start all with the same arguments")
+
+
+def digest(description: object) -> str:
+    """A few letters that differ where descriptions, as JSON, do."""
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _who_says_what(values: Sequence[str]) -> str:
+    """The ranks by what they say; nothing if all say the same.
+
+    >>> _who_says_what(["0.1", "0.1", "0.2", "0.1"])
+    'ranks 0, 1, 3 have 0.1, rank 2 has 0.2'
+    """
+    ranks = {value: [r for r, v in enumerate(values) if v == value] for value in values}
+    if len(ranks) == 1:
+        return ""
+    return ", ".join(
+        f"{ranks_text(each)} {'have' if len(each) > 1 else 'has'} {value}"
+        for value, each in ranks.items()
+    )

@@ -3,26 +3,28 @@
     folder/step-00000020/node-0.safetensors        x, state.v, state.y, …, each `(dim,)`
                          node-1.safetensors        and the metadata of `NodeRecord`
 
-A file appears under its name only when it is whole; a step is complete when all its nodes are.
+A file appears under its name only when it is whole, and carries a checksum; a step is complete when
+all its nodes are.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from gossamer.distributed.model_state import average
+from gossamer.distributed.sealed import read_sealed, write_sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.files import whole_file
 
-FORMAT = "gossamer-checkpoint-1"
+FORMAT = "gossamer-checkpoint-2"
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,12 @@ class NodeRecord:
     """Name and shape of every parameter tensor, in the order in which x holds them."""
     tensors: dict[str, Tensor] = field(repr=False)
     """Vectors "x", "state.<field>" and what its links remember, "links.<mix of a step>.<name>"; of
-    real runs also "resume": RNG, param groups, extras."""
+    real runs also the model's tensors that are not mixed, "model.<name>", and "resume": RNG, param
+    groups, extras."""
     seed: int = 0
     """Of the network's randomness."""
+    tied: dict[str, str] = field(default_factory=dict)
+    """Names of the model's state dict → the name under which their tensor is kept."""
 
     @property
     def dim(self) -> int:
@@ -50,7 +55,14 @@ class NodeRecord:
     @property
     def links(self) -> dict[str, Tensor]:
         """What the node's links remember, by "<mix of a step>.<name>"."""
-        prefix = "links."
+        return self._under("links.")
+
+    @property
+    def local(self) -> dict[str, Tensor]:
+        """The model's tensors that are not mixed: frozen parameters and buffers, by name."""
+        return self._under("model.")
+
+    def _under(self, prefix: str) -> dict[str, Tensor]:
         named = {name: z for name, z in self.tensors.items() if name.startswith(prefix)}
         return {name.removeprefix(prefix): z for name, z in named.items()}
 
@@ -69,21 +81,15 @@ def write_node(folder: Path, record: NodeRecord) -> None:
     """Write one node's file, whole or not at all, and on the disk before it appears."""
     path = node_file(folder, record.step, record.node)
     path.parent.mkdir(parents=True, exist_ok=True)
-    tensors = {name: value.detach().cpu().contiguous() for name, value in record.tensors.items()}
     facts = {k: v for k, v in vars(record).items() if k != "tensors"} | {"format": FORMAT}
-    with whole_file(path) as partial:
-        save_file(tensors, partial, metadata={"record": json.dumps(facts)})
+    write_sealed(path, record.tensors, {"record": json.dumps(facts)})
 
 
 def read_node(folder: Path, step: int, node: int) -> NodeRecord:
-    """Read one node's file; a truncated or foreign one raises `InvalidInput`."""
+    """Read one node's file; a damaged or foreign one raises `InvalidInput`."""
     path = node_file(folder, step, node)
-    try:
-        with safe_open(path, framework="pt") as file:
-            facts = json.loads((file.metadata() or {}).get("record", "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as reason:
-        raise InvalidInput(f"checkpoint: {path} cannot be read ({reason})") from reason
+    tensors, metadata = read_sealed(path)
+    facts = json.loads(metadata.get("record", "{}"))
     ours = facts.pop("format", None) == FORMAT and (facts["step"], facts["node"]) == (step, node)
     require(ours, "checkpoint", path, "a file that Gossamer wrote for this step and node")
     facts["parameters"] = [(name, shape) for name, shape in facts["parameters"]]
@@ -136,15 +142,24 @@ def export(
 ) -> None:
     """Write one node's model, or the average of all (`node=None`), as a safetensors state dict.
 
-    The file appears whole or not at all.
+    Of a run whose checkpoints know the model it is whole: `model.load_state_dict(load_file(path))`
+    takes it. Averaged are buffers too, e.g. BatchNorm's running means and variances; integers are
+    those of node 0. The file appears whole or not at all.
     """
     records = read_nodes(folder, step)
     known = node is None or 0 <= node < len(records)
     require(known, "node", node, f"None for the average, or an integer in [0, {len(records) - 1}]")
-    x = torch.stack([record.tensors["x"] for record in records])
-    chosen = x.mean(0) if node is None else x[node]
-    names, shapes = zip(*records[0].parameters, strict=True)
-    parts = chosen.split([torch.Size(shape).numel() for shape in shapes])
-    tensors = {n: p.view(s).clone() for n, p, s in zip(names, parts, shapes, strict=True)}
+    chosen = records if node is None else [records[node]]
+    tensors = _parameters(chosen)
+    tensors |= {name: average([r.local[name] for r in chosen]) for name in chosen[0].local}
+    tensors |= {name: tensors[other].clone() for name, other in chosen[0].tied.items()}
     with whole_file(Path(path)) as partial:
-        save_file(tensors, partial, metadata={"format": "pt", "step": str(records[0].step)})
+        save_file(tensors, partial, metadata={"format": "pt", "step": str(chosen[0].step)})
+
+
+def _parameters(records: Sequence[NodeRecord]) -> dict[str, Tensor]:
+    """The average x, as tensors by name."""
+    x = torch.stack([record.tensors["x"] for record in records]).mean(0)
+    names, shapes = zip(*records[0].parameters, strict=True)
+    parts = x.split([torch.Size(shape).numel() for shape in shapes])
+    return {n: p.view(s).clone() for n, p, s in zip(names, parts, shapes, strict=True)}

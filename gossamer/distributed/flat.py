@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
 from gossamer.algorithms import state_dtype
 from gossamer.errors import require
@@ -12,9 +13,11 @@ from gossamer.errors import require
 class FlatParameters:
     """The parameters of several groups as one vector x, `(dim,)`.
 
-    Every parameter becomes a view of one vector, `buffer`, so that writing x moves the model and a
-    method's one norm covers all parameters of the node. A model in bfloat16 or float16 has a vector
-    of its own, and `buffer` holds x in float32: `show` rounds it into the model.
+    Every parameter is a part of one vector, `buffer`, so that writing x moves the model and a
+    method's one norm covers all parameters of the node. To torch each has a storage of its own, of
+    its own size, in that memory: `torch.save` of some parameters does not write all. A model in
+    bfloat16 or float16 has a vector of its own, and `buffer` holds x in float32: `show` rounds it
+    into the model.
 
     >>> weight, bias = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.zeros(2))
     >>> flat = FlatParameters([[weight], [bias]])
@@ -92,7 +95,7 @@ class FlatParameters:
         self._views = self.views(self._model)
         for p, view in zip(self.params, self._views, strict=True):
             view.copy_(p)
-            p.data = view
+            p.data = from_dlpack(view)  # its own storage there, so that it is saved alone
 
 
 def _require_alike(params: Sequence[Tensor]) -> None:

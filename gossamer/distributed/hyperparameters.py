@@ -2,14 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
-from gossamer.errors import require
+from gossamer.errors import real, require
 
 
 class ScheduledAlgorithm:
@@ -62,6 +62,46 @@ class ScheduledAlgorithm:
         found, need = f"{float(held):g} in a param group", f"{last:g} of its schedule, {schedule}"
         way_out = "give the method a number, which param groups and torch's schedulers may change"
         require(math.isclose(float(held), last, rel_tol=1e-9), name, found, need, way_out)
+
+
+class WeightDecay:
+    """α λ of every coordinate, from the `lr` and the `weight_decay` of its param group.
+
+    Decoupled decay, as of SGDW and AdamW: whatever direction a method takes, and however it
+    normalizes or clips it, x moves by −α λ x besides.
+
+    >>> groups = [{"lr": 0.5, "weight_decay": 0.2}, {"lr": 0.5, "weight_decay": 0.0}]
+    >>> WeightDecay().at(groups, sizes=[1, 2], like=torch.zeros(3))
+    tensor([0.1000, 0.0000, 0.0000])
+    """
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+        self._current: float | Tensor = 0.0
+
+    def at(
+        self, groups: Sequence[dict[str, Any]], sizes: Sequence[int], like: Tensor
+    ) -> float | Tensor:
+        """One number, or one per coordinate of `like`; `sizes` are the groups' shares of it."""
+        values = [_decay(group) for group in groups]
+        if values != self._values:
+            self._current = _joint("weight_decay", values, sizes, like)
+            self._values = values
+        return self._current
+
+
+def require_weight_decay(group: Mapping[str, Any]) -> None:
+    """Refuse a weight decay that is no number of at least 0, or that has no step to go with."""
+    held = group["weight_decay"]
+    decay = real("weight_decay", held, "a number of at least 0", "0 for none")
+    require(decay >= 0, "weight_decay", held, "a number of at least 0", "0 for none")
+    need = "a method with a step size lr"
+    require(decay == 0 or "lr" in group, "weight_decay", f"{held} and no lr", need, "use 0")
+
+
+def _decay(group: Mapping[str, Any]) -> float:
+    weight_decay = float(_value(group["weight_decay"]))
+    return float(_value(group["lr"])) * weight_decay if weight_decay else 0.0
 
 
 def _value(held: Any) -> Any:

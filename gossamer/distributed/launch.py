@@ -7,10 +7,9 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 import torch.distributed.nn.functional  # imported when joined, its defaults would hold the group
-from torch.distributed.distributed_c10d import PrefixStore
-from torch.distributed.rendezvous import rendezvous
 
-from gossamer.distributed.collectives import gather
+from gossamer.distributed.rendezvous import await_ranks, open_store
+from gossamer.distributed.secret import require_secret
 from gossamer.errors import require
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -25,8 +24,10 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     """Join the process group of the environment (torchrun's variables), and return the rank.
 
     Like `torch.distributed.init_process_group()`, with what long runs need besides: an explicit
-    `timeout` in seconds, this process's own GPU, and keys of its own for every attempt, so that
+    `timeout` in seconds, this process's own GPU, a store that listens where `MASTER_ADDR` says, an
+    error that names the ranks that are missing, and keys of its own for every attempt, so that
     workers restarted by `torchrun --max-restarts` do not read those of the attempt that died.
+    Ranks that do not know the secret of the environment, if there is one, are refused by name.
     Without these variables the process is a world of its own. If already joined, does nothing.
 
     Returns when all ranks have connected, so that none can end, e.g. on bad input, while another
@@ -38,13 +39,25 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     if not dist.is_initialized() and launched():
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
-        limit = timedelta(seconds=timeout)
-        store, rank, size = next(rendezvous("env://", timeout=limit))
-        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        store = PrefixStore(f"attempt_{attempt}", store)
-        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
-        gather(None, dist.group.WORLD)
+        _connect(timeout, backend)
     return dist.get_rank() if dist.is_initialized() else 0
+
+
+def _connect(timeout: float, backend: str | None) -> None:
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    store, limit = open_store(rank, timeout), timedelta(seconds=timeout)
+    await_ranks(store, rank, size, timeout)
+    try:
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
+        require_secret(dist.group.WORLD, timeout)
+    except RuntimeError as reason:
+        leave()
+        problem = f"rank {rank}: the other ranks have come, but cannot be reached"
+        way_out = "see which interface GLOO_SOCKET_IFNAME names, and that nothing blocks its ports"
+        raise ConnectionError(f"{problem} ({str(reason).splitlines()[0]}); {way_out}") from reason
+    except OSError:  # somebody does not know the secret
+        leave()
+        raise
 
 
 def leave() -> None:

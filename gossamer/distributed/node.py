@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, Local
+from gossamer.algorithms import Algorithm, Both, Local
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.networks import LinkMemory
 
@@ -16,6 +17,9 @@ class Node:
 
         xᵗ⁺¹, stateᵗ⁺¹ = algorithm.step(t, xᵗ, gᵗ, stateᵗ, mix)
 
+    With `decay` = α λ, of step size and weight decay, α λ xᵗ is subtracted from that xᵗ⁺¹, too:
+    the decay is decoupled from the method's direction, and known to nobody else.
+
     What the links to its neighbours remember is state of the node, too.
 
     Args:
@@ -26,7 +30,6 @@ class Node:
         t: the next step.
         links: what its links remember.
 
-    >>> import torch
     >>> from gossamer.algorithms import DSGD
     >>> from gossamer.networks import ring
     >>> x = torch.tensor([1.0, 2.0])
@@ -49,6 +52,7 @@ class Node:
         self.algorithm, self.exchange = algorithm, exchange
         self.x, self.state, self.t, self.links = x, state, t, links
         self._others_at = t
+        self.decay: float | Tensor = 0.0
 
     @property
     def sits_out(self) -> bool:
@@ -60,14 +64,27 @@ class Node:
 
         A method that asks for a `Local` is given one.
 
-        A `PeerFailure` leaves the node as it was.
+        A `PeerFailure` or an `Overflow` leaves the node as it was.
         """
         if not self.sits_out:
             mix = self.exchange.talk(self.t, self.links)
             x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+            x = self._decayed(x)
+            if not is_finite(x):
+                raise Overflow(own=not is_finite(self._alone(grad, *local)))
             self.state, self.links = apart(state, self.x), mix.memory
             self.x.copy_(x)
         self.t += 1
+
+    def _alone(self, grad: Tensor, *local: Local) -> Tensor:
+        """Where step t would lead without any neighbour."""
+        mix = Both(lambda z: z)
+        return self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)[0]
+
+    def _decayed(self, x: Tensor) -> Tensor:
+        if isinstance(self.decay, Tensor):
+            return torch.addcmul(x, self.decay, self.x, value=-1)
+        return torch.sub(x, self.x, alpha=self.decay) if self.decay else x
 
     def place(self, t: int, x: Tensor, state: Any, links: LinkMemory = ()) -> None:
         """Go on from step t, x, state and what links remember, whatever was before."""
@@ -86,10 +103,26 @@ class Node:
             self.state = apart(self.algorithm.at(self.t).init(self.x), self.x)
 
 
+class Overflow(ArithmeticError):
+    """A step whose x has an inf or a NaN, by the node's own doing or by what neighbours sent."""
+
+    def __init__(self, own: bool) -> None:
+        super().__init__("x is not finite")
+        self.own = own
+
+
+def is_finite(x: Tensor) -> bool:
+    """Whether no component is an inf or a NaN.
+
+    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, float("nan")]))
+    (True, False)
+    """
+    return bool(torch.isfinite(x.sum()) or torch.isfinite(x).all())  # a sum may overflow
+
+
 def apart(state: Any, x: Tensor) -> Any:
     """The state in memory of its own: a method may remember x, which the next step overwrites.
 
-    >>> import torch
     >>> from gossamer.algorithms.gt_dsgd import GTDSGDState
     >>> x = torch.ones(2)
     >>> state = apart(GTDSGDState(y=torch.zeros(2), grad=x), x)

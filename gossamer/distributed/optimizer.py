@@ -1,10 +1,9 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, NoReturn, overload
 
 import torch
 import torch.distributed as dist
@@ -14,18 +13,24 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
-from gossamer.distributed.agreement import require_agreement
+from gossamer.distributed.agreement import digest, require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
 from gossamer.distributed.exchange import NeighborExchange
-from gossamer.distributed.failures import PeerFailure, disconnect
+from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
-from gossamer.distributed.hyperparameters import ScheduledAlgorithm
+from gossamer.distributed.hyperparameters import (
+    ScheduledAlgorithm,
+    WeightDecay,
+    require_weight_decay,
+)
+from gossamer.distributed.last_words import LastWords
 from gossamer.distributed.launch import join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
-from gossamer.distributed.node import Node, apart
-from gossamer.distributed.param_groups import frozen, mixed, named_shapes
+from gossamer.distributed.node import Node, Overflow, apart
+from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
+from gossamer.distributed.secret import require_secret
 from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
@@ -33,6 +38,8 @@ from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
+from gossamer.user_line import warn_user
+from gossamer.version import __version__
 
 OnPeerFailure = Literal["raise", "drop"]
 
@@ -55,12 +62,14 @@ class DecentralizedOptimizer(Optimizer):
     all start from the parameters of rank 0.
 
     A gradient with an inf or a NaN is left out: the node takes its step with gradient 0 and keeps
-    communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them.
+    communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them. When x
+    itself is no longer finite, all ranks raise `Diverged`, which names the first node and its step.
 
     Args:
-        params: parameters, named parameters or param groups. Those that do not require a gradient
-            are started equal, and mixed only once they do. From then on they stay in: one that is
-            frozen again has gradient 0.
+        params: parameters, named parameters or param groups; a group may have a `weight_decay` λ,
+            by which x moves by −lr · λ · x in every step, whatever the method does. Those that do
+            not require a gradient are started equal, and mixed only once they do. From then on they
+            stay in: one that is frozen again has gradient 0.
         algorithm: a method of `gossamer.algorithms`. A hyper-parameter that it gives a `Schedule`
             follows it in all param groups, which show its value at the last step; torch's
             schedulers drive the others.
@@ -90,6 +99,8 @@ class DecentralizedOptimizer(Optimizer):
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
     _group: dist.ProcessGroup | None = None  # of an unpickled optimizer, which also raises failures
     _survivors: Survivors | None = None
+    _last_words: LastWords | None = None
+    _holds_average = False
 
     def __init__(
         self,
@@ -111,7 +122,7 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
-        super().__init__(params, dict(algorithm.at(0).hyperparameters))
+        super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
@@ -124,7 +135,9 @@ class DecentralizedOptimizer(Optimizer):
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
+        require_secret(self.group, timeout)
         self._agree()
+        self._last_words = LastWords(self.group) if self.group else None
         take_from_rank_0([self.x, *frozen(self.param_groups, self.state)], self.group)
         self._flat.show()
 
@@ -174,9 +187,13 @@ class DecentralizedOptimizer(Optimizer):
         """`bytes_sent` and `nonfinite_grads` of this rank since the run began, by name."""
         return {name: getattr(self, name) for name in COUNTS}
 
-    def parameter_shapes(self) -> list[tuple[str, list[int]]]:
-        """Name and shape of every mixed parameter, in the order in which `x` holds them."""
-        return named_shapes(self.param_groups, self._flat.params)
+    def parameters(self) -> list[Tensor]:
+        """The mixed parameters, in the order in which `x` holds them."""
+        return self._flat.params
+
+    def parameter_names(self) -> list[str]:
+        """Their names, if the optimizer was made of named parameters; else numbers."""
+        return names_of(self.param_groups, self._flat.params)
 
     @torch.no_grad()
     def mean(self) -> Tensor:
@@ -194,9 +211,11 @@ class DecentralizedOptimizer(Optimizer):
         """Within, the model holds the network's average x̄; a collective on entry."""
         own, average = self.x.clone(), self.mean()
         self._move(average)
+        self._holds_average = True
         try:
             yield
         finally:
+            self._holds_average = False
             self._move(own)
 
     def _move(self, x: Tensor) -> None:
@@ -219,6 +238,8 @@ class DecentralizedOptimizer(Optimizer):
         batch and with the same random numbers: it must clear the gradients, compute the loss of
         this step's batch and call `backward`.
         """
+        found, need = "one inside averaged_parameters()", "one outside: it would be lost there"
+        require(not self._holds_average, "step", found, need)
         loss, before = None, rng_state() if self.algorithm.asks_local else {}
         if closure is not None:
             with torch.enable_grad():
@@ -230,6 +251,8 @@ class DecentralizedOptimizer(Optimizer):
             self._agree()
         now = (self.steps, self.param_groups, self._flat.sizes)
         self._node.algorithm = self._scheduled.at(*now, like=self.x)
+        if "weight_decay" not in self.algorithm.hyperparameters:  # else it is the method's own
+            self._node.decay = self._decay.at(*now[1:], like=self.x)
         elsewhere = partial(self._grad_at, closure, before)
         self._advance(self._finite_grad(), elsewhere)
         self._show_moved()
@@ -243,6 +266,8 @@ class DecentralizedOptimizer(Optimizer):
                 self._node.advance(grad, *self._asked_for(elsewhere))
             except PeerFailure as failure:
                 self._recover(failure)
+            except Overflow as overflow:
+                self._diverge(overflow.own)
         self.bytes_sent += self._node.exchange.take_bytes_sent()
 
     def _asked_for(self, elsewhere: Callable[[Tensor], Tensor]) -> tuple[Local, ...]:
@@ -281,10 +306,36 @@ class DecentralizedOptimizer(Optimizer):
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
         disconnect(group, failure)
+        words = self._last_words.heard() if self._last_words else None
+        if words:
+            self._end(words)
         if self._survivors is None:
             raise failure
         self.network, step = self._survivors.regroup(failure, self.network, self.steps)
         self._node.reconnect(self._connected(), step)
+
+    def _diverge(self, own: bool) -> NoReturn:
+        """End the run on all ranks, before an x that is not finite goes further."""
+        lr = {f"{group['lr']:g}" for group in self.param_groups if "lr" in group}
+        way_out = f"lower lr, {' and '.join(sorted(lr))}, or go back to a checkpoint before it"
+        words = f"node {self._number}: x is no longer finite in step {self.steps}; {way_out}"
+        if self._last_words:
+            words = self._last_words.say(words, at_once=own)
+        if self.group:
+            group, self._group = self._group, None
+            disconnect(group, RuntimeError())
+        self._end(words)
+
+    def _end(self, words: str) -> NoReturn:
+        """Raise what all ranks raise."""
+        if self._last_words:
+            self._last_words.await_others()
+        raise Diverged(words)
+
+    @property
+    def _number(self) -> int:
+        """This rank's number when the run began, if others have been dropped since."""
+        return self._survivors.numbers[self.rank] if self._survivors else self.rank
 
     def _finite_grad(self) -> Tensor:
         """This node's gradient, unscaled; 0 if some component is not finite."""
@@ -295,7 +346,7 @@ class DecentralizedOptimizer(Optimizer):
         if not torch.isfinite(torch.stack(grad.aminmax())).all():  # one pass; a sum may overflow
             grad.zero_()
             self.nonfinite_grads += 1
-            _warn_nonfinite(self.nonfinite_grads, self.rank, self.steps)
+            _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
         return grad
 
     # ------------------------------------------------------------------ start and restart
@@ -353,6 +404,7 @@ class DecentralizedOptimizer(Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, which start from those of rank 0; a collective."""
         super().add_param_group(param_group)
+        require_weight_decay(self.param_groups[-1])
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
@@ -379,7 +431,7 @@ class DecentralizedOptimizer(Optimizer):
                 part.copy_(self.state[p].get(name, part))
         step = max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
         self._node = Node(self.algorithm, x, state, self._connected(), step)
-        self._scheduled = ScheduledAlgorithm(self.algorithm)
+        self._scheduled, self._decay = ScheduledAlgorithm(self.algorithm), WeightDecay()
         self._show_state()
         self._agreed = False
 
@@ -416,13 +468,18 @@ class DecentralizedOptimizer(Optimizer):
         shapes = [tuple(p.shape) for p in self._flat.params]
         apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         facts = {
-            "algorithm": repr(self.algorithm),
+            "algorithm": self.algorithm,
             "network": self.network,
+            "links": digest(self.network.describe()),
             "seed": self.seed,
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
-            "message_dtype": str(self.message_dtype),
+            **group_values(self.param_groups, ["weight_decay", *self.algorithm.hyperparameters]),
+            "message_dtype": self.message_dtype,
+            "timeout": self.timeout,
+            "on_peer_failure": "drop" if self._survivors else "raise",
             "step": self.steps,
-            "links": "public copies" if has_copies(self.links) else "no public copies",
+            "memory of links": "public copies" if has_copies(self.links) else "no public copies",
+            "version of Gossamer": __version__,
         }
         require_agreement(facts, self.group)
         self._agreed = True
@@ -432,14 +489,14 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
     """At the 1st, 2nd, 4th, 8th, … time."""
     if count & (count - 1) == 0:
         left_out = f"the gradient is not finite and was left out ({count} so far)"
-        warnings.warn(f"rank {rank}, step {step}: {left_out}", RuntimeWarning, stacklevel=3)
+        warn_user(f"rank {rank}, step {step}: {left_out}")
 
 
 def _require_own(
     state_dict: StateDict, algorithm: Algorithm[Any], state_fields: tuple[str, ...]
 ) -> None:
     way_out = f"it was saved by another method than {type(algorithm).__name__}"
-    fields, names = {*state_fields, "step"}, algorithm.hyperparameters
+    fields, names = {*state_fields, "step"}, {"weight_decay", *algorithm.hyperparameters}
     for saved in state_dict["state"].values():
         require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
     for group in state_dict["param_groups"]:

@@ -1,6 +1,6 @@
 """What param groups say of their parameters: which the nodes mix, which are frozen, their names."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -24,11 +24,24 @@ def frozen(groups: ParamGroups, joined: Container[Tensor]) -> list[Tensor]:
     return [p for group in groups for p in group["params"] if p not in joined]
 
 
-def named_shapes(groups: ParamGroups, params: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
-    """Name and shape of each of `params`; a number stands for a name that the groups lack."""
+def group_values(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
+    """What each group holds under these names, with names that tell the groups apart.
+
+    >>> group_values([{"lr": 0.1}, {"lr": 0.2}], ["lr"])
+    {'lr of param group 0': 0.1, 'lr of param group 1': 0.2}
+    """
+    held = ((name, k, group.get(name)) for k, group in enumerate(groups) for name in names)
+    return {
+        f"{name} of param group {k}": value.item() if isinstance(value, Tensor) else value
+        for name, k, value in held
+    }
+
+
+def names_of(groups: ParamGroups, params: Sequence[Tensor]) -> list[str]:
+    """The name of each of `params`; a number stands for a name that the groups lack."""
     names = {
         p: name
         for group in groups
         for p, name in zip(group["params"], group.get("param_names", ()), strict=False)
     }
-    return [(names.get(p, f"parameter_{i}"), list(p.shape)) for i, p in enumerate(params)]
+    return [names.get(p, f"parameter_{i}") for i, p in enumerate(params)]

@@ -2,13 +2,14 @@
 
 import io
 import os
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+import torch.distributed as dist
+from torch import Tensor, nn
 
 from gossamer.distributed.checkpoint import (
     NodeRecord,
@@ -19,9 +20,11 @@ from gossamer.distributed.checkpoint import (
 )
 from gossamer.distributed.collectives import gather
 from gossamer.distributed.links.refusals import require_same_links
+from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.errors import InvalidInput, require
+from gossamer.user_line import warn_user
 
 KEPT = 2
 """Checkpoints kept: the newest, and the one to fall back on."""
@@ -36,13 +39,21 @@ class Stateful(Protocol):
 
 
 class Checkpoints:
-    """Checkpoints of a run in `folder`; the two newest are kept.
+    """Checkpoints of a run in `folder`, or in a folder of its group there; the two newest are kept.
 
     Holds each node's parameters, algorithm state, what its links remember, step, hyper-parameters,
-    counts, random number generators and whatever `extras` say of themselves. A rank reads and
-    writes the files of its own node only, so the folder may be shared or local.
+    counts, random number generators, the model's buffers and frozen parameters, and whatever
+    `extras` say of themselves. A rank reads and writes the files of its own node only, so the
+    folder may be shared or local.
 
-    >>> # checkpoints = Checkpoints("runs/a", optimizer, scheduler=scheduler, sampler=sampler)
+    Args:
+        folder: where the files are.
+        optimizer: whose parameters and state are saved.
+        model: what the parameters are of, so that nothing of it is lost and `export` writes what
+            `model.load_state_dict` takes; None for parameters that belong to no module.
+        extras: what else there is, by name.
+
+    >>> # checkpoints = Checkpoints("runs/a", optimizer, model, scheduler=scheduler)
     >>> # checkpoints.resume()
     >>> # while optimizer.steps < 1000:
     >>> #     ...; optimizer.step(); scheduler.step()
@@ -53,9 +64,12 @@ class Checkpoints:
         self,
         folder: str | os.PathLike[str],
         optimizer: DecentralizedOptimizer,
+        model: nn.Module | None,
         **extras: Stateful,
     ) -> None:
-        self.folder, self.optimizer, self.extras = Path(folder), optimizer, extras
+        self.folder = Path(folder) / group_folder(optimizer.group)
+        self.optimizer, self.model, self.extras = optimizer, model, extras
+        self._model_state()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as reason:
@@ -71,17 +85,29 @@ class Checkpoints:
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
-        Unreadable files and those of another run are passed over with a warning. A collective.
+        Damaged files and those of another run are passed over with a warning. Where nothing else
+        is left it is refused on all ranks: a run never starts over unasked. A collective.
         """
-        mine = self._readable()
-        common = set.intersection(*map(set, gather(list(mine), self.optimizer.group)))
+        mine, problems = self._readable()
+        everyone = gather({"steps": list(mine), "problems": problems}, self.optimizer.group)
+        common = set.intersection(*(set(theirs["steps"]) for theirs in everyone))
         if not common:
+            _require_none_passed_over([theirs["problems"] for theirs in everyone])
             return 0
+        for problem in problems:
+            warn_user(f"passed over: {problem}")
         self._load(mine[max(common)])
         return max(common)
 
+    def _model_state(self) -> ModelState:
+        """The model's state dict now: parameters may be unfrozen on the way."""
+        if self.model is None:
+            return ModelState(self.optimizer.parameter_names(), {}, {})
+        return state_of(self.model, self.optimizer.parameters())
+
     def _record(self) -> NodeRecord:
-        optimizer = self.optimizer
+        optimizer, model = self.optimizer, self._model_state()
+        shapes = [list(p.shape) for p in optimizer.parameters()]
         state = optimizer.algorithm_state._asdict()
         return NodeRecord(
             step=optimizer.steps,
@@ -89,14 +115,16 @@ class Checkpoints:
             num_nodes=optimizer.network.num_nodes,
             algorithm=type(optimizer.algorithm).__name__,
             network=optimizer.network.name,
-            parameters=optimizer.parameter_shapes(),
+            parameters=list(zip(model.names, shapes, strict=True)),
             tensors={
                 "x": optimizer.x,
                 **{f"state.{name}": z for name, z in state.items()},
                 **{f"links.{name}": z for name, z in optimizer.links.items()},
+                **{f"model.{name}": z for name, z in model.local.items()},
                 "resume": _pack({"rng": rng_state(), **self._live()}),
             },
             seed=optimizer.seed,
+            tied=model.tied,
         )
 
     def _live(self) -> dict[str, Any]:
@@ -107,17 +135,17 @@ class Checkpoints:
         extras = {name: extra.state_dict() for name, extra in self.extras.items()}
         return {"param_groups": options, "counts": self.optimizer.counts, "extras": extras}
 
-    def _readable(self) -> dict[int, NodeRecord]:
-        """Step → record of this node, for the files that belong to this run."""
-        records = {}
+    def _readable(self) -> tuple[dict[int, NodeRecord], list[str]]:
+        """Step → record of this node, for the files that belong to this run; why others do not."""
+        records, problems = {}, []
         for step in steps_of_node(self.folder, self.optimizer.rank):
             try:
                 record = read_node(self.folder, step, self.optimizer.rank)
                 self._require_same_run(record)
                 records[step] = record
             except InvalidInput as reason:
-                warnings.warn(f"passed over: {reason}", RuntimeWarning, stacklevel=3)
-        return records
+                problems.append(str(reason))
+        return records, problems
 
     def _require_same_run(self, record: NodeRecord) -> None:
         optimizer = self.optimizer
@@ -134,19 +162,25 @@ class Checkpoints:
         packed = record.tensors.get("resume")  # a simulation writes none
         saved = _unpack(packed) if packed is not None else None
         if saved:
-            self._require_same_parts(saved, record.step)
+            self._require_same_parts(saved, record)
         fields = self.optimizer.algorithm_state._fields
         state = {name: record.tensors[f"state.{name}"] for name in fields}
         self.optimizer.restore(record.step, record.tensors["x"], state, record.links)
         if saved:
+            load_local(self._model_state().local, record.local)
             self._continue_from(saved)
 
-    def _require_same_parts(self, saved: Mapping[str, Any], step: int) -> None:
+    def _require_same_parts(self, saved: Mapping[str, Any], record: NodeRecord) -> None:
+        step, model = record.step, _shapes(self._model_state().local)
+        way_out = "resume with what was saved, or in a new folder"
+        held = f"a model with {_shapes(record.local) or 'no'} frozen parameters and buffers"
+        need = f"{model or 'no'} ones"
+        require(_shapes(record.local) == model, "checkpoint", held, need, way_out)
         ours, theirs = self.optimizer.param_groups, saved["param_groups"]
         found = f"{len(theirs)} param groups and extras {sorted(saved['extras'])} at step {step}"
         need = f"{len(ours)} param groups and extras {sorted(self.extras)}"
         same = len(ours) == len(theirs) and set(self.extras) <= set(saved["extras"])
-        require(same, "checkpoint", found, need, "resume with what was saved, or in a new folder")
+        require(same, "checkpoint", found, need, way_out)
 
     def _continue_from(self, saved: Mapping[str, Any]) -> None:
         for group, options in zip(self.optimizer.param_groups, saved["param_groups"], strict=True):
@@ -155,6 +189,32 @@ class Checkpoints:
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])
+
+
+def group_folder(group: dist.ProcessGroup | None) -> str:
+    """The folder of a group of some processes, by their ranks; all have none of their own.
+
+    >>> group_folder(None)
+    ''
+    """
+    if group is None or dist.get_world_size(group) == dist.get_world_size():
+        return ""
+    ranks = dist.get_process_group_ranks(group)
+    strides = {after - before for before, after in pairwise(ranks)}
+    if len(ranks) > 2 and len(strides) == 1:
+        return f"ranks-{ranks[0]}-to-{ranks[-1]}-by-{strides.pop()}"
+    return "ranks-" + "-".join(map(str, ranks))
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, list[int]]:
+    return {name: list(z.shape) for name, z in tensors.items()}
+
+
+def _require_none_passed_over(problems: Sequence[Sequence[str]]) -> None:
+    told = "; ".join(f"rank {rank}: {says[-1]}" for rank, says in enumerate(problems) if says)
+    way_out = "mend or delete these files, or save to another folder"
+    if told:
+        raise InvalidInput(f"checkpoint: no step that all ranks can resume; {told}; {way_out}")
 
 
 def _pack(value: Any) -> Tensor:

@@ -2,16 +2,17 @@
 
 import json
 import time
-import warnings
 from datetime import timedelta
 
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
 from gossamer.distributed.failures import PeerFailure
+from gossamer.distributed.secret import opened, require_secret, sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
+from gossamer.user_line import warn_user
 
 POLL_SECONDS = 0.02
 
@@ -43,41 +44,52 @@ class Survivors:
         self._store = dist.distributed_c10d._get_default_store()
         self._timeout = timeout
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
+        self.numbers = list(range(self._size))
+        """Rank now → its number when the run began, which all messages use."""
         self._regroupings = 0
 
     def regroup(self, failure: PeerFailure, network: Network, step: int) -> tuple[Network, int]:
         """Form the new default group; returns the survivors' network and the step to go on at."""
         self._regroupings += 1
+        failure = failure.numbered(self.numbers)
         store = PrefixStore(f"survivors_{self._regroupings}", self._store)
         try:
             steps = self._decide(store, step)
         except RuntimeError as error:
-            raise _gave_up(failure, f"the rendezvous store is gone: {error}") from error
+            raise _gave_up(failure, f"the rendezvous store is of no use: {error}") from error
         dead = sorted(set(range(self._size)) - set(steps))
         network = self._network_without(dead, network, failure)
+        gone = [self.numbers[rank] for rank in dead]
+        self.numbers = [self.numbers[rank] for rank in sorted(steps)]
         self._rank, self._size = sorted(steps).index(self._rank), len(steps)
         try:
             self._form_group(store)
         except RuntimeError as error:  # someone died meanwhile
-            failure = PeerFailure(self._rank, failure.edges, failure.step, str(error))
+            failure = PeerFailure(self._rank, [], failure.step, str(error))
             return self.regroup(failure, network, step)
-        news = f"step {step}: going on without rank(s) {dead}, on {network}"
-        warnings.warn(news, RuntimeWarning, stacklevel=4)
+        warn_user(f"step {step}: going on without rank(s) {gone}, on {network}")
         return network, max(steps.values())
 
     def _decide(self, store: Store, step: int) -> dict[int, int]:
         """Rank → step of every survivor, the same answer on all."""
-        store.set(f"step_of_{self._rank}", str(step))
+        store.set(f"step_of_{self._rank}", sealed(self._about(self._rank), str(step)))
         deadline = time.monotonic() + 2 * self._timeout
         ranks = range(self._size)
         while time.monotonic() < deadline and not store.check(["decision"]):
             if all(store.check([f"step_of_{rank}"]) for rank in ranks):
                 break
             time.sleep(POLL_SECONDS)
-        posted = [rank for rank in ranks if store.check([f"step_of_{rank}"])]
-        proposal = json.dumps({rank: int(store.get(f"step_of_{rank}")) for rank in posted})
-        decision = json.loads(store.compare_set("decision", "", proposal))
-        return {int(rank): int(step) for rank, step in decision.items()}
+        posted = {r: store.get(f"step_of_{r}") for r in ranks if store.check([f"step_of_{r}"])}
+        steps = {rank: opened(self._about(rank), text) for rank, text in posted.items()}
+        proposal = json.dumps({rank: int(text) for rank, text in steps.items() if text})
+        about = self._about("decision")
+        decision = opened(about, store.compare_set("decision", "", sealed(about, proposal)))
+        if decision is None:
+            raise RuntimeError("what it says of the survivors was not written by one of them")
+        return {int(rank): int(step) for rank, step in json.loads(decision).items()}
+
+    def _about(self, what: object) -> str:
+        return f"survivors_{self._regroupings}: {what}"
 
     def _network_without(self, dead: list[int], network: Network, failure: PeerFailure) -> Network:
         if self._rank in dead:
@@ -86,7 +98,8 @@ class Survivors:
             try:
                 network = network.without(node)
             except InvalidInput as reason:
-                raise _gave_up(failure, f"cannot go on without {dead}: {reason}") from reason
+                gone = [self.numbers[rank] for rank in dead]
+                raise _gave_up(failure, f"cannot go on without {gone}: {reason}") from reason
         return network
 
     def _form_group(self, store: Store) -> None:
@@ -97,6 +110,7 @@ class Survivors:
             world_size=self._size,
             timeout=timedelta(seconds=self._timeout),
         )
+        require_secret(dist.group.WORLD, self._timeout)
 
 
 def _gave_up(failure: PeerFailure, reason: str) -> PeerFailure:

@@ -80,8 +80,7 @@ def require_sound(config: TrainConfig) -> None:
     choice("message_dtype", config.message_dtype, MESSAGES)
     choice("model", config.model, MODELS)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
-    whole("steps", config.steps, 0)
-    for name in ("batch_size", "log_every", "save_every"):
+    for name in ("steps", "batch_size", "log_every", "save_every"):
         whole(name, getattr(config, name), 1)
     require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
     _require_data(config)

@@ -1,8 +1,8 @@
 """How the processes of a training tell their launcher, once, that the input cannot be used.
 
-To torchrun a process that ends with an error has crashed: it starts all of them again, and in the
+To a launcher a process that ends with an error has crashed: it starts all of them again, and in the
 end reports a crash. Bad input is none. So the processes leave the launcher a message and end well,
-and the launcher refuses the input in their place.
+and the launcher refuses the input in their place, once.
 """
 
 import os

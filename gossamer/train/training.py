@@ -46,9 +46,12 @@ def run(config: TrainConfig) -> dict[str, float]:
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
     order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
-    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer)
+    same = SameRun(config)
+    checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer, model, run=same)
     start = checkpoints.resume() if checkpoints else 0
     _require_same_method(config, optimizer)
+    taken = f"at least {start}, the steps that the run in {config.checkpoints} has taken"
+    require(config.steps >= start, "steps", config.steps, taken, "ask for more, or another folder")
     if start and rank == 0:
         print(f"Resumed at step {start} of {config.steps}.", flush=True)
     report = Report(config, optimizer, model, data)
@@ -68,6 +71,27 @@ def run(config: TrainConfig) -> dict[str, float]:
     if not report.last:  # resumed at the end
         report.write(loss=float("nan"))
     return report.last
+
+
+class SameRun:
+    """What a resumed run must share with the one that was saved, as an extra of its checkpoints."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        names = ["model", "network", "batch_size", "seed", "message_dtype"]
+        names += ["data"] if config.model != "gpt" else []  # a file may move
+        self._folder, self._asked = config.checkpoints, {n: getattr(config, n) for n in names}
+
+    def state_dict(self) -> dict[str, Any]:
+        """What was asked for."""
+        return self._asked
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Refuse what another run was asked for."""
+        other = [name for name, value in self._asked.items() if saved.get(name) != value]
+        found = ", ".join(f"{name} {saved.get(name)}" for name in other)
+        need = f"one with {', '.join(f'{name} {self._asked[name]}' for name in other)}"
+        way_out = "use those, or another folder"
+        require(not other, "checkpoints", f"{self._folder}, a run with {found}", need, way_out)
 
 
 class Report:

@@ -1,7 +1,8 @@
 """Kill ranks at random moments, again and again: `python tests/distributed/soak.py`.
 
 Restart: torchrun restarts the job after every kill; its final state must equal that of an
-uninterrupted run bit for bit. Drop: the survivors must reach their own optimum.
+uninterrupted run bit for bit. Drop: the survivors must reach their own optimum. Flips: a checkpoint
+with another byte, at any place, must be refused by the name of its file.
 """
 
 import argparse
@@ -20,7 +21,8 @@ from test_failures import quadratic_steps, survivors_optimum, wait_for_step
 
 from gossamer.algorithms import GTDSGD
 from gossamer.distributed import read_nodes
-from gossamer.distributed.checkpoint import steps_of_node
+from gossamer.distributed.checkpoint import node_file, read_node, steps_of_node
+from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 from gossamer.train import train
 
@@ -124,10 +126,27 @@ def soak_drops(folder: Path, kills: int, seed: int) -> None:
     print(f"drop: {len(errors)} kills, largest error {max(errors):.1e}")
 
 
+def soak_flips(folder: Path, flips: int, seed: int) -> None:
+    uninterrupted_run(0, folder, steps=20)
+    path, draw = node_file(folder, 20, 0), random.Random(seed)
+    content, refused = path.read_bytes(), 0
+    for _ in range(flips):
+        flipped = bytearray(content)
+        flipped[draw.randrange(len(content))] ^= draw.randrange(1, 256)
+        path.write_bytes(flipped)
+        try:
+            read_node(folder, 20, 0)
+        except InvalidInput as error:
+            refused += str(path) in str(error)
+    assert refused == flips
+    print(f"flips: {refused} of {flips} in {len(content):,} bytes refused by name")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--restarts", type=int, default=20)
     parser.add_argument("--drops", type=int, default=20)
+    parser.add_argument("--flips", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +154,8 @@ def main() -> None:
             soak_restarts(Path(folder), options.restarts, options.seed)
         if options.drops:
             soak_drops(Path(folder), options.drops, options.seed)
+        if options.flips:
+            soak_flips(Path(folder) / "flips", options.flips, options.seed)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 import random
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from processes import on_ranks
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -34,7 +36,7 @@ class Trainer:
         self.scheduler = OneCycleLR(self.optimizer, 0.2, total_steps=40, cycle_momentum=False)
         self.sampler = MinibatchSampler(64, 4, num_nodes=4, node=rank)
         extras = {"scheduler": self.scheduler, "sampler": self.sampler}
-        self.checkpoints = Checkpoints(folder, self.optimizer, **extras)
+        self.checkpoints = Checkpoints(folder, self.optimizer, self.model, **extras)
 
     def run_to(self, end: int) -> Tensor:
         while self.optimizer.steps < end:
@@ -50,12 +52,17 @@ class Trainer:
     def resume(self) -> tuple[int, list[str]]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            return self.checkpoints.resume(), [str(w.message) for w in caught]
+            step = self.checkpoints.resume()
+        assert all(w.filename == __file__ for w in caught)
+        return step, [str(w.message) for w in caught]
 
 
 def damage(rank: int, folder: Path) -> None:
-    """Rank 1's newest file is cut, rank 2's is not ours, rank 3 is a step ahead of the others."""
+    """Rank 0's newest file has another byte in a tensor, rank 1's is cut, rank 2's is not ours,
+    rank 3 is a step ahead of the others."""
     newest = node_file(folder, 20, rank)
+    if rank == 0:
+        flip(newest, newest.stat().st_size - 3)
     if rank == 1:
         newest.write_bytes(newest.read_bytes()[:-100])
     if rank == 2:
@@ -65,6 +72,37 @@ def damage(rank: int, folder: Path) -> None:
         write_node(folder, type(record)(**{**vars(record), "step": 25}))
 
 
+def flip(path: Path, place: int) -> None:
+    """Another byte at one place of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1 << place % 8
+    path.write_bytes(content)
+
+
+def refused(attempt: Callable[[], object]) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        attempt()
+    return str(caught.value)
+
+
+def two_groups(rank: int, folder: Path) -> tuple[list[str], float]:
+    """Ranks 0, 2 and ranks 1, 3, as two runs in one folder: each goes on with its own numbers."""
+    pairs = [dist.new_group([0, 2]), dist.new_group([1, 3])]
+    torch.manual_seed(rank)
+    optimizer = DecentralizedOptimizer(
+        [nn.Parameter(torch.ones(3))], METHOD, ring, process_group=pairs[rank % 2]
+    )
+    checkpoints = Checkpoints(folder, optimizer, None)
+    optimizer.step()
+    checkpoints.save()
+    drawn = float(torch.rand(()))
+    torch.manual_seed(7)
+    assert checkpoints.resume() == 1
+    assert float(torch.rand(())) == drawn
+    dist.barrier()
+    return sorted(path.name for path in folder.iterdir()), drawn
+
+
 def train_and_resume(rank: int, folder: Path) -> dict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -72,7 +110,7 @@ def train_and_resume(rank: int, folder: Path) -> dict:
         final = {"whole": whole.run_to(25)}
         Trainer(rank, folder / "cut").run_to(20)
     kept = steps_of_node(folder / "cut", rank)
-    other = Trainer(rank, folder / "cut", DSGD(lr=0.1)).resume()
+    other = refused(Trainer(rank, folder / "cut", DSGD(lr=0.1)).resume)
     fresh = Trainer(rank, folder / "cut")
     newest = fresh.resume()
     final["resumed at 20"] = fresh.run_to(25)
@@ -84,6 +122,7 @@ def train_and_resume(rank: int, folder: Path) -> dict:
     older = fresh.resume()
     final["resumed at 15"] = fresh.run_to(25)
     empty = Trainer(rank, folder / "nothing here").resume()
+    groups, drawn = two_groups(rank, folder / "groups")
     return locals() | {"fresh": None, "whole": None}
 
 
@@ -119,17 +158,24 @@ def test_two_are_kept_and_the_newest_is_taken(results):
 
 def test_a_damaged_newest_step_falls_back_to_the_older_on_all_ranks(results):
     assert [results[rank]["older"][0] for rank in range(4)] == [15] * 4
-    assert "cannot be read" in results[1]["older"][1][0]
-    assert "a file that Gossamer wrote" in results[2]["older"][1][0]
+    for rank, word in ((0, "is damaged"), (1, "is damaged"), (2, "cannot be read")):
+        assert f"step-00000020/node-{rank}.safetensors {word}" in results[rank]["older"][1][0]
+        assert "take an older step, or delete this file" in results[rank]["older"][1][0]
     assert results[3]["older"][1] == []
 
 
-def test_the_checkpoint_of_another_method_is_refused(results):
+def test_the_checkpoint_of_another_method_is_refused_on_all_ranks(results):
     for rank in range(4):
-        step, warned = results[rank]["other"]
-        assert step == 0
-        assert "'GTNSGDm', 4, 22" in warned[0]
-        assert "'DSGD', 4, 22" in warned[0]
+        assert "no step that all ranks can resume; rank 0: " in results[rank]["other"]
+        assert "'GTNSGDm', 4, 22" in results[rank]["other"]
+        assert "'DSGD', 4, 22" in results[rank]["other"]
+        assert "save to another folder" in results[rank]["other"]
+
+
+def test_groups_have_folders_and_random_numbers_of_their_own(results):
+    for rank in range(4):
+        assert results[rank]["groups"] == ["ranks-0-2", "ranks-1-3"]
+    assert len({results[rank]["drawn"] for rank in range(4)}) == 4
 
 
 def test_export_of_a_node_and_of_the_average(results, folder, tmp_path):
@@ -141,10 +187,10 @@ def test_export_of_a_node_and_of_the_average(results, folder, tmp_path):
         assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), expected)
 
 
-def alone(method, folder: Path, steps: int, params=None, **extras) -> Checkpoints:
+def alone(method, folder: Path, steps: int, params=None, model=None, **extras) -> Checkpoints:
     params = params or [nn.Parameter(torch.zeros(3))]
     optimizer = DecentralizedOptimizer(params, method, ring)
-    checkpoints = Checkpoints(folder, optimizer, **extras)
+    checkpoints = Checkpoints(folder, optimizer, model, **extras)
     for _ in range(steps):
         optimizer.step()
         checkpoints.save()
@@ -170,6 +216,74 @@ def test_other_extras_or_param_groups_are_refused_before_anything_is_loaded(tmp_
         with pytest.raises(InvalidInput, match=r"1 param groups and extras .* at step 2, need"):
             fresh.resume()
         assert fresh.optimizer.steps == 0
+
+
+class Tied(nn.Module):
+    """A frozen layer, running statistics, an output layer tied to the input, a trained head."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.output = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.output.weight = self.embed.weight
+        self.frozen, self.norm = nn.Linear(4, 4).requires_grad_(False), nn.BatchNorm1d(4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.output(self.norm(self.frozen(self.embed(x))))
+
+
+def train_tied(rank: int, folder: Path) -> dict[str, Tensor]:
+    torch.manual_seed(rank)
+    model = Tied().double()
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.randn(8, 4).double()).square().mean().backward()
+        optimizer.step()
+    Checkpoints(folder, optimizer, model).save()
+    held = {name: z.clone() for name, z in model.state_dict().items()}
+    fresh = Tied().double()
+    Checkpoints(folder, DecentralizedOptimizer(fresh.parameters(), METHOD, ring), fresh).resume()
+    for name, z in fresh.state_dict().items():
+        assert torch.equal(z, held[name]), name
+    return held
+
+
+def test_an_export_loads_strictly_into_a_model_with_frozen_tied_and_counted_tensors(tmp_path):
+    nodes = on_ranks(train_tied, tmp_path, size=2)
+    model, path = Tied().double(), tmp_path / "model.safetensors"
+    for node, pick in ((None, lambda a, b: (a + b) / 2), (1, lambda a, b: b)):
+        export(tmp_path, path, node)
+        assert not any(model.load_state_dict(load_file(path), strict=True))
+        assert model.output.weight is model.embed.weight
+        for name, z in model.state_dict().items():
+            expected = pick(nodes[0][name].double(), nodes[1][name].double())
+            torch.testing.assert_close(z.double(), expected, rtol=0, atol=1e-12)
+    assert not torch.equal(nodes[0]["norm.running_mean"], nodes[1]["norm.running_mean"])
+
+
+def test_a_model_with_other_buffers_or_without_the_parameters_is_refused(tmp_path):
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    alone(METHOD, tmp_path, steps=1, params=list(model.parameters()), model=model)
+    fresh = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, track_running_stats=False))
+    with pytest.raises(InvalidInput, match=r"1\.running_mean.* need no ones; resume with what"):
+        alone(METHOD, tmp_path, 0, params=list(fresh.parameters()), model=fresh).resume()
+    with pytest.raises(InvalidInput, match=r"one without parameters of shapes \[\(3,\)\]"):
+        alone(METHOD, tmp_path, 0, model=model)
+
+
+def test_a_flipped_byte_anywhere_is_refused_by_name(tmp_path):
+    """Forty places: the first bytes, and others by chance; the soak tries hundreds."""
+    alone(METHOD, tmp_path, steps=1)
+    path = node_file(tmp_path, 1, 0)
+    content = path.read_bytes()
+    draw = random.Random(0)
+    for place in [*range(10), *(draw.randrange(len(content)) for _ in range(30))]:
+        path.write_bytes(content)
+        flip(path, place)
+        with pytest.raises(InvalidInput, match=r"step-00000001/node-0\.safetensors .*delete this"):
+            read_node(tmp_path, 1, 0)
+    path.write_bytes(content)
+    assert read_node(tmp_path, 1, 0).step == 1
 
 
 def test_files_can_be_read_by_whom_the_umask_lets(tmp_path):

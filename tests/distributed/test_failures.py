@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from gossamer.algorithms import DSGD, GTDSGD, GTNSGDm
 from gossamer.distributed import DecentralizedOptimizer, PeerFailure
 from gossamer.errors import InvalidInput
-from gossamer.networks import exponential, line, ring
+from gossamer.networks import complete, exponential, line, ring
 from gossamer.problems import Quadratic
 
 PROBLEM = Quadratic(num_nodes=4, dim=6, seed=0)
@@ -179,6 +179,31 @@ def test_a_drop_that_cuts_the_network_is_refused_by_all_survivors():
         assert isinstance(answer.error, PeerFailure)
         assert "cannot go on without [1]" in str(answer.error)
         assert "not connected" in str(answer.error)
+
+
+def two_deaths(rank: int) -> list[str]:
+    """Ranks 1 and 3 of five die one after the other; what the others are told."""
+    parameter = nn.Parameter(torch.zeros(3))
+    options = {"timeout": TIMEOUT, "on_peer_failure": "drop"}
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.1), complete, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for t in range(12):
+            if (rank, t) in ((1, 3), (3, 6)):
+                os._exit(1)
+            parameter.grad = torch.full((3,), float("nan") if (rank, t) == (4, 10) else 1.0)
+            optimizer.step()
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_messages_have_the_numbers_of_the_beginning():
+    answers = Processes(two_deaths, size=5).results(deadline=60)
+    for rank in (0, 2, 4):
+        first, second, *_ = answers[rank]
+        assert "going on without rank(s) [1]" in first
+        assert "going on without rank(s) [3]" in second
+    assert "rank 4, step 10: the gradient is not finite" in answers[4][2]
 
 
 def test_a_directed_network_cannot_drop():

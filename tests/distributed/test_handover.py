@@ -38,7 +38,7 @@ def continue_on_ranks(rank: int, folder: Path) -> None:
     for k, network in enumerate(NETWORKS):
         parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
         optimizer = DecentralizedOptimizer([parameter], METHOD, network, seed=SEED)
-        checkpoints = Checkpoints(folder / str(k), optimizer)
+        checkpoints = Checkpoints(folder / str(k), optimizer, None)
         assert checkpoints.resume() == 10
         while optimizer.steps < 15:
             everywhere = parameter.detach().expand(4, 1, 6)

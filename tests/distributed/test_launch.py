@@ -4,12 +4,17 @@ import os
 import subprocess
 import sys
 from itertools import product
+from multiprocessing.connection import Connection
 
+import pytest
 from processes import context
+from test_stranger import listeners
 from torch.distributed import TCPStore
 
 from gossamer.distributed import join
 from gossamer.distributed.launch import leave
+from gossamer.distributed.rendezvous import host_store
+from gossamer.errors import InvalidInput
 
 RANKS = 4
 STORES, ROUNDS = 2, 12  # of about fifty connections to one store, torch lets one wait 5 s
@@ -68,6 +73,43 @@ def come_and_go(rank: int, ports: list[int]) -> None:
         assert join(timeout=20) == rank
         leave()
     os._exit(0)
+
+
+def come_alone(rank: int, port: int, agent: bool, pipe: Connection) -> None:
+    os.environ.update(world(rank, RANKS, port) | {"TORCHELASTIC_USE_AGENT_STORE": str(agent)})
+    try:
+        join(timeout=2)
+    except ConnectionError as error:
+        pipe.send(str(error))
+
+
+def test_who_does_not_come_is_named():
+    """Of four ranks 2 and 3 do not come; and of two that look for a store, nobody has made one."""
+    store, (free, theirs) = new_store(), context.Pipe(duplex=False)
+    ranks = [context.Process(target=come_alone, args=(r, store.port, True, theirs)) for r in (0, 1)]
+    ranks.append(context.Process(target=come_alone, args=(1, 1, False, theirs)))
+    for process in ranks:
+        process.start()
+    said = sorted(free.recv() for _ in ranks)
+    for process in ranks:
+        process.join()
+    nobody, *missing = said
+    assert nobody.startswith("nobody answers at localhost:1 within 2 s")
+    assert "start rank 0 there" in nobody
+    ranks_2_3 = "ranks 2, 3 of 4 did not connect within 2 s; start them, or a smaller network"
+    assert missing == [ranks_2_3] * 2
+
+
+def test_the_store_listens_where_it_was_told_only():
+    """torch's own listens everywhere, whatever the address."""
+    for store, only_there in ((host_store("127.0.0.1"), True), (new_store(), False)):
+        where = {address for address, port in listeners([os.getpid()]) if port == store.port}
+        assert (where == {"127.0.0.1"}) is only_there
+
+
+def test_an_address_of_another_machine_is_refused():
+    with pytest.raises(InvalidInput, match=r"store: cannot listen at 192\.0\.2\.1:0 \("):
+        host_store("192.0.2.1")
 
 
 def test_ranks_that_leave_at_once_let_the_others_join():

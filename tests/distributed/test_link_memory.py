@@ -58,7 +58,7 @@ def killed(rank: int, folder: Path) -> None:
         for k, trainer in enumerate(trainers):
             trainer.run_to(end)
             if end <= 10:
-                Checkpoints(folder / str(k), trainer.optimizer).save()
+                Checkpoints(folder / str(k), trainer.optimizer, None).save()
     if rank == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     trainers[0].run_to(20)
@@ -68,7 +68,7 @@ def resumed(rank: int, folder: Path) -> list[tuple[int, bool, list[str]]]:
     results = []
     for k, network in enumerate(LOSSY):
         whole, fresh = Trainer(rank, network), Trainer(rank, network)
-        at = Checkpoints(folder / str(k), fresh.optimizer).resume()
+        at = Checkpoints(folder / str(k), fresh.optimizer, None).resume()
         end = whole.run_to(20)
         results.append((at, same(fresh.run_to(20), end), list(end)))
     return results
@@ -195,7 +195,7 @@ def refusals() -> list[dict[str, str]]:
             "state_dict: got no memory of the links, need them too: on digraph.drops(0.5)",
         ),
         ("joining", "params: got parameters that join on digraph.drops(0.5).compressed(TopK(0.5))"),
-        ("some links", "links: rank 0 has no public copies, rank 1 has public copies"),
+        ("some links", "links: ranks 0, 2, 3 have no public copies, rank 1 has public copies"),
         ("dropping", "network: got one_peer_exponential(4).every(2), need static with W = Wᵀ"),
     ],
 )

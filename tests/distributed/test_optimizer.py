@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 import torch
+from safetensors.torch import save_model
 from torch import nn
 from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, OneCycleLR
@@ -280,6 +281,19 @@ def test_what_the_optimizer_says_and_restores_is_the_model():
     assert torch.equal(nn.utils.parameters_to_vector(model.parameters()), vector + 1)
 
 
+def test_a_part_of_the_model_is_saved_alone(tmp_path):
+    """Parameters are parts of one buffer, and files must not hold the whole of it for each."""
+    model = nn.ModuleDict({"body": nn.Linear(1000, 1000), "head": nn.Linear(1000, 2)})
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring)
+    optimizer.step()
+    torch.save(model["head"].state_dict(), tmp_path / "head.pt")
+    assert (tmp_path / "head.pt").stat().st_size < 12_000
+    loaded = torch.load(tmp_path / "head.pt", weights_only=True)
+    assert torch.equal(loaded["weight"], optimizer.x[-2002:-2].view(2, 1000))
+    save_model(model, tmp_path / "model.safetensors")
+    assert (tmp_path / "model.safetensors").stat().st_size < 4 * 1_003_002 + 1000
+
+
 def test_a_model_cast_after_the_fact_is_refused():
     model, optimizer = make()
     model.float()
@@ -466,3 +480,21 @@ def test_works_with_one_rank_on_any_network():
         assert optimizer.consensus_error() == 0
         with optimizer.averaged_parameters():
             assert torch.equal(optimizer.x, optimizer.mean())
+
+
+def test_a_step_while_the_model_holds_the_average_is_refused():
+    model, optimizer = make()
+    with optimizer.averaged_parameters():
+        with pytest.raises(InvalidInput, match=r"step: got one inside averaged_parameters\(\)"):
+            optimizer.step()
+        assert optimizer.steps == 0
+    train(model, optimizer, steps=1)
+    assert optimizer.steps == 1
+
+
+def test_a_warning_points_to_the_line_of_the_step():
+    model, optimizer = make()
+    model[0].weight.grad = torch.full((4, 3), float("nan")).double()
+    with pytest.warns(RuntimeWarning, match="rank 0, step 0: the gradient is not finite") as caught:
+        optimizer.step()
+    assert caught[0].filename == __file__

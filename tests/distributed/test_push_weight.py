@@ -125,7 +125,7 @@ def test_simulator_to_process_and_back(tmp_path: Path):
     save_stack(tmp_path, simulated)
     parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
     optimizer = DecentralizedOptimizer([parameter], method, ring)
-    checkpoints = Checkpoints(tmp_path, optimizer)
+    checkpoints = Checkpoints(tmp_path, optimizer, None)
     assert checkpoints.resume() == 5
     parameter.grad = problem.local_grad(parameter.detach()[None, None])[0, 0]
     optimizer.step()

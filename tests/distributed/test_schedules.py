@@ -51,7 +51,7 @@ def test_param_groups_show_the_value_of_the_last_step():
 def test_a_state_dict_and_a_checkpoint_go_on_along_the_schedule(tmp_path: Path):
     x, optimizer = made()
     train(x, optimizer, 8)
-    Checkpoints(tmp_path, optimizer).save()
+    Checkpoints(tmp_path, optimizer, None).save()
     saved, start = copy.deepcopy(optimizer.state_dict()), x.detach().clone()
     train(x, optimizer, 5)
     twin, loaded = made()
@@ -61,7 +61,7 @@ def test_a_state_dict_and_a_checkpoint_go_on_along_the_schedule(tmp_path: Path):
     train(twin, loaded, 5)
     assert torch.equal(twin, x)
     third, resumed = made()
-    Checkpoints(tmp_path, resumed).resume()
+    Checkpoints(tmp_path, resumed, None).resume()
     train(third, resumed, 5)
     assert torch.equal(third, x)
 

@@ -22,7 +22,8 @@ ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
     [
         (["--lr", "fast"], "lr: got fast, need a number"),
         (["--clip", "3"], "hyper-parameter of GTNSGDm: got 'clip'"),
-        (["--steps", "-5"], "steps: got -5, need an integer of at least 0"),
+        (["--steps", "-5"], "steps: got -5, need an integer of at least 1"),
+        (["--steps", "0"], "steps: got 0, need an integer of at least 1"),
         (["--batch-size", "0"], "batch_size: got 0, need an integer of at least 1"),
         (["--log-every", "0"], "log_every: got 0, need an integer of at least 1"),
         (["--save-every", "0"], "save_every: got 0, need an integer of at least 1"),
@@ -78,6 +79,22 @@ def test_a_resumed_run_says_so(tmp_path, capsys):
     assert first == "Resumed at step 6 of 10."
 
 
+def test_a_run_is_not_continued_as_another_one(tmp_path):
+    where = {"data": "blobs", "checkpoints": str(tmp_path)}
+    train(**where, **METHOD, steps=6)
+    for other, words in [
+        ({"seed": 1}, "a run with seed 0, need one with seed 1; use those, or another folder"),
+        ({"batch_size": 8}, "a run with batch_size 32, need one with batch_size 8"),
+        ({"network": "complete"}, "a run with network ring, need one with network complete"),
+        (
+            {"steps": 5},
+            "steps: got 5, need at least 6, the steps that the run in .* has taken",
+        ),
+    ]:
+        with pytest.raises(InvalidInput, match=words):
+            train(**{**where, **METHOD, "steps": 10, **other})
+
+
 def some_steps(rank: int, folder) -> None:
     train(data="blobs", **METHOD, steps=4, checkpoints=str(folder))
 
@@ -103,6 +120,6 @@ def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, ca
     ],
 )
 def test_the_command_refuses_before_it_starts_processes(arguments, message, monkeypatch):
-    monkeypatch.delattr("subprocess.run")
+    monkeypatch.delattr("subprocess.Popen")
     with pytest.raises(InvalidInput, match=message):
         command.main([*GIVEN, *arguments], standalone_mode=False)

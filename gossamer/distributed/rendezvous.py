@@ -1,0 +1,107 @@
+"""Where the ranks find each other: one of torch's stores, and who of them has come to it."""
+
+import os
+import socket
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
+from torch.distributed.distributed_c10d import PrefixStore, Store
+
+from gossamer.errors import InvalidInput, require
+
+POLL_SECONDS = 0.02
+WAITING = 2048
+"""Ranks that may knock at the same moment."""
+
+
+def open_store(rank: int, timeout: float) -> Store:
+    """The store at `MASTER_ADDR` and `MASTER_PORT`, with keys of this attempt's own.
+
+    Rank 0 makes it, listening at that address only, unless torchrun or the user has made one
+    (`TORCHELASTIC_USE_AGENT_STORE=True`). Workers that torchrun restarts must not read the keys of
+    the attempt that died.
+    """
+    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    made = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    if rank == 0 and not made:
+        store = host_store(address, port, timeout)
+    else:
+        await_store(address, port, timeout)
+        store = TCPStore(address, port, timeout=timedelta(seconds=timeout))
+    return PrefixStore(f"attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+
+
+def host_store(address: str, port: int = 0, timeout: float = 60.0) -> TCPStore:
+    """A store that listens at `address` only, where torch's own would listen at all; 0: any port.
+
+    >>> store = host_store("127.0.0.1")
+    >>> store.set("greeting", "hello")
+    >>> store.get("greeting")
+    b'hello'
+    """
+    family, kind, protocol, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(where)
+    except OSError as reason:
+        listener.close()
+        way_out = "choose another MASTER_PORT, or an address of this machine as MASTER_ADDR"
+        problem = f"store: cannot listen at {address}:{port} ({reason.strerror}); {way_out}"
+        raise InvalidInput(problem) from reason
+    listener.listen(WAITING)
+    return TCPStore(
+        address,
+        listener.getsockname()[1],
+        is_master=True,
+        wait_for_workers=False,
+        timeout=timedelta(seconds=timeout),
+        master_listen_fd=listener.detach(),
+    )
+
+
+def await_store(address: str, port: int, timeout: float) -> None:
+    """Wait until somebody listens there; torch would print a trace at every attempt."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            socket.create_connection((address, port), timeout).close()
+            return
+        except OSError as reason:
+            if time.monotonic() > deadline:
+                way_out = "start rank 0 there, or check MASTER_ADDR and MASTER_PORT"
+                problem = f"nobody answers at {address}:{port} within {timeout:g} s ({reason})"
+                raise ConnectionError(f"{problem}; {way_out}") from reason
+            time.sleep(POLL_SECONDS)
+
+
+def await_ranks(store: Store, rank: int, size: int, timeout: float) -> None:
+    """Say that this rank has come, and wait until all have; the error names those that have not.
+
+    >>> from torch.distributed import HashStore
+    >>> await_ranks(HashStore(), rank=0, size=3, timeout=0.1)
+    Traceback (most recent call last):
+        ...
+    ConnectionError: ranks 1, 2 of 3 did not connect within 0.1 s; start them, or a smaller network
+    """
+    require(0 <= rank < size, "RANK", rank, f"an integer in [0, {size - 1}]")
+    store.set(f"here_{rank}", "")
+    missing, deadline = list(range(size)), time.monotonic() + timeout
+    while missing and time.monotonic() < deadline:
+        missing = [r for r in missing if not store.check([f"here_{r}"])]
+        time.sleep(POLL_SECONDS if missing else 0)
+    if missing:
+        way_out = f"start {'them' if len(missing) > 1 else 'it'}, or a smaller network"
+        who = f"{ranks_text(missing)} of {size}"
+        raise ConnectionError(f"{who} did not connect within {timeout:g} s; {way_out}")
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Some ranks in words.
+
+    >>> ranks_text([2]), ranks_text([1, 3])
+    ('rank 2', 'ranks 1, 3')
+    """
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
