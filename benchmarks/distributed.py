@@ -142,7 +142,7 @@ def memory() -> dict[str, float]:
     before = _resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # start the peak anew
     optimizer.step()
-    received = sum(z.nbytes for z in optimizer._node.exchange.transport.buffers.values())
+    received = optimizer._node.exchange.transport.received_bytes
     return {
         "parameters": unit / unit,
         "gradients of autograd": sum(p.grad.nbytes for p in model.parameters()) / unit,

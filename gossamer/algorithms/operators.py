@@ -109,6 +109,24 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
     return z * torch.addcmul(floor, z, z).rsqrt_() * scale
 
 
+def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor:
+    """W(y + new − old), or W y + new − old when the order is combine-then-adapt.
+
+    Either way Σ y over the nodes moves by Σ (new − old).
+
+    >>> from gossamer.algorithms import Both
+    >>> y, new, old = torch.tensor([3.0, 2.0, 1.0])
+    >>> halve = Both(lambda z: z / 2)
+    >>> track(y, new, old, halve, "adapt-then-combine")
+    tensor(2.)
+    >>> track(y, new, old, halve, "combine-then-adapt")
+    tensor(2.5000)
+    """
+    if order == "adapt-then-combine":
+        return mix.push((y + new).sub_(old))
+    return (mix.push(y) + new).sub_(old)
+
+
 def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order) -> Tensor:
     """W(x − s·d), or W x − s·d when the order is combine-then-adapt.
 

@@ -39,7 +39,7 @@ OnPeerFailure = Literal["raise", "drop"]
 COUNTS = ("bytes_sent", "nonfinite_grads")
 """What is counted over a whole run, its resumes included."""
 
-PICKLED = ("algorithm", "network", "seed", "message_dtype", "timeout", *COUNTS)
+PICKLED = ("algorithm", "network", "seed", "message_dtype", "timeout", "overlap", *COUNTS)
 """What goes into a pickle besides torch's own; the rest is made anew."""
 
 
@@ -73,6 +73,9 @@ class DecentralizedOptimizer(Optimizer):
             messages lossy, see `NeighborExchange`.
         timeout: seconds that a neighbour may be silent before it counts as failed (on gloo; with
             NCCL the timeout of the process group holds).
+        overlap: whether messages travel while the next gradient is computed: those that are known
+            before it, as in the order combine-then-adapt, e.g. `GTNSGDm(…, order=…)`. The steps are
+            the same to the bit; parameters must not be changed between two steps.
         on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
             and restarts methods that track gradients from their current x, see `Survivors`.
 
@@ -90,6 +93,8 @@ class DecentralizedOptimizer(Optimizer):
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
     _group: dist.ProcessGroup | None = None  # of an unpickled optimizer, which also raises failures
     _survivors: Survivors | None = None
+    _flat: FlatParameters
+    _node: Node
 
     def __init__(
         self,
@@ -101,13 +106,14 @@ class DecentralizedOptimizer(Optimizer):
         process_group: dist.ProcessGroup | None = None,
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
+        overlap: bool = False,
         on_peer_failure: OnPeerFailure = "raise",
     ) -> None:
         _require_kinds(algorithm, network)
         join(timeout)
         keep_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
-        self.seed = whole("seed", seed, 0)
+        self.seed, self.overlap = whole("seed", seed, 0), overlap
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
@@ -280,6 +286,7 @@ class DecentralizedOptimizer(Optimizer):
     def _recover(self, failure: PeerFailure) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
+        self._node.exchange.forget()
         disconnect(group, failure)
         if self._survivors is None:
             raise failure
@@ -371,6 +378,8 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def _link(self) -> None:
         """Make parameters and state views of flat buffers, with the values they have."""
+        if hasattr(self, "_node"):
+            self._node.exchange.forget()
         self._flat = FlatParameters(mixed(self.param_groups, self.state))
         x = self._flat.buffer
         state = apart(self.algorithm.at(0).init(x), x)
@@ -394,7 +403,7 @@ class DecentralizedOptimizer(Optimizer):
         return from_named({name: z.to(self.x.device) for name, z in links.items()})
 
     def _connected(self) -> NeighborExchange:
-        options = (self.message_dtype, self.timeout, self.seed)
+        options = (self.message_dtype, self.timeout, self.seed, self.overlap)
         return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
 
     def _show_state(self) -> None:

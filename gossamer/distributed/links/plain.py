@@ -74,16 +74,16 @@ class PlainLinks(Links):
 
     def _mixed(self, weights: Mapping[int, float], call: Call, z: Tensor) -> Tensor:
         message = self.wire.rounded(z)
-        held = self._exchanged(call.t, message)
+        held = self._exchanged(call, message)
         total = weighted_sum(list(weights.values()), [held[r].to(z) for r in weights])
         return total if message.dtype == z.dtype else total + (z - message.to(z))
 
-    def _exchanged(self, t: int, message: Tensor) -> dict[int, Tensor]:
+    def _exchanged(self, call: Call, message: Tensor) -> dict[int, Tensor]:
         """The same message to all, and what they sent."""
-        round_t = self.rounds(t)
+        round_t = self.rounds(call.t)
         sent = dict.fromkeys(round_t.sends, message)
         lengths = dict.fromkeys(round_t.hears, message.nbytes)
-        received = self.wire.transport.transfer(sent, lengths)
+        received = self.wire.transport.transfer(call.site, sent, lengths)
         held = {r: content.view(message.dtype) for r, content in received.items()}
         return {**held, self.wire.node: message}
 
