@@ -30,7 +30,7 @@ from gossamer.distributed.survivors import Survivors
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
-from gossamer.memory import keep_freed_memory
+from gossamer.memory import keep_all_freed_memory
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
 
@@ -111,7 +111,7 @@ class DecentralizedOptimizer(Optimizer):
     ) -> None:
         _require_kinds(algorithm, network)
         join(timeout)
-        keep_freed_memory()
+        keep_all_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.seed, self.overlap = whole("seed", seed, 0), overlap
         self.bytes_sent = 0
@@ -299,7 +299,7 @@ class DecentralizedOptimizer(Optimizer):
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
         if scale is not None:
             grad.div_(scale)
-        if not torch.isfinite(torch.stack(grad.aminmax())).all():  # one pass; a sum may overflow
+        if not is_finite(grad):
             grad.zero_()
             self.nonfinite_grads += 1
             _warn_nonfinite(self.nonfinite_grads, self.rank, self.steps)
@@ -435,6 +435,15 @@ class DecentralizedOptimizer(Optimizer):
         }
         require_agreement(facts, self.group)
         self._agreed = True
+
+
+def is_finite(z: Tensor) -> bool:
+    """Whether all components are finite; a sum says so in a quarter of the time, or overflows.
+
+    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, torch.nan]))
+    (True, False)
+    """
+    return bool(z.sum().isfinite()) or bool(torch.stack(z.aminmax()).isfinite().all())
 
 
 def _warn_nonfinite(count: int, rank: int, step: int) -> None:

@@ -27,6 +27,7 @@ class OfThread(threading.local):
 
     def __init__(self) -> None:
         self.buffers: dict[int, Tensor] = {}
+        self.scratch = torch.empty(0, dtype=torch.uint8)
         self.bytes_sent = 0
 
 
@@ -61,6 +62,13 @@ class Transport:
     def received_bytes(self) -> int:
         """The size of this thread's receive buffers."""
         return sum(buffer.nbytes for buffer in self._own.buffers.values())
+
+    def scratch(self, like: Tensor, dtype: torch.dtype) -> Tensor:
+        """A tensor of this shape for a message of this thread, until it asks for the next."""
+        size, own = like.numel() * dtype.itemsize, self._own
+        if own.scratch.device != like.device or len(own.scratch) < size:
+            own.scratch = torch.empty(size, dtype=torch.uint8, device=like.device)
+        return own.scratch[:size].view(dtype)
 
     def take_bytes_sent(self) -> int:
         """Bytes of all messages that this thread has sent since it last asked."""
