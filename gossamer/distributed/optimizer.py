@@ -16,7 +16,7 @@ from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import require_agreement
 from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
-from gossamer.distributed.exchange import NeighborExchange
+from gossamer.distributed.exchange import NeighborExchange, Overlap
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import ScheduledAlgorithm
@@ -75,7 +75,8 @@ class DecentralizedOptimizer(Optimizer):
             NCCL the timeout of the process group holds).
         overlap: whether messages travel while the next gradient is computed: those that are known
             before it, as in the order combine-then-adapt, e.g. `GTNSGDm(…, order=…)`. The steps are
-            the same to the bit; parameters must not be changed between two steps.
+            the same to the bit; parameters must not be changed between two steps. "auto" finds out
+            in the first 45 steps whether it is faster.
         on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
             and restarts methods that track gradients from their current x, see `Survivors`.
 
@@ -106,7 +107,7 @@ class DecentralizedOptimizer(Optimizer):
         process_group: dist.ProcessGroup | None = None,
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
-        overlap: bool = False,
+        overlap: Overlap = False,
         on_peer_failure: OnPeerFailure = "raise",
     ) -> None:
         _require_kinds(algorithm, network)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from gossamer.algorithms import Algorithm, DIGing, DSGDGClip, GTAdam, GTNSGDm, PushSum
 from gossamer.distributed import DecentralizedOptimizer
+from gossamer.distributed.ahead import Faster
 from gossamer.errors import InvalidInput
 from gossamer.networks import (
     Network,
@@ -55,6 +56,39 @@ class Training:
     def end(self) -> list[Tensor]:
         links = [z for _, z in sorted(self.optimizer.links.items())]
         return [self.optimizer.x, *self.optimizer.algorithm_state, *links]
+
+
+def every_other_rank(rank: int) -> bool:
+    """Whether nothing changes when neighbours differ in whether they send ahead."""
+    ends = []
+    for overlap in (False, rank % 2 == 0):
+        training = Training(rank, GT, ring(4), overlap=overlap)
+        training.steps(STEPS)
+        ends.append(training.end)
+    return all(map(torch.equal, *ends))
+
+
+def test_ranks_need_not_agree_on_sending_ahead():
+    assert on_ranks(every_other_rank) == [True] * 4
+
+
+@pytest.mark.parametrize("ahead_takes", [0.5, 2.0])
+def test_auto_keeps_the_faster_way(monkeypatch, ahead_takes):
+    """A step takes 1 s, and `ahead_takes` if its messages were sent ahead."""
+    clock = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    faster, chosen = Faster(), []
+    for _ in range(60):
+        chosen.append(faster())
+        clock[0] += ahead_takes if chosen[-1] else 1.0
+    assert chosen[:25] == [False] * 25
+    assert chosen[25:45] == [True] * 20
+    assert chosen[45:] == [ahead_takes < 1] * 15
+
+
+def test_overlap_is_one_of_three():
+    with pytest.raises(InvalidInput, match="overlap: got 'yes', need False, True or"):
+        DecentralizedOptimizer([nn.Parameter(torch.zeros(2))], GT, ring(1), overlap="yes")
 
 
 def both_ways(rank: int, method, network, message_dtype, _) -> tuple[bool, list[int], int]:
