@@ -1,5 +1,7 @@
 """Messages that travel while the gradient is computed: the same steps, to the bit."""
 
+from concurrent.futures import wait
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -56,6 +58,18 @@ class Training:
     def end(self) -> list[Tensor]:
         links = [z for _, z in sorted(self.optimizer.links.items())]
         return [self.optimizer.x, *self.optimizer.algorithm_state, *links]
+
+
+def arrived_without_a_step(rank: int) -> bool:
+    """Whether all messages of the next step arrive while nobody takes it."""
+    training = Training(rank, GT, ring(4), overlap=True)
+    training.steps(1)
+    under_way = [one.mixed for one in training.optimizer._node.exchange._ahead._under_way.values()]
+    return len(under_way) == 2 and not wait(under_way, timeout=20).not_done
+
+
+def test_messages_travel_between_two_steps():
+    assert on_ranks(arrived_without_a_step) == [True] * 4
 
 
 def every_other_rank(rank: int) -> bool:
