@@ -121,7 +121,6 @@ def contenders_of(rank: int, dim: int) -> dict[str, Callable[[], None] | None]:
 
 def contenders(rank: int) -> dict[str, Callable[[], None] | None]:
     gt, dsgd = GTNSGDm(lr=1e-3, momentum=0.8), DSGD(lr=1e-3)
-    hidden = GTNSGDm(lr=1e-3, momentum=0.8, order="combine-then-adapt")
     dim = sum(p.numel() for p in GPT().parameters())
     return {
         "bare exchange, 48 MB": bare_exchange(rank, messages=2, dim=dim),
@@ -131,7 +130,6 @@ def contenders(rank: int) -> dict[str, Callable[[], None] | None]:
         "DSGD step": gossamer_step(dsgd, with_gradient=False),
         "gradient": gradient_alone(),
         "gradient + GT-NSGDm": gossamer_step(gt, with_gradient=True),
-        "gradient + GT-NSGDm, overlapped": gossamer_step(hidden, True, overlap=True),
         "gradient + DSGD": gossamer_step(dsgd, with_gradient=True),
         "gradient + DDP with SGD": ddp_step(),
         "gradient + decent-dp with SGD": decent_dp_step(),
@@ -205,7 +203,8 @@ def main() -> None:
         f"{RANKS} ranks on {os.cpu_count()} cores, torch {torch.__version__}, {platform.machine()}"
     )
     for name, value in times.items():
-        each = f"{1e6 * value / options.parameters:8.1f} ns/parameter" * bool(options.parameters)
+        dim = options.parameters
+        each = f"{1e6 * value / dim:8.1f} ns per parameter" if dim else ""
         print(f"  {name:36s} {value:8.1f} ms{each}")
     if options.json:
         options.json.write_text(json.dumps(result, indent=1))
