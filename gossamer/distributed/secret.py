@@ -29,6 +29,8 @@ from gossamer.errors import require
 VARIABLE = "GOSSAMER_SECRET"
 SHORTEST = 16
 LENGTH = 32
+TAG = 0x5EC
+"""Of the proofs: messages of another optimizer may still be on their way over the connection."""
 
 
 def secret() -> bytes:
@@ -90,8 +92,8 @@ def _swap(sent: Mapping[int, bytes], group: dist.ProcessGroup, timeout: float) -
     bytes_of = partial(torch.tensor, dtype=torch.uint8, device=device)
     mine = {p: bytes_of(list(text)) for p, text in sent.items()}
     theirs = {p: torch.zeros(LENGTH, dtype=torch.uint8, device=device) for p in sent}
-    sends = [dist.P2POp(dist.isend, z, group=group, group_peer=p) for p, z in mine.items()]
-    receives = [dist.P2POp(dist.irecv, z, group=group, group_peer=p) for p, z in theirs.items()]
+    sends = [dist.P2POp(dist.isend, z, None, group, TAG, p) for p, z in mine.items()]
+    receives = [dist.P2POp(dist.irecv, z, None, group, TAG, p) for p, z in theirs.items()]
     works = dist.batch_isend_irecv(sends + receives) if sent else []
     silent, deadline = {}, time.monotonic() + timeout
     for work, peer in zip(works, [*sent, *sent], strict=False):  # NCCL has one for all
