@@ -86,21 +86,22 @@ class PlainLinks(Links):
 
     def _mixed(self, weights: Mapping[int, float], call: Call, z: Tensor) -> Tensor:
         message, mixed = self.wire.rounded_for_now(z), torch.empty_like(z)
-        held = self._exchanged(call, message)
-        for own, said, total, *told in in_blocks(z, message, mixed, *(held[r] for r in weights)):
-            weighted_sum(list(weights.values()), [q.to(z) for q in told], total)
+        received, node = self._exchanged(call, message), self.wire.node
+        told = {node: message} | {r: received[r] for r in weights if r != node}
+        for own, total, *parts in in_blocks(z, mixed, *told.values()):
+            values = dict(zip(told, (part.to(z) for part in parts), strict=True))
+            weighted_sum(list(weights.values()), [values[r] for r in weights], total)
             if message.dtype != z.dtype:
-                total.add_(own - said.to(z))
+                total.add_(own - values[node])
         return mixed
 
     def _exchanged(self, call: Call, message: Tensor) -> dict[int, Tensor]:
-        """The same message to all, and what they sent."""
+        """The same message to all, and what they sent, by sender."""
         round_t = self.rounds(call.t)
         sent = dict.fromkeys(round_t.sends, message)
         lengths = dict.fromkeys(round_t.hears, message.nbytes)
         received = self.wire.transport.transfer(call.site, sent, lengths)
-        held = {r: content.view(message.dtype) for r, content in received.items()}
-        return {**held, self.wire.node: message}
+        return {r: content.view(message.dtype) for r, content in received.items()}
 
 
 def weighted_sum(
