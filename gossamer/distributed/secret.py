@@ -1,7 +1,7 @@
 """Ranks prove to each other that they know a secret, before anything of theirs is used.
 
 The secret is the text of the environment variable `GOSSAMER_SECRET`, the same on all ranks; without
-it the proofs prove nothing. Of every pair of ranks i and j, over the connection that will carry
+it nothing is proved. Of every pair of ranks i and j, over the connection that will carry
 their messages:
 
     i → j   nᵢ                                              32 random bytes
@@ -43,10 +43,14 @@ def secret() -> bytes:
 
 
 def require_secret(group: dist.ProcessGroup | None, timeout: float) -> None:
-    """Raise, with their numbers, if some ranks do not know the secret, or do not answer."""
-    if group is None:
+    """Raise, with their numbers, if some ranks do not know the secret, or do not answer.
+
+    Without a secret nothing is asked, and nobody connects for it.
+    """
+    key = secret()
+    if group is None or not key:
         return
-    key, me, peers = secret(), rank_in(group), range(size_of(group))
+    me, peers = rank_in(group), range(size_of(group))
     nonces = {peer: secrets.token_bytes(LENGTH) for peer in peers if peer != me}
     theirs = _swap(nonces, group, timeout)
     proofs = {p: _proof(key, me, p, theirs[p] + nonces[p]) for p in nonces}
