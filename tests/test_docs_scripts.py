@@ -61,6 +61,14 @@ def test_pictures(tmp_path: Path):
     assert pictures.draw("normalization", tmp_path).read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("study", ["clip-or-normalize", "bad-networks"])
+def test_pictures_of_studies_are_drawn_of_the_stored_results(study: str):
+    pictures = import_module("pictures")
+    for name in pictures.STUDIES[study]:
+        drawn = (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8")
+        assert pictures.digest(study) in drawn, f"run `python docs/scripts/pictures.py {name}`"
+
+
 @pytest.fixture
 def stored(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Table]]:
     """Experiment → the tables that the pages find; of all others nothing is stored."""

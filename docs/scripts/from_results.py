@@ -88,12 +88,12 @@ def holds(verdict: Verdict) -> str:
     return f"**{verdict.holds}**{part}"
 
 
-def provenance(_: str) -> str:
-    """When and with what the numbers were made."""
+def provenance(names: str) -> str:
+    """When and with what the numbers of some experiments were made."""
     return "The tables are made from `results/full`: " + " and ".join(
         f"`{name}` of {made['time'][:10]} (commit `{(made['commit'] or 'unknown')[:7]}`, "
         f"torch {made['torch']}, Python {made['python']})"
-        for name in ("all-methods", "ring-noise")
+        for name in names.split()
         for made in [gathered(name).made]
     )
 
