@@ -76,10 +76,15 @@ def total(tensor: Tensor, group: dist.ProcessGroup | None) -> Tensor:
 
 @torch.no_grad()
 def take_from_rank_0(tensors: Sequence[Tensor], group: dist.ProcessGroup | None) -> None:
-    """Give `tensors` the values they have on rank 0; a collective."""
+    """Give `tensors` the values they have on rank 0; a collective.
+
+    The sum of rank 0's bytes and of zeros: gloo sums along a ring, while a broadcast of its own
+    would connect ranks that may be no neighbours.
+    """
     if group is None:
         return
     for tensor in tensors:
-        values = tensor.detach().contiguous()
-        dist.broadcast(values, group=group, group_src=0)
+        values = tensor.detach().clone(memory_format=torch.contiguous_format)
+        content = values.view(-1).view(torch.uint8)
+        total(content if rank_in(group) == 0 else content.zero_(), group)
         tensor.copy_(values)
