@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import pytest
 
-from gossamer.experiments import Options, Results, Work
+from gossamer.experiments import Options, Result, Results, Work
 from gossamer.studies import EXPERIMENTS
+from gossamer.studies.methods import bad_networks as networks
 from gossamer.studies.methods import clip_or_normalize as clip
+from gossamer.studies.methods.compared import median_error, robust
 from gossamer.studies.methods.situations import SITUATIONS, Situation
 
 ROOT = Path(__file__).parent.parent
@@ -113,6 +115,114 @@ def no_momentum(results: Results) -> bool:
     return {tuned["hyperparameters"]["momentum"] for tuned in found} == {0}
 
 
+def each(results: Results, *methods: str, part: str = "different", noise: str = "") -> list[Result]:
+    """How the methods did on all networks of a part, under one noise or both."""
+    noises = [noise] if noise else list(networks.NOISES)
+    return [
+        result
+        for method in methods
+        for one in noises
+        for result in networks.on_networks(results, part, one, method).values()
+    ]
+
+
+def loses(results: Results, method: str, noise: str) -> dict[str, float]:
+    """Network → the error there as a multiple of that on the clean one."""
+    found = networks.on_networks(results, "different", noise, method)
+    return {n: median_error(of) / median_error(found["clean"]) for n, of in found.items()}
+
+
+def as_ours(results: Results, method: str, noise: str, part: str = "different") -> dict[str, float]:
+    """Network → the error of a method as a multiple of GT-NSGDm's."""
+    found, ours = (networks.on_networks(results, part, noise, m) for m in (method, networks.OURS))
+    return {n: median_error(of) / median_error(ours[n]) for n, of in found.items()}
+
+
+TRACKING = [m for m, (algorithm, _) in networks.METHODS.items() if algorithm.tracker]
+TAMED = ["Normalized DSGD", "DSGD-GClip", "DSGD-CClip", "DSGD-Clip", "SClip-EF"]
+TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
+UNTAMED = [m for m in networks.METHODS if m not in TAMED]
+PLAIN = ("DSGD", "DSGD-GClip", "DSGD-CClip")
+SHORT = ("top tenth", "signs", "every 5th")
+
+
+def need_whole_messages(results: Results) -> bool:
+    found = [
+        networks.on_networks(results, "different", noise, method)
+        for noise in networks.NOISES
+        for method in ("EXTRA", "Exact Diffusion")
+    ]
+    return not any(robust(of[network]) for of in found for network in SHORT)
+
+
+def untamed_end_twice_as_high(results: Results) -> bool:
+    for network in networks.NETWORKS:
+        found = networks.in_situation(results, "different", network, networks.HEAVY)
+        lowest, *_ = map(median_error, found.values())
+        others = [median_error(of) for m, of in found.items() if m in UNTAMED and robust(of)]
+        if min(others) < 1.95 * lowest:
+            return False
+    return True
+
+
+def nowhere_the_lowest(results: Results) -> bool:
+    return not any(
+        next(iter(networks.in_situation(results, part, network, noise))) == networks.OURS
+        for part, names in networks.PARTS.items()
+        for network in names
+        for noise in networks.NOISES
+    )
+
+
+def loses_to_shrinking_steps(results: Results) -> bool:
+    mixing = ("clean", "one-way", "loss both ways", "four bits")
+    found = [as_ours(results, m, "Gaussian") for m in ("SClip-EF", "DSGD-Clip")]
+    return all(of[network] < 1 for of in found for network in mixing)
+
+
+def loses_most_where_alike(results: Results) -> bool:
+    alike = {"noise": networks.HEAVY, "part": "alike"}
+    clipped = [m for m in TAMED if "Clip" in m and "tracker" not in m]
+    return max(as_ours(results, "SClip-EF", **alike).values()) <= 1 / 3 and all(
+        as_ours(results, method, **alike)["clean"] < 1 for method in clipped
+    )
+
+
+NETWORKS = {
+    "all methods with one are robust on all eleven networks": lambda r: (
+        all(map(robust, each(r, *TRACKING))) and len(each(r, *TRACKING)) == 22 * len(TRACKING)
+    ),
+    "nowhere end more than half as high again as on the clean one": lambda r: all(
+        max(loses(r, method, noise).values()) <= 1.5
+        for method in ("Momentum Tracking", "MoTEF", "GT-NSGDm")
+        for noise in networks.NOISES
+    ),
+    "ends more than six times higher where messages are signs": lambda r: all(
+        loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
+    ),
+    "and losses that do not come in bursts cost it little": lambda r: all(
+        loses(r, method, "Gaussian")[network] < 1.6
+        for method in PLAIN
+        for network in ("four bits", "one-way", "loss both ways", "loss one way")
+    ),
+    "no setting of theirs was robust, under either noise": need_whole_messages,
+    "no other method is robust on any network": lambda r: (
+        not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
+    ),
+    "ends about twice as high as the lowest, or higher": untamed_end_twice_as_high,
+    "DSGD does under heavy tails": lambda r: (
+        max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
+    ),
+    "It survives everything here, and is nowhere the lowest": nowhere_the_lowest,
+    "with links that fail both ways and with four bits; both let": loses_to_shrinking_steps,
+    "to GT-SignSGDm under heavy tails where nodes differ, on every network": lambda r: (
+        max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
+    ),
+    "SClip-EF ends at a third of its error or less": loses_most_where_alike,
+    "Nine searches ended on the edge": lambda r: sum(bool(of["edges"]) for of in r.values()) == 9,
+}
+"""Words of the page on bad networks."""
+
 CLIP = "clip-or-normalize"
 CLAIMS = [
     Claim("clip-or-normalize.md", words, CLIP, true)
@@ -135,7 +245,7 @@ CLAIMS = [
         "in the middle situation of every method": short_steps_are_dearest,
         "costs little, at most about a factor of two": guess_high,
     }.items()
-]
+] + [Claim("bad-networks.md", words, "bad-networks", true) for words, true in NETWORKS.items()]
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.page}: {claim.words}")

@@ -203,11 +203,14 @@ PICTURES = {name: made for pictures in PAGES.values() for name, made in pictures
 
 
 def draw(name: str, folder: Path = FOLDER) -> Path:
-    """Draw one picture."""
+    """Draw one picture; what is written on those of studies, which is much, stays text."""
+    from matplotlib import rc_context
+
     path = folder / f"{name}.svg"
     made_of = [digest(study) for study, names in STUDIES.items() if name in names]
-    with style():
-        PICTURES[name]().savefig(path, metadata={"Date": None, "Source": " ".join(made_of) or None})
+    with style(), rc_context({"svg.fonttype": "none"} if made_of else {}):
+        metadata = {"Date": None, "Source": " ".join(made_of) or None}
+        PICTURES[name]().savefig(path, metadata=metadata)
     return path
 
 
