@@ -6,10 +6,13 @@ sentence that was changed or moved without its test.
 
 import re
 import statistics
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -253,3 +256,110 @@ def test_the_page_says_it_and_it_is_true(claim: Claim):
     page = (ROOT / "docs" / claim.page).read_text(encoding="utf-8")
     assert claim.words in re.sub(r"\s+", " ", page)
     assert claim.true(stored(claim.study))
+
+
+@pytest.fixture
+def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """What makes the tables of the page on choosing."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "scripts")
+    yield import_module("choices")
+    for script in (ROOT / "docs" / "scripts").glob("*.py"):
+        sys.modules.pop(script.stem, None)
+
+
+def takes(found: Sequence[Any], choices: ModuleType) -> list[str]:
+    return [next(iter(choices.multiples(choice.situations))) for choice in found]
+
+
+def loses_most_where_nodes_are_alike(choices: ModuleType) -> bool:
+    """The three rows of tuned methods in which GT-NSGDm has the largest multiples."""
+    rows = [row for name, made in choices.CHOICES.items() if name != "guessed" for row in made()]
+    rows.sort(key=lambda row: choices.multiples(row.situations)[networks.OURS])
+    return all("alike" in row.known and "heavy" in row.known for row in rows[-3:])
+
+
+def shrinking_steps_are_good(choices: ModuleType) -> bool:
+    found = [choices.multiples(choice.situations) for choice in choices.clean()]
+    return all(min(of["SClip-EF"], of["DSGD-Clip"]) < 1.3 for of in found)
+
+
+def the_tracker_depends_on_the_tails(choices: ModuleType) -> bool:
+    different = [row for row in choices.bad() if "different" in row.known]
+    light, heavy = (
+        [row for row in different if f"{kind} tails" in row.known] for kind in ("light", "heavy")
+    )
+    return takes(light, choices)[1:] == ["Momentum Tracking"] and set(takes(heavy, choices)) == {
+        "GT-SignSGDm"
+    }
+
+
+def constant_steps_depend_on_the_nodes(choices: ModuleType) -> bool:
+    near, far, *_ = (choices.multiples(row.situations) for row in choices.constant_steps())
+    return next(iter(near)) == "DSGD-CClip" and list(far)[:2] == ["GT-Clip (tracker)", "GT-NSGDm"]
+
+
+def layer_wise_is_lowest_so_far(choices: ModuleType) -> bool:
+    found = choices.multiples(choices.losses(choices.so_far("modern-table")))
+    return list(found)[:2] == ["GT-LayerNSGDm", "GT-NSGDm"] and found["GT-NSGDm"] < 1.02
+
+
+def robust_everywhere(_: ModuleType) -> bool:
+    in_six, on_networks = stored("all-methods"), stored("bad-networks")
+    found = [of for name, of in (in_six | on_networks).items() if name.endswith(", GT-NSGDm")]
+    clipped = [stored(CLIP)[clip.unit_name(s, clip.OURS)] for s in SITUATIONS]
+    ends = [max(of["tuned"]["errors"]) / of["initial"] for of in clipped]
+    return all(map(robust, found)) and max(ends) < 0.5 and len(found) == 6 + 22 + 12 + 12
+
+
+def causal_losses() -> dict[str, list[float]]:
+    causal = EXPERIMENTS["transformer-table"].tables(stored("transformer-table"))[1]
+    return {row[0]: [float(cell.split()[0]) for cell in row[1:]] for row in causal.rows}
+
+
+def clipped_coordinates_end_lower(_: ModuleType) -> bool:
+    found = causal_losses()
+    pairs = zip(found["GT-NSGDm"], found["DSGD-CClip"], strict=True)
+    return all(0.01 <= ours / theirs - 1 <= 0.02 for ours, theirs in pairs)
+
+
+def no_methods_for_a_transformer(_: ModuleType) -> bool:
+    found = causal_losses()
+    ranked = sorted(found, key=lambda method: found[method][0])
+    return set(ranked[-2:]) == {"SClip-EF", "DSGD-Clip"}
+
+
+def a_fair_momentum(_: ModuleType) -> bool:
+    worst = 0.0
+    for found in stored("auto-momentum").values():
+        ends = [statistics.median(errors) for errors in found["errors"]]
+        worst = max(worst, ends[found["momenta"].index(0.8)] / min(ends))
+    return round(worst, 2) == 1.62
+
+
+CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
+    "One of them is within 1.3 times the lowest error on every good network": (
+        shrinking_steps_are_good
+    ),
+    "neither is [a method for a Transformer]": no_methods_for_a_transformer,
+    "Momentum Tracking under light tails, GT-SignSGDm under heavy ones": (
+        the_tracker_depends_on_the_tails
+    ),
+    "track, and clip the tracker or normalize it (GT-Clip, GT-NSGDm)": (
+        constant_steps_depend_on_the_nodes
+    ),
+    "GT-LayerNSGDm is lowest so far, GT-NSGDm close behind": layer_wise_is_lowest_so_far,
+    "It was robust in every situation of the three studies below": robust_everywhere,
+    "suffers least from a wrong second parameter": lambda choices: (
+        set(takes(choices.guessed(), choices)) == {networks.OURS}
+    ),
+    "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
+    "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
+    "at most 1.62 times the best under any of the three noises": a_fair_momentum,
+}
+
+
+@pytest.mark.parametrize("words", CHOSEN)
+def test_the_page_on_choosing_says_it_and_it_is_true(words: str, choices: ModuleType):
+    page = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8")
+    assert words in re.sub(r"\s+", " ", page)
+    assert CHOSEN[words](choices)
