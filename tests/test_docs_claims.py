@@ -141,6 +141,15 @@ def as_ours(results: Results, method: str, noise: str, part: str = "different") 
     return {n: median_error(of) / median_error(ours[n]) for n, of in found.items()}
 
 
+def as_lowest(results: Results, method: str, noise: str) -> list[float]:
+    """On every network, the error of a method as a multiple of the lowest."""
+    found = [
+        networks.in_situation(results, "different", network, noise)
+        for network in networks.on_networks(results, "different", noise, method)
+    ]
+    return [median_error(of[method]) / median_error(next(iter(of.values()))) for of in found]
+
+
 TRACKING = [m for m, (algorithm, _) in networks.METHODS.items() if algorithm.tracker]
 TAMED = ["Normalized DSGD", "DSGD-GClip", "DSGD-CClip", "DSGD-Clip", "SClip-EF"]
 TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
@@ -248,7 +257,28 @@ CLAIMS = [
         "in the middle situation of every method": short_steps_are_dearest,
         "costs little, at most about a factor of two": guess_high,
     }.items()
-] + [Claim("bad-networks.md", words, "bad-networks", true) for words, true in NETWORKS.items()]
+]
+CLAIMS += [
+    Claim("bad-networks.md", words, "bad-networks", true) for words, true in NETWORKS.items()
+]
+CLAIMS += [
+    Claim(
+        "algorithms/GTSignSGDm.md",
+        "within 1.25 times the lowest error on every network below",
+        "bad-networks",
+        lambda r: max(as_lowest(r, "GT-SignSGDm", networks.HEAVY)) <= 1.25,
+    ),
+    Claim(
+        "algorithms/MomentumTracking.md",
+        "ends within 1.6 times the lowest error on every network below; under heavy tails nearly "
+        "twice as high or higher",
+        "bad-networks",
+        lambda r: (
+            max(as_lowest(r, "Momentum Tracking", "Gaussian")) <= 1.6
+            and min(as_lowest(r, "Momentum Tracking", networks.HEAVY)) >= 1.95
+        ),
+    ),
+]
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.page}: {claim.words}")
