@@ -367,17 +367,11 @@ def a_fair_momentum(_: ModuleType) -> bool:
 
 
 CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
-    "One of them is within 1.3 times the lowest error on every good network": (
-        shrinking_steps_are_good
-    ),
+    "One of the two is within 1.3 times the lowest error in every row": shrinking_steps_are_good,
     "neither is [a method for a Transformer]": no_methods_for_a_transformer,
-    "Momentum Tracking under light tails, GT-SignSGDm under heavy ones": (
-        the_tracker_depends_on_the_tails
-    ),
-    "track, and clip the tracker or normalize it (GT-Clip, GT-NSGDm)": (
-        constant_steps_depend_on_the_nodes
-    ),
-    "GT-LayerNSGDm is lowest so far, GT-NSGDm close behind": layer_wise_is_lowest_so_far,
+    "(algorithms/MomentumTracking.md) under light tails": the_tracker_depends_on_the_tails,
+    "apart, and clip the tracker or normalize it": constant_steps_depend_on_the_nodes,
+    "is lowest so far, GT-NSGDm close behind": layer_wise_is_lowest_so_far,
     "It was robust in every situation of the three studies below": robust_everywhere,
     "suffers least from a wrong second parameter": lambda choices: (
         set(takes(choices.guessed(), choices)) == {networks.OURS}

@@ -341,9 +341,9 @@ def _listed(found: Mapping[str, Sequence[float]]) -> str:
     """What every group contains, from the least to the most.
 
     >>> _listed({"alike": [0.5, 0.25], "apart": [2.0]})
-    'alike 0.25 to 0.5; apart 2 to 2'
+    'alike: 0.25 to 0.5; apart: 2 to 2'
     """
-    return "; ".join(f"{group} {min(v):.3g} to {max(v):.3g}" for group, v in found.items())
+    return "; ".join(f"{group}: {min(v):.3g} to {max(v):.3g}" for group, v in found.items())
 
 
 def _clip_is_as_good(results: Results, shape: str) -> Verdict:
