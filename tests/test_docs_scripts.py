@@ -1,6 +1,7 @@
 """The scripts behind the documentation: what they generate is current, and imports go downward."""
 
 import doctest
+import math
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +62,14 @@ def test_pictures(tmp_path: Path):
     assert pictures.draw("normalization", tmp_path).read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("study", ["clip-or-normalize", "bad-networks"])
+def test_pictures_of_studies_are_drawn_of_the_stored_results(study: str):
+    pictures = import_module("pictures")
+    for name in pictures.STUDIES[study]:
+        drawn = (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8")
+        assert pictures.digest(study) in drawn, f"run `python docs/scripts/pictures.py {name}`"
+
+
 @pytest.fixture
 def stored(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Table]]:
     """Experiment → the tables that the pages find; of all others nothing is stored."""
@@ -112,11 +121,34 @@ def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[T
     assert shown == ["| DSGD-Clip | alike |", "| DSGD-Clip (shrinking) | alike |"]
 
 
-def test_a_method_page_shows_its_losses_on_two_corpora(stored: dict[str, list[Table]]):
-    rows = [[m, "1.7"] for m in ("DSGD", "GT-Clip (gradient)", "GT-Clip (tracker)")]
-    stored["modern-table"] = [Table("Validation loss", ["method", "ours"], rows)]
-    shown = import_module("from_results").modern("GTClip").splitlines()[2:]
-    assert shown == ["| GT-Clip (gradient) | 1.7 |", "| GT-Clip (tracker) | 1.7 |"]
+def test_a_method_page_shows_its_losses_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
+    """As far as they are stored; of a method with none, that it is still to be computed."""
+    pages, fill = import_module("from_results"), import_module("tables").fill
+    stored = {"Multi30k GT-Clip (tracker)": {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}}
+    monkeypatch.setattr(pages, "so_far", lambda _: stored)
+    assert pages.modern("GTClip").splitlines()[2:] == [
+        "| GT-Clip (gradient) | – | still to be run | – | still to be run |",
+        "| GT-Clip (tracker) | – | 1.500 ± 0.707 | – | still to be run |",
+    ]
+    assert fill("[[modern: table of losses]]", "GTAdam").startswith("*Still to be computed")
+
+
+def test_a_method_page_shows_its_errors_on_every_network(monkeypatch: pytest.MonkeyPatch):
+    gather, pages = import_module("gather"), import_module("from_results")
+    study = pages.bad_networks
+    ends = {"GT-NSGDm": [0.3] * 3, "DSGD": [0.2] * 3, "MoTEF": [math.inf] * 3}
+    results = {
+        study.unit_name("different", network, noise, method): {"errors": errors, "initial": 4.0}
+        for network in study.NETWORKS
+        for noise in study.NOISES
+        for method, errors in ends.items()
+        if network != "all at once" or method != "DSGD"
+    }
+    found = gather.Gathered(results, {}, [], [])
+    monkeypatch.setattr(pages, "gathered", lambda _: found)
+    assert "| signs | 0.3 (1.5 ×) | 0.3 (1.5 ×) |" in pages.on_networks("GTNSGDm")
+    assert "| signs | not robust | not robust |" in pages.on_networks("MoTEF")
+    assert "| all at once | refused | refused |" in pages.on_networks("DSGD")
 
 
 @pytest.mark.usefixtures("stored")

@@ -3,17 +3,23 @@
 import statistics
 from collections.abc import Callable, Sequence
 
-from gather import gathered
+from gather import NotStored, gathered, so_far
 from markup import table
 
-from gossamer.experiments import Result, Table, Verdict
+from gossamer.experiments import Result, Results, Table, Verdict
 from gossamer.studies.language.grids import MODERN, TRANSFORMER
+from gossamer.studies.language.modern_table import PRINTED as PUBLISHED
+from gossamer.studies.language.modern_table import TASKS as CORPORA
+from gossamer.studies.language.modern_table import tuned_name
+from gossamer.studies.language.task import final_losses
 from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
 from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
+from gossamer.studies.methods.compared import median_error, robust
+from gossamer.studies.wording import mean_and_deviation
 
-LINKED = {**METHODS, **bad_networks.METHODS}
+LINKED = {**MODERN, **METHODS, **bad_networks.METHODS}
 """Name in a table → class and search set."""
 
 
@@ -88,12 +94,12 @@ def holds(verdict: Verdict) -> str:
     return f"**{verdict.holds}**{part}"
 
 
-def provenance(_: str) -> str:
-    """When and with what the numbers were made."""
+def provenance(names: str) -> str:
+    """When and with what the numbers of some experiments were made."""
     return "The tables are made from `results/full`: " + " and ".join(
         f"`{name}` of {made['time'][:10]} (commit `{(made['commit'] or 'unknown')[:7]}`, "
         f"torch {made['torch']}, Python {made['python']})"
-        for name in ("all-methods", "ring-noise")
+        for name in names.split()
         for made in [gathered(name).made]
     )
 
@@ -126,11 +132,54 @@ def losses(found: Table, method: str) -> Sequence[str]:
     return ["still to be run" if cells is None else cells[k] for k in ours]
 
 
+MODERN_COLUMNS = [f"{corpus}, {whose}" for corpus in CORPORA for whose in ("printed", "ours")]
+
+
 def modern(method: str) -> str:
-    """The losses on two corpora, printed and ours, of all readings of a method."""
-    found = gathered("modern-table").tables[0]
-    rows = [row for row in found.rows if MODERN[row[0]][0].__name__ == method]
-    return table(found.columns, rows)
+    """The losses on two corpora, printed and ours, of all readings of a method, as stored."""
+    results = so_far("modern-table")
+    names = [name for name, (algorithm, _) in MODERN.items() if algorithm.__name__ == method]
+    if not any(tuned_name(corpus, name) in results for corpus in CORPORA for name in names):
+        raise NotStored("modern-table")
+    rows = [[name, *modern_cells(results, name)] for name in names]
+    return table(["method", *MODERN_COLUMNS], rows)
+
+
+def modern_cells(results: Results, method: str) -> list[str]:
+    """A method's printed and stored losses on both corpora."""
+    found = []
+    for corpus in CORPORA:
+        published, result = PUBLISHED[corpus].get(method), results.get(tuned_name(corpus, method))
+        found.append("–" if published is None else f"{published:.3f}")
+        ours = "still to be run" if result is None else mean_and_deviation(final_losses(result))
+        found.append(ours)
+    return found
+
+
+def on_networks(method: str) -> str:
+    """A method's tuned error on every network of that study, and its multiple of the lowest there.
+
+    Where nodes differ, under either noise, of all readings.
+    """
+    results = gathered("bad-networks").results
+    names = [m for m, (of, _) in bad_networks.METHODS.items() if of.__name__ == method]
+    shown = [(noise, name) for noise in bad_networks.NOISES for name in names]
+    columns = [f"{name}, {noise} noise" for noise, name in shown]
+    rows = [
+        [network, *(_on(results, network, noise, name) for noise, name in shown)]
+        for network in bad_networks.NETWORKS
+    ]
+    return table(["network", *columns], rows)
+
+
+def _on(results: Results, network: str, noise: str, method: str) -> str:
+    found = bad_networks.in_situation(results, "different", network, noise)
+    if method not in found:
+        return "refused"
+    if not robust(found[method]):
+        return "not robust"
+    lowest, error = median_error(next(iter(found.values()))), median_error(found[method])
+    return f"{error:.3g} ({error / lowest:.1f} ×)"
 
 
 TABLES: dict[str, Callable[[str], str]] = {
@@ -141,4 +190,5 @@ TABLES: dict[str, Callable[[str], str]] = {
     "provenance": provenance,
     "transformer": transformer,
     "modern": modern,
+    "on_networks": on_networks,
 }

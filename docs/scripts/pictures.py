@@ -2,22 +2,28 @@
 
 Each function is one picture of the concepts page, named as its file; those of the page on bad
 networks are in `network_pictures.py`, and that of the page on comparing is what its code draws.
+Pictures of a study are those of its report, drawn of results/full; each says of which results.
 """
 
 import contextlib
+import hashlib
+import json
 import re
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import network_pictures
 import torch
+from gather import gathered
 from torch import Tensor
 
 import gossamer as gs
 from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.studies import EXPERIMENTS
 from gossamer.studies.theory.claim_1 import claim_problem
 
 if TYPE_CHECKING:
@@ -164,19 +170,47 @@ def compare() -> "Figure":
     return figure
 
 
+def of_study(study: str, *names: str) -> dict[str, Callable[[], "Figure"]]:
+    """Figures of a study's report, by their names there."""
+
+    def figure(name: str) -> "Figure":
+        return EXPERIMENTS[study].figures(gathered(study).results)[name]
+
+    return {name: partial(figure, name) for name in names}
+
+
+STUDIES = {
+    "clip-or-normalize": [f"clip-or-normalize-{shape}" for shape in ("symmetric", "skewed")],
+    "bad-networks": [f"bad-networks-{part}" for part in ("different", "alike", "equal-bytes")],
+}
+"""Study → its pictures."""
+
+
+def digest(study: str) -> str:
+    """What the stored results of a study are told by."""
+    results = json.dumps(gathered(study).results, sort_keys=True)
+    return f"{study} {hashlib.sha256(results.encode()).hexdigest()[:16]}"
+
+
 PAGES = {
     "concepts.md": CONCEPTS,
-    "bad-networks.md": network_pictures.PICTURES,
+    "bad-networks.md": network_pictures.PICTURES
+    | of_study("bad-networks", *STUDIES["bad-networks"]),
     "compare.md": {"compare": compare},
+    "clip-or-normalize.md": of_study("clip-or-normalize", *STUDIES["clip-or-normalize"]),
 }
 PICTURES = {name: made for pictures in PAGES.values() for name, made in pictures.items()}
 
 
 def draw(name: str, folder: Path = FOLDER) -> Path:
-    """Draw one picture."""
+    """Draw one picture; what is written on those of studies, which is much, stays text."""
+    from matplotlib import rc_context
+
     path = folder / f"{name}.svg"
-    with style():
-        PICTURES[name]().savefig(path, metadata={"Date": None})
+    made_of = [digest(study) for study, names in STUDIES.items() if name in names]
+    with style(), rc_context({"svg.fonttype": "none"} if made_of else {}):
+        metadata = {"Date": None, "Source": " ".join(made_of) or None}
+        PICTURES[name]().savefig(path, metadata=metadata)
     return path
 
 

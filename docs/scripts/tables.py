@@ -5,6 +5,7 @@ The words are for who reads the source: they say what stands there on the site.
 
 import re
 
+import choices
 import from_benchmarks
 import from_code
 import from_results
@@ -13,7 +14,7 @@ from gather import NotStored
 MARKER = re.compile(r"^\[\[(\w+)(?: ([^:]+))?(?:: (.+))?\]\]$", re.MULTILINE)
 TABLES = {
     name: made
-    for source in (from_benchmarks, from_code, from_results)
+    for source in (from_benchmarks, from_code, from_results, choices)
     for name, made in source.TABLES.items()
 }
 

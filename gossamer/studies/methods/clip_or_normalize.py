@@ -17,7 +17,7 @@ from gossamer.experiments import (
     Unit,
     Verdict,
 )
-from gossamer.plots import OKABE_ITO, panels, plain_log_numbers, style
+from gossamer.plots import OKABE_ITO, panels, style
 from gossamer.simulation.words import show_hyperparameters, spread
 from gossamer.studies.methods.apart import Apart
 from gossamer.studies.methods.contender import Contender
@@ -43,6 +43,9 @@ CLIPPED = [method for method in METHODS if method != OURS]
 
 MATTERS = 1.25
 """Two methods differ from this ratio of their errors on."""
+
+RATIOS = [a * b for b in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) for a in (1, 2, 5)]
+"""What the figures have a number for."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ def multiple(results: Results, situation: Situation, method: str, other: str) ->
 
 def _figure(results: Results, shape: str) -> "Figure":
     with style():
-        figure, axes = panels(len(SPREADS), width=3.4, height=3.2)
+        figure, axes = panels(len(SPREADS), width=3.4, height=3.4)
         for ax, apart in zip(axes, SPREADS, strict=True):
             for place, method in enumerate(CLIPPED):
                 _line(ax, results, (apart, shape, method), place)
@@ -177,24 +180,37 @@ def _figure(results: Results, shape: str) -> "Figure":
             nodes = Situation(apart, 2.0, shape, "").nodes
             ax.set(title=f"nodes {nodes}, {shape} noise", yscale="log", xlabel="tail index")
             ax.set_xticks(TAILS)
-            plain_log_numbers(ax.yaxis)
+        _one_scale(axes)
         axes[0].set_ylabel(f"error / that of {OURS}")
         axes[0].legend()
     return figure
 
 
+def _one_scale(axes: "Sequence[Axes]") -> None:
+    """All panels show the same heights, numbered at the first."""
+    low, high = (f(limit for ax in axes for limit in ax.get_ylim()) for f in (min, max))
+    shown = [ratio for ratio in RATIOS if low <= ratio <= high]
+    for ax in axes:
+        ax.set_ylim(low, high)
+        ax.set_yticks(shown, labels=[f"{ratio:g}" for ratio in shown] if ax is axes[0] else [])
+        ax.minorticks_off()
+
+
 def _line(ax: "Axes", results: Results, of: tuple[float, str, str], place: int) -> None:
-    """A method's median ratio over the tail index, and its range over the seeds."""
+    """A method's median ratio over the tail index, and its range over the seeds.
+
+    Methods stand beside each other, so that one does not hide another as good.
+    """
     apart, shape, method = of
-    for tail in TAILS:
+    beside = [tail + 0.02 * (place - 1.5) for tail in TAILS]
+    for x, tail in zip(beside, TAILS, strict=True):
         situation = _on_the_ring(apart, tail, shape)
         pair = (tuned_errors(results, situation, m) for m in (method, OURS))
         found = [ratio for ratio in ratios(*pair) if ratio < inf]
-        x = tail + 0.015 * (place - 1.5)
         if found:
             ax.vlines(x, min(found), max(found), color=OKABE_ITO[place], alpha=0.4)
     middle = [multiple(results, _on_the_ring(apart, t, shape), method, OURS) for t in TAILS]
-    ax.plot(TAILS, middle, "o-", color=OKABE_ITO[place], markersize=4, label=method)
+    ax.plot(beside, middle, "o-", color=OKABE_ITO[place], markersize=4, label=method)
 
 
 def _on_the_ring(apart: float, tail: float, shape: str) -> Situation:
@@ -325,9 +341,9 @@ def _listed(found: Mapping[str, Sequence[float]]) -> str:
     """What every group contains, from the least to the most.
 
     >>> _listed({"alike": [0.5, 0.25], "apart": [2.0]})
-    'alike 0.25 to 0.5; apart 2 to 2'
+    'alike: 0.25 to 0.5; apart: 2 to 2'
     """
-    return "; ".join(f"{group} {min(v):.3g} to {max(v):.3g}" for group, v in found.items())
+    return "; ".join(f"{group}: {min(v):.3g} to {max(v):.3g}" for group, v in found.items())
 
 
 def _clip_is_as_good(results: Results, shape: str) -> Verdict:

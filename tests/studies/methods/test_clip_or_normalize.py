@@ -244,7 +244,8 @@ def test_the_rule_of_gt_nsgdm_is_theorem_1():
     unit = small(gs.GTNSGDm, lr=[0.01, 0.1], momentum=[0.5, 0.9])
     found, problem = unit.run("cpu"), unit.nodes.problem()
     plan = gs.theory.plan(problem, unit.network, 100, noise=unit.noise)
-    theorem = plan.parameters["p known"].algorithm().hyperparameters
+    rule = plan.parameters["p known"]
+    theorem = {"lr": rule.lr, "momentum": rule.momentum}
     assert found["by theorem"]["Theorem 1"]["hyperparameters"] == pytest.approx(theorem)
-    assert found["by rule"]["hyperparameters"]["momentum"] == pytest.approx(theorem["momentum"])
+    assert found["by rule"]["hyperparameters"]["momentum"] == pytest.approx(rule.momentum)
     assert len(found["mistuned"]) == 4

@@ -1,0 +1,394 @@
+"""What pages say of stored results in words: every such sentence, and what must be true for it.
+
+A result that changes so that a sentence is no longer true makes its test fail, and so does a
+sentence that was changed or moved without its test.
+"""
+
+import re
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+from gossamer.experiments import Options, Result, Results, Work
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.methods import bad_networks as networks
+from gossamer.studies.methods import clip_or_normalize as clip
+from gossamer.studies.methods.compared import median_error, robust
+from gossamer.studies.methods.situations import SITUATIONS, Situation
+
+ROOT = Path(__file__).parent.parent
+
+
+class Claim(NamedTuple):
+    """Words of a page, the study that they speak of, and whether they are true of its results."""
+
+    page: str
+    words: str
+    study: str
+    true: Callable[[Results], bool]
+
+
+@cache
+def stored(study: str) -> Results:
+    results = Work.below(ROOT / "results", EXPERIMENTS[study], Options("full")).results()
+    assert results is not None, f"{study} is not complete"
+    return results
+
+
+def situations(**fixed: object) -> list[Situation]:
+    """Those of clip-or-normalize with the given fields."""
+    return [s for s in SITUATIONS if all(getattr(s, k) == v for k, v in fixed.items())]
+
+
+def beside(results: Results, method: str, other: str, **fixed: object) -> list[float]:
+    """The error of one method as a multiple of another's, in these situations."""
+    return [clip.multiple(results, s, method, other) for s in situations(**fixed)]
+
+
+def best_clipping(results: Results) -> list[float]:
+    found = [(s, min(clip.CLIPPED, key=clip.median_errors(results, s).get)) for s in SITUATIONS]
+    return [clip.multiple(results, s, method, clip.OURS) for s, method in found]
+
+
+def clipping_is_as_low(results: Results) -> bool:
+    found = best_clipping(results)
+    lower = sum(value < 1 / clip.MATTERS for value in found) / len(found)
+    return max(found) <= clip.MATTERS and 0.4 < lower < 0.5
+
+
+def the_winner_is_among_the_worst(results: Results) -> bool:
+    alike = [s for s in situations(spread=0.0, shape="symmetric") if s.tail < 2]
+    apart = situations(spread=10.0, shape="symmetric", network="2-hop ring")
+    wins = all(next(iter(clip.median_errors(results, s))) == "DSGD-CClip" for s in alike)
+    return wins and all("DSGD-CClip" in list(clip.median_errors(results, s))[-2:] for s in apart)
+
+
+def gains_with_heavier_tails(results: Results) -> bool:
+    for spread in (0.0, 1.0):
+        ring = {"spread": spread, "shape": "symmetric", "network": "2-hop ring"}
+        found = beside(results, "DSGD-CClip", clip.OURS, **ring)
+        if found != sorted(found):
+            return False
+    return True
+
+
+def gaussian_ends_alike(results: Results) -> bool:
+    near = [s for s in situations(tail=2.0) if s.spread < 10]
+    (far,) = situations(tail=2.0, spread=10.0)
+    ends = [list(clip.median_errors(results, s).values()) for s in near]
+    alike = all(max(errors) <= clip.MATTERS * min(errors) for errors in ends)
+    return alike and list(clip.median_errors(results, far))[-2:] == ["DSGD-GClip", "DSGD-CClip"]
+
+
+def mistakes(results: Results, method: str) -> list[list[float]]:
+    """Situation by situation, what each of the four mistakes costs."""
+    found = [results[clip.unit_name(s, method)] for s in SITUATIONS]
+    return [
+        [
+            statistics.median(clip.ratios(errors, result["tuned"]["errors"]))
+            for errors in result["mistuned"].values()
+        ]
+        for result in found
+    ]
+
+
+def short_steps_are_dearest(results: Results) -> bool:
+    for method in clip.METHODS:
+        middles = [statistics.median(of) for of in zip(*mistakes(results, method), strict=True)]
+        if max(middles) != middles[0]:
+            return False
+    return True
+
+
+def guess_high(results: Results) -> bool:
+    high = [max(cost[3] for cost in mistakes(results, m)) for m in clip.CLIPPED]
+    low = [max(cost[2] for cost in mistakes(results, m)) for m in clip.CLIPPED]
+    return max(high) < 2.25 and min(low) > 10
+
+
+def no_momentum(results: Results) -> bool:
+    found = [results[clip.unit_name(s, clip.OURS)]["tuned"] for s in situations(shape="symmetric")]
+    return {tuned["hyperparameters"]["momentum"] for tuned in found} == {0}
+
+
+def each(results: Results, *methods: str, part: str = "different", noise: str = "") -> list[Result]:
+    """How the methods did on all networks of a part, under one noise or both."""
+    noises = [noise] if noise else list(networks.NOISES)
+    return [
+        result
+        for method in methods
+        for one in noises
+        for result in networks.on_networks(results, part, one, method).values()
+    ]
+
+
+def loses(results: Results, method: str, noise: str) -> dict[str, float]:
+    """Network → the error there as a multiple of that on the clean one."""
+    found = networks.on_networks(results, "different", noise, method)
+    return {n: median_error(of) / median_error(found["clean"]) for n, of in found.items()}
+
+
+def as_ours(results: Results, method: str, noise: str, part: str = "different") -> dict[str, float]:
+    """Network → the error of a method as a multiple of GT-NSGDm's."""
+    found, ours = (networks.on_networks(results, part, noise, m) for m in (method, networks.OURS))
+    return {n: median_error(of) / median_error(ours[n]) for n, of in found.items()}
+
+
+def as_lowest(results: Results, method: str, noise: str) -> list[float]:
+    """On every network, the error of a method as a multiple of the lowest."""
+    found = [
+        networks.in_situation(results, "different", network, noise)
+        for network in networks.on_networks(results, "different", noise, method)
+    ]
+    return [median_error(of[method]) / median_error(next(iter(of.values()))) for of in found]
+
+
+TRACKING = [m for m, (algorithm, _) in networks.METHODS.items() if algorithm.tracker]
+TAMED = ["Normalized DSGD", "DSGD-GClip", "DSGD-CClip", "DSGD-Clip", "SClip-EF"]
+TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
+UNTAMED = [m for m in networks.METHODS if m not in TAMED]
+PLAIN = ("DSGD", "DSGD-GClip", "DSGD-CClip")
+SHORT = ("top tenth", "signs", "every 5th")
+
+
+def need_whole_messages(results: Results) -> bool:
+    found = [
+        networks.on_networks(results, "different", noise, method)
+        for noise in networks.NOISES
+        for method in ("EXTRA", "Exact Diffusion")
+    ]
+    return not any(robust(of[network]) for of in found for network in SHORT)
+
+
+def untamed_end_twice_as_high(results: Results) -> bool:
+    for network in networks.NETWORKS:
+        found = networks.in_situation(results, "different", network, networks.HEAVY)
+        lowest, *_ = map(median_error, found.values())
+        others = [median_error(of) for m, of in found.items() if m in UNTAMED and robust(of)]
+        if min(others) < 1.95 * lowest:
+            return False
+    return True
+
+
+def survives_and_is_nowhere_the_lowest(results: Results) -> bool:
+    found = [
+        networks.on_networks(results, part, noise, networks.OURS)
+        for part in networks.KINDS
+        for noise in networks.NOISES
+    ]
+    return all(len(networks.survived(of)) == len(of) for of in found) and not any(
+        next(iter(networks.in_situation(results, part, network, noise))) == networks.OURS
+        for part, names in networks.PARTS.items()
+        for network in names
+        for noise in networks.NOISES
+    )
+
+
+def loses_to_shrinking_steps(results: Results) -> bool:
+    mixing = ("clean", "one-way", "loss both ways", "four bits")
+    found = [as_ours(results, m, "Gaussian") for m in ("SClip-EF", "DSGD-Clip")]
+    return all(of[network] < 1 for of in found for network in mixing)
+
+
+def loses_most_where_alike(results: Results) -> bool:
+    alike = {"noise": networks.HEAVY, "part": "alike"}
+    clipped = [m for m in TAMED if "Clip" in m and "tracker" not in m]
+    return max(as_ours(results, "SClip-EF", **alike).values()) <= 1 / 3 and all(
+        as_ours(results, method, **alike)["clean"] < 1 for method in clipped
+    )
+
+
+NETWORKS = {
+    "all methods with one are robust on all eleven networks": lambda r: (
+        all(map(robust, each(r, *TRACKING))) and len(each(r, *TRACKING)) == 22 * len(TRACKING)
+    ),
+    "nowhere end more than half as high again as on the clean one": lambda r: all(
+        max(loses(r, method, noise).values()) <= 1.5
+        for method in ("Momentum Tracking", "MoTEF", "GT-NSGDm")
+        for noise in networks.NOISES
+    ),
+    "ends more than six times higher where messages are signs": lambda r: all(
+        loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
+    ),
+    "and losses that do not come in bursts cost it little": lambda r: all(
+        loses(r, method, "Gaussian")[network] < 1.6
+        for method in PLAIN
+        for network in ("four bits", "one-way", "loss both ways", "loss one way")
+    ),
+    "no setting of theirs was robust, under either noise": need_whole_messages,
+    "no other method is robust on any network": lambda r: (
+        not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
+    ),
+    "ends about twice as high as the lowest, or higher": untamed_end_twice_as_high,
+    "DSGD does under heavy tails": lambda r: (
+        max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
+    ),
+    "It survives everything here, and is nowhere the lowest": survives_and_is_nowhere_the_lowest,
+    "with links that fail both ways and with four bits; both let": loses_to_shrinking_steps,
+    "to GT-SignSGDm under heavy tails where nodes differ, on every network": lambda r: (
+        max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
+    ),
+    "SClip-EF ends at a third of its error or less": loses_most_where_alike,
+    "Nine searches ended on the edge": lambda r: sum(bool(of["edges"]) for of in r.values()) == 9,
+}
+"""Words of the page on bad networks."""
+
+CLIP = "clip-or-normalize"
+CLAIMS = [
+    Claim("clip-or-normalize.md", words, CLIP, true)
+    for words, true in {
+        "clearly lower in almost half of them": clipping_is_as_low,
+        "the one that wins where they are alike is among the worst": the_winner_is_among_the_worst,
+        "The heavier the tails, the more it gains": gains_with_heavier_tails,
+        "`GTNSGDm` ends at most half as high again": lambda r: (
+            max(beside(r, clip.OURS, clip.TRACKER, spread=10.0)) <= 1.5
+        ),
+        "The gain over normalizing is between a twentieth and a third": lambda r: all(
+            1 / 20 <= 1 - times <= 1 / 3
+            for times in beside(r, clip.GRADIENT, clip.OURS, shape="skewed")
+        ),
+        "all end alike, but for the bias of DSGD": gaussian_ends_alike,
+        "ends nowhere clearly higher than `GTNSGDm`": lambda r: (
+            max(beside(r, clip.TRACKER, clip.OURS)) <= clip.MATTERS
+        ),
+        "under symmetric noise the search chose no momentum at all": no_momentum,
+        "in the middle situation of every method": short_steps_are_dearest,
+        "costs little, at most about a factor of two": guess_high,
+    }.items()
+]
+CLAIMS += [
+    Claim("bad-networks.md", words, "bad-networks", true) for words, true in NETWORKS.items()
+]
+CLAIMS += [
+    Claim(
+        "algorithms/GTSignSGDm.md",
+        "within 1.25 times the lowest error on every network below",
+        "bad-networks",
+        lambda r: max(as_lowest(r, "GT-SignSGDm", networks.HEAVY)) <= 1.25,
+    ),
+    Claim(
+        "algorithms/MomentumTracking.md",
+        "ends within 1.6 times the lowest error on every network below; under heavy tails nearly "
+        "twice as high or higher",
+        "bad-networks",
+        lambda r: (
+            max(as_lowest(r, "Momentum Tracking", "Gaussian")) <= 1.6
+            and min(as_lowest(r, "Momentum Tracking", networks.HEAVY)) >= 1.95
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.page}: {claim.words}")
+def test_the_page_says_it_and_it_is_true(claim: Claim):
+    page = (ROOT / "docs" / claim.page).read_text(encoding="utf-8")
+    assert claim.words in re.sub(r"\s+", " ", page)
+    assert claim.true(stored(claim.study))
+
+
+@pytest.fixture
+def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """What makes the tables of the page on choosing."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "scripts")
+    yield import_module("choices")
+    for script in (ROOT / "docs" / "scripts").glob("*.py"):
+        sys.modules.pop(script.stem, None)
+
+
+def takes(found: Sequence[Any], choices: ModuleType) -> list[str]:
+    return [next(iter(choices.multiples(choice.situations))) for choice in found]
+
+
+def loses_most_where_nodes_are_alike(choices: ModuleType) -> bool:
+    """The three rows of tuned methods in which GT-NSGDm has the largest multiples."""
+    rows = [row for name, made in choices.CHOICES.items() if name != "guessed" for row in made()]
+    rows.sort(key=lambda row: choices.multiples(row.situations)[networks.OURS])
+    return all("alike" in row.known and "heavy" in row.known for row in rows[-3:])
+
+
+def shrinking_steps_are_good(choices: ModuleType) -> bool:
+    found = [choices.multiples(choice.situations) for choice in choices.clean()]
+    return all(min(of["SClip-EF"], of["DSGD-Clip"]) < 1.3 for of in found)
+
+
+def the_tracker_depends_on_the_tails(choices: ModuleType) -> bool:
+    different = [row for row in choices.bad() if "different" in row.known]
+    light, heavy = (
+        [row for row in different if f"{kind} tails" in row.known] for kind in ("light", "heavy")
+    )
+    return takes(light, choices)[1:] == ["Momentum Tracking"] and set(takes(heavy, choices)) == {
+        "GT-SignSGDm"
+    }
+
+
+def constant_steps_depend_on_the_nodes(choices: ModuleType) -> bool:
+    near, far, *_ = (choices.multiples(row.situations) for row in choices.constant_steps())
+    return next(iter(near)) == "DSGD-CClip" and list(far)[:2] == ["GT-Clip (tracker)", "GT-NSGDm"]
+
+
+def layer_wise_is_lowest_so_far(choices: ModuleType) -> bool:
+    found = choices.multiples(choices.losses(choices.so_far("modern-table")))
+    return list(found)[:2] == ["GT-LayerNSGDm", "GT-NSGDm"] and found["GT-NSGDm"] < 1.02
+
+
+def robust_everywhere(_: ModuleType) -> bool:
+    in_six, on_networks = stored("all-methods"), stored("bad-networks")
+    found = [of for name, of in (in_six | on_networks).items() if name.endswith(", GT-NSGDm")]
+    clipped = [stored(CLIP)[clip.unit_name(s, clip.OURS)] for s in SITUATIONS]
+    ends = [max(of["tuned"]["errors"]) / of["initial"] for of in clipped]
+    return all(map(robust, found)) and max(ends) < 0.5 and len(found) == 6 + 22 + 12 + 12
+
+
+def causal_losses() -> dict[str, list[float]]:
+    causal = EXPERIMENTS["transformer-table"].tables(stored("transformer-table"))[1]
+    return {row[0]: [float(cell.split()[0]) for cell in row[1:]] for row in causal.rows}
+
+
+def clipped_coordinates_end_lower(_: ModuleType) -> bool:
+    found = causal_losses()
+    pairs = zip(found["GT-NSGDm"], found["DSGD-CClip"], strict=True)
+    return all(0.01 <= ours / theirs - 1 <= 0.02 for ours, theirs in pairs)
+
+
+def no_methods_for_a_transformer(_: ModuleType) -> bool:
+    found = causal_losses()
+    ranked = sorted(found, key=lambda method: found[method][0])
+    return set(ranked[-2:]) == {"SClip-EF", "DSGD-Clip"}
+
+
+def a_fair_momentum(_: ModuleType) -> bool:
+    worst = 0.0
+    for found in stored("auto-momentum").values():
+        ends = [statistics.median(errors) for errors in found["errors"]]
+        worst = max(worst, ends[found["momenta"].index(0.8)] / min(ends))
+    return round(worst, 2) == 1.62
+
+
+CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
+    "One of the two is within 1.3 times the lowest error in every row": shrinking_steps_are_good,
+    "neither is [a method for a Transformer]": no_methods_for_a_transformer,
+    "(algorithms/MomentumTracking.md) under light tails": the_tracker_depends_on_the_tails,
+    "apart, and clip the tracker or normalize it": constant_steps_depend_on_the_nodes,
+    "is lowest so far, GT-NSGDm close behind": layer_wise_is_lowest_so_far,
+    "It was robust in every situation of the three studies below": robust_everywhere,
+    "suffers least from a wrong second parameter": lambda choices: (
+        set(takes(choices.guessed(), choices)) == {networks.OURS}
+    ),
+    "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
+    "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
+    "at most 1.62 times the best under any of the three noises": a_fair_momentum,
+}
+
+
+@pytest.mark.parametrize("words", CHOSEN)
+def test_the_page_on_choosing_says_it_and_it_is_true(words: str, choices: ModuleType):
+    page = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8")
+    assert words in re.sub(r"\s+", " ", page)
+    assert CHOSEN[words](choices)
