@@ -7,12 +7,22 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 import torch.distributed.nn.functional  # imported when joined, its defaults would hold the group
+from torch.distributed.distributed_c10d import Store
 
 from gossamer.distributed.rendezvous import await_ranks, open_store
 from gossamer.distributed.secret import require_secret
 from gossamer.errors import require
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+_store: Store | None = None
+"""Where the ranks of this launch have found each other."""
+
+
+def rendezvous_store() -> Store:
+    """Where the ranks have found each other, which outlives every process group."""
+    return _store or dist.distributed_c10d._get_default_store()
 
 
 def launched() -> bool:
@@ -45,7 +55,9 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
 
 def _connect(timeout: float, backend: str | None) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    global _store
     store, limit = open_store(rank, timeout), timedelta(seconds=timeout)
+    _store = store
     await_ranks(store, rank, size, timeout)
     try:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
@@ -68,5 +80,7 @@ def leave() -> None:
     Python < 3.14 through C++ that cannot be unwound, and the process dies of SIGABRT. Destroying a
     group waits for its threads, if nobody else refers to the group.
     """
+    global _store
+    _store = None
     if dist.is_initialized():
         dist.destroy_process_group()

@@ -1,5 +1,7 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
+import json
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,7 +16,14 @@ from torch.optim.optimizer import ParamsT, StateDict
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
-from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
+from gossamer.distributed.collectives import (
+    Interrupted,
+    gather,
+    rank_in,
+    size_of,
+    total,
+    values_of,
+)
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
@@ -23,15 +32,16 @@ from gossamer.distributed.hyperparameters import (
     WeightDecay,
     require_weight_decay,
 )
-from gossamer.distributed.last_words import LastWords
-from gossamer.distributed.launch import join
+from gossamer.distributed.last_words import PATIENCE, LastWords
+from gossamer.distributed.launch import join, rendezvous_store
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node, Overflow, apart
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
+from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.secret import require_secret
-from gossamer.distributed.survivors import Survivors
+from gossamer.distributed.survivors import Survivors, Word
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
@@ -84,6 +94,8 @@ class DecentralizedOptimizer(Optimizer):
             NCCL the timeout of the process group holds).
         on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
             and restarts methods that track gradients from their current x, see `Survivors`.
+        min_nodes: with "drop", how many nodes it takes to go on: with fewer left, all raise. By
+            default more than half of those that began.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> from gossamer.networks import ring
@@ -101,6 +113,8 @@ class DecentralizedOptimizer(Optimizer):
     _survivors: Survivors | None = None
     _last_words: LastWords | None = None
     _holds_average = False
+    _acts = 0  # collectives that have come to their end
+    _result: Tensor | None = None  # of the last one, while others may still need it
 
     def __init__(
         self,
@@ -113,6 +127,7 @@ class DecentralizedOptimizer(Optimizer):
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
         on_peer_failure: OnPeerFailure = "raise",
+        min_nodes: int | None = None,
     ) -> None:
         _require_kinds(algorithm, network)
         join(timeout)
@@ -131,14 +146,19 @@ class DecentralizedOptimizer(Optimizer):
         require_fit(algorithm, self.network)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
-        self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
+        if on_peer_failure == "drop":
+            _require_all_processes(processes)
+            options = (network, range(processes), timeout, min_nodes)
+            self._survivors = Survivors(_patient(timeout), *options)
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         require_secret(self.group, timeout)
         self._agree()
-        self._last_words = LastWords(self.group) if self.group else None
-        take_from_rank_0([self.x, *frozen(self.param_groups, self.state)], self.group)
+        if self.group:
+            run = self.gather(lambda: secrets.token_hex(8))[0]
+            self._last_words = LastWords(_patient(timeout), f"last_words_{run}")
+        self._start_from(0, [self.x, *frozen(self.param_groups, self.state)])
         self._flat.show()
 
     # ------------------------------------------------------------------ what a user reads
@@ -198,13 +218,13 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
-        return total(self.x.clone(), self.group) / self.network.num_nodes
+        return self._together(lambda: self._average(self.x), self.x.dtype)
 
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
-        distance = torch.linalg.vector_norm(self.x - self.mean())
-        return float(total(distance, self.group)) / self.network.num_nodes
+        distance = torch.linalg.vector_norm(self.x - self.mean()).view(1)
+        return float(self._together(lambda: self._average(distance), distance.dtype))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -217,6 +237,77 @@ class DecentralizedOptimizer(Optimizer):
         finally:
             self._holds_average = False
             self._move(own)
+
+    def gather(self, say: Callable[[], Any]) -> list[Any]:
+        """What every rank says, by rank, as JSON knows it; a collective.
+
+        `say` is called again if ranks are dropped on the way.
+        """
+
+        def gathered() -> Tensor:
+            everyone = gather(say(), self.group, self._patience)
+            return torch.frombuffer(bytearray(json.dumps(everyone).encode()), dtype=torch.uint8)
+
+        return list(json.loads(bytes(self._together(gathered, torch.uint8).tolist())))
+
+    def _average(self, z: Tensor) -> Tensor:
+        return total(z.clone(), self.group, self._patience) / size_of(self.group)
+
+    def _together(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
+        """What the collective `act` returns, `(numbers,)`, however many ranks fail on the way.
+
+        All ranks return the same: one that has come to its end hands it to those that have not.
+        """
+        taken = self._acts
+        while self._acts == taken:
+            try:
+                self._end_act(act())
+            except Interrupted as reason:
+                self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
+        assert self._result is not None
+        result = self._result.view(dtype)
+        if self._survivors is None:
+            self._result = None
+            return result
+        return result.clone()
+
+    def _end_act(self, result: Tensor) -> None:
+        self._acts, self._result = self._acts + 1, result
+
+    def _hand_over(self, words: Mapping[int, Word]) -> None:
+        """Give the last result to those who have not come to the end of that collective.
+
+        All have begun it if one has ended it, so that nobody is further behind.
+        """
+        most = max(word["acts"] for word in words.values())
+        if all(word["acts"] == most for word in words.values()):
+            return
+        source = min(rank for rank, word in words.items() if word["acts"] == most)
+        try:
+            mine = self._result if self._acts == most else None
+            content = torch.empty(0) if mine is None else mine.cpu().contiguous()
+            length = self._values_of(source, torch.tensor([content.nbytes]))
+            empty = torch.zeros(int(length), dtype=torch.uint8)
+            told = self._values_of(source, empty if mine is None else content.view(torch.uint8))
+            if self._acts < most:
+                self._end_act(told.to(self.x.device))
+        except Interrupted as reason:
+            self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
+
+    def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
+        return values_of(rank, tensor, self.group, self._patience)
+
+    def _start_from(self, rank: int, tensors: Sequence[Tensor]) -> None:
+        """Give `tensors` the values they have on one rank; a collective."""
+        for tensor in tensors:
+            values = self._together(partial(self._values_of, rank, tensor), tensor.dtype)
+            with torch.no_grad():
+                tensor.copy_(values.view(tensor.shape))
+
+    @property
+    def _patience(self) -> float:
+        """Seconds to wait for others."""
+        return self._survivors.patience if self._survivors else self.timeout
 
     def _move(self, x: Tensor) -> None:
         self.x.copy_(x)
@@ -305,14 +396,16 @@ class DecentralizedOptimizer(Optimizer):
     def _recover(self, failure: PeerFailure) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
-        disconnect(group, failure)
-        words = self._last_words.heard() if self._last_words else None
-        if words:
-            self._end(words)
-        if self._survivors is None:
+        told = self._last_words.heard() if self._last_words else None
+        if told or self._survivors is None:
+            disconnect(group, failure)
+            if told:
+                self._end(told)
             raise failure
-        self.network, step = self._survivors.regroup(failure, self.network, self.steps)
-        self._node.reconnect(self._connected(), step)
+        words = self._survivors.regroup(group, failure, self.steps, self._acts)
+        self.network = self._survivors.network()
+        self._node.reconnect(self._connected(), max(word["step"] for word in words.values()))
+        self._hand_over(words)
 
     def _diverge(self, own: bool) -> NoReturn:
         """End the run on all ranks, before an x that is not finite goes further."""
@@ -329,7 +422,7 @@ class DecentralizedOptimizer(Optimizer):
     def _end(self, words: str) -> NoReturn:
         """Raise what all ranks raise."""
         if self._last_words:
-            self._last_words.await_others()
+            self._last_words.await_others(self.network.num_nodes)
         raise Diverged(words)
 
     @property
@@ -408,7 +501,7 @@ class DecentralizedOptimizer(Optimizer):
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
-            take_from_rank_0(self.param_groups[-1]["params"], self.group)
+            self._start_from(0, self.param_groups[-1]["params"])
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in PICKLED}
@@ -446,7 +539,7 @@ class DecentralizedOptimizer(Optimizer):
         return from_named({name: z.to(self.x.device) for name, z in links.items()})
 
     def _connected(self) -> NeighborExchange:
-        options = (self.message_dtype, self.timeout, self.seed)
+        options = (self.message_dtype, self._patience, self.seed)
         return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
 
     def _show_state(self) -> None:
@@ -465,6 +558,11 @@ class DecentralizedOptimizer(Optimizer):
         self._show_state()
 
     def _agree(self) -> None:
+        require_agreement(self.gather(self._facts))
+        self._agreed = True
+
+    def _facts(self) -> dict[str, str]:
+        """What all ranks must have alike."""
         shapes = [tuple(p.shape) for p in self._flat.params]
         apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         facts = {
@@ -477,12 +575,12 @@ class DecentralizedOptimizer(Optimizer):
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
             "on_peer_failure": "drop" if self._survivors else "raise",
+            "min_nodes": self._survivors.min_nodes if self._survivors else 0,
             "step": self.steps,
             "memory of links": "public copies" if has_copies(self.links) else "no public copies",
             "version of Gossamer": __version__,
         }
-        require_agreement(facts, self.group)
-        self._agreed = True
+        return {name: str(fact) for name, fact in facts.items()}
 
 
 def _warn_nonfinite(count: int, rank: int, step: int) -> None:
@@ -490,6 +588,18 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
     if count & (count - 1) == 0:
         left_out = f"the gradient is not finite and was left out ({count} so far)"
         warn_user(f"rank {rank}, step {step}: {left_out}")
+
+
+def _patient(timeout: float) -> PatientStore:
+    return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
+
+
+def _require_all_processes(processes: int) -> None:
+    launched = dist.is_initialized()
+    require(launched, "process_group", None, 'several processes to be able to "drop"')
+    part = f"{processes} of {dist.get_world_size()} processes"
+    everyone = processes == dist.get_world_size()
+    require(everyone, "process_group", part, 'all processes to be able to "drop"')
 
 
 def _require_own(

@@ -18,7 +18,6 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
-from gossamer.distributed.collectives import gather
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
@@ -78,8 +77,7 @@ class Checkpoints:
 
     def save(self) -> None:
         """Write this node's file; older ones go when all ranks have written. A collective."""
-        write_node(self.folder, self._record())
-        gather(None, self.optimizer.group)
+        self.optimizer.gather(lambda: write_node(self.folder, self._record()))
         prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
 
     def resume(self) -> int:
@@ -88,8 +86,14 @@ class Checkpoints:
         Damaged files and those of another run are passed over with a warning. Where nothing else
         is left it is refused on all ranks: a run never starts over unasked. A collective.
         """
-        mine, problems = self._readable()
-        everyone = gather({"steps": list(mine), "problems": problems}, self.optimizer.group)
+        offers: list[tuple[dict[int, NodeRecord], list[str]]] = []
+
+        def offer() -> dict[str, list[Any]]:
+            offers.append(self._readable())
+            return {"steps": list(offers[-1][0]), "problems": offers[-1][1]}
+
+        everyone = self.optimizer.gather(offer)
+        mine, problems = offers[-1]
         common = set.intersection(*(set(theirs["steps"]) for theirs in everyone))
         if not common:
             _require_none_passed_over([theirs["problems"] for theirs in everyone])

@@ -12,7 +12,7 @@ from processes import Dead, Failed, Processes
 from torch import Tensor, nn
 
 from gossamer.algorithms import DSGD, GTDSGD, GTNSGDm
-from gossamer.distributed import DecentralizedOptimizer, PeerFailure
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure, read_nodes
 from gossamer.errors import InvalidInput
 from gossamer.networks import complete, exponential, line, ring
 from gossamer.problems import Quadratic
@@ -204,6 +204,77 @@ def test_messages_have_the_numbers_of_the_beginning():
         assert "going on without rank(s) [1]" in first
         assert "going on without rank(s) [3]" in second
     assert "rank 4, step 10: the gradient is not finite" in answers[4][2]
+
+
+def small_run(policy: str, folder: Path, **options) -> tuple[DecentralizedOptimizer, Checkpoints]:
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options |= {"timeout": TIMEOUT, "on_peer_failure": policy}
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.1), complete, **options)
+    return optimizer, Checkpoints(folder, optimizer, None)
+
+
+def deaths_in_collectives(rank: int, folder: Path) -> tuple[list[float], list[float], list[int]]:
+    """Of six ranks four die, each where all do something together; where the others are then."""
+    optimizer, checkpoints = small_run("drop", folder, min_nodes=2)
+
+    def dies(number: int) -> None:
+        if rank == number:
+            os._exit(1)
+
+    def mean() -> float:
+        with optimizer.averaged_parameters():
+            return float(optimizer.x[0])
+
+    def error_without(number: int) -> float:
+        average = optimizer.mean
+        optimizer.mean = lambda: (average(), dies(number))[0]  # between its two sums
+        return optimizer.consensus_error()
+
+    def agree() -> float:
+        optimizer.restore(2, optimizer.x, {})
+        dies(2)
+        optimizer.step()
+        return optimizer.steps
+
+    def save() -> float:
+        dies(3)
+        checkpoints.save()
+        return len(read_nodes(folder))
+
+    optimizer.x.fill_(float(rank))
+    values, seconds = [], []
+    for act in (lambda: (dies(5), mean())[1], lambda: error_without(4), save, agree):
+        start = time.monotonic()
+        values.append(act())
+        seconds.append(time.monotonic() - start)
+    return values, seconds, optimizer.steps
+
+
+def test_a_death_in_a_collective_is_dropped_too(tmp_path):
+    answers = Processes(deaths_in_collectives, tmp_path, size=6).results(deadline=60)
+    assert [isinstance(answer, Dead) for answer in answers] == [False, False, *[True] * 4]
+    for values, seconds, steps in answers[:2]:
+        assert values == [2.0, 1.0, 3, 3]  # the mean of 0 to 4, its distance from 0 to 3, …
+        assert steps == 3
+        assert max(seconds) < 2, seconds
+
+
+def dies_in(rank: int, what: str, folder: Path) -> None:
+    optimizer, checkpoints = small_run("raise", folder)
+    if rank == 1:
+        os._exit(1)
+    checkpoints.save() if what == "save" else optimizer.consensus_error()
+
+
+@pytest.mark.parametrize("what", ["save", "consensus_error"])
+def test_a_death_in_a_collective_is_reported_by_all_others(tmp_path, what):
+    start = time.time()
+    answers = Processes(dies_in, what, tmp_path, size=3).results(deadline=30)
+    for answer in (answers[0], answers[2]):
+        assert isinstance(answer.error, PeerFailure)
+        assert "step 0: exchange failed (" in str(answer.error)
+        assert answer.at - start < 15
 
 
 def test_a_directed_network_cannot_drop():
