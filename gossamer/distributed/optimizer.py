@@ -149,7 +149,7 @@ class DecentralizedOptimizer(Optimizer):
         if on_peer_failure == "drop":
             _require_all_processes(processes)
             options = (network, range(processes), timeout, min_nodes)
-            self._survivors = Survivors(_patient(timeout), *options)
+            self._survivors = Survivors(patient_store(timeout), *options)
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
@@ -157,7 +157,8 @@ class DecentralizedOptimizer(Optimizer):
         self._agree()
         if self.group:
             run = self.gather(lambda: secrets.token_hex(8))[0]
-            self._last_words = LastWords(_patient(timeout), f"last_words_{run}")
+            store = self._survivors.store if self._survivors else patient_store(timeout)
+            self._last_words = LastWords(store, f"last_words_{run}")
         self._start_from(0, [self.x, *frozen(self.param_groups, self.state)])
         self._flat.show()
 
@@ -590,7 +591,8 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
         warn_user(f"rank {rank}, step {step}: {left_out}")
 
 
-def _patient(timeout: float) -> PatientStore:
+def patient_store(timeout: float) -> PatientStore:
+    """The store of this launch, asked for no longer than others are waited for."""
     return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
 
 

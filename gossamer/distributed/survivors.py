@@ -72,7 +72,7 @@ class Survivors:
         self.numbers, self._network, self._timeout = list(numbers), network, timeout
         if isinstance(network, Network):
             _require_removable(network)
-        self._store, self._regroupings = store, 0
+        self.store, self._regroupings = store, 0
         size = len(self.numbers)
         self.min_nodes = size // 2 + 1 if min_nodes is None else min_nodes
         enough = 2 <= self.min_nodes <= size or self.min_nodes == size == 1
@@ -122,19 +122,19 @@ class Survivors:
 
     def _post(self, number: int, word: Word) -> None:
         about = self._about(number)
-        self._store.put(about, sealed(about, json.dumps(word)))
+        self.store.put(about, sealed(about, json.dumps(word)))
 
     def _decide(self) -> dict[int, Word]:
         """Number → word of every survivor, the same answer on all."""
         words: dict[int, Word] = {}
         start, about = time.monotonic(), self._about("decision")
-        while (decision := self._store.look([about])[0]) is None:
+        while (decision := self.store.look([about])[0]) is None:
             closed, silent = _named(words, "closed"), _named(words, "silent")
             words |= self._words()  # posted before connections were closed
             waited = time.monotonic() - start
             dead = closed | (silent if waited > GRACE * self._timeout else set())
             if set(self.numbers) <= dead | set(words) or waited > self._timeout:
-                decision = self._store.first(about, sealed(about, json.dumps(words)))
+                decision = self.store.first(about, sealed(about, json.dumps(words)))
                 break
             time.sleep(POLL_SECONDS)
         told = opened(about, decision)
@@ -143,7 +143,7 @@ class Survivors:
         return {int(number): word for number, word in json.loads(told).items()}
 
     def _words(self) -> dict[int, Word]:
-        found = self._store.look([self._about(number) for number in self.numbers])
+        found = self.store.look([self._about(number) for number in self.numbers])
         told = {
             n: opened(self._about(n), text) for n, text in zip(self.numbers, found, strict=True)
         }
@@ -167,11 +167,11 @@ class Survivors:
 
     def _form_group(self, me: int) -> None:
         """A new default group, within the timeout even if the store is cut off meanwhile."""
-        store = PrefixStore(self._about("group"), self._store.store)
+        store = PrefixStore(self._about("group"), self.store.store)
         limit = timedelta(seconds=self._timeout)
         rank, size = self.numbers.index(me), len(self.numbers)
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
-        in_time(form, self._timeout + self._store.patience)
+        in_time(form, self._timeout + self.store.patience)
         require_secret(dist.group.WORLD, self._timeout)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import Dead, Failed, Processes
+from processes import Dead, Failed, Launched, Processes
 from torch import Tensor, nn
 
 from gossamer.algorithms import DSGD, GTDSGD, GTNSGDm
@@ -63,7 +63,7 @@ def test_a_dead_or_hung_rank_is_reported_by_all_others_in_time(tmp_path, number)
     wait_for_step(log, 2, 5)
     start = time.time()
     processes.signal(2, number)
-    answers = processes.results(deadline=TIMEOUT + 15, without=2)
+    answers = processes.results(TIMEOUT + 15, 2)
     others = [answers[rank] for rank in (0, 1, 3)]
     for rank, answer in zip((0, 1, 3), others, strict=True):
         assert isinstance(answer, Failed)
@@ -275,6 +275,88 @@ def test_a_death_in_a_collective_is_reported_by_all_others(tmp_path, what):
         assert isinstance(answer.error, PeerFailure)
         assert "step 0: exchange failed (" in str(answer.error)
         assert answer.at - start < 15
+
+
+def steps_until_told(rank: int, log: Path, min_nodes: int | None) -> tuple[list[str], list[float]]:
+    """GT-DSGD on a ring of those left, until `log` exists; networks, and how long drops took."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
+    options = {"timeout": TIMEOUT, "on_peer_failure": "drop", "min_nodes": min_nodes}
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, **options)
+    networks, seconds = [optimizer.network.name], []
+    while not all(optimizer.gather(log.exists)):
+        Path(f"{log}-{rank}").write_text(str(optimizer.steps))
+        parameter.grad = parameter.detach() - rank
+        start = time.monotonic()
+        optimizer.step()
+        if optimizer.network.name != networks[-1]:
+            networks.append(optimizer.network.name)
+            seconds.append(time.monotonic() - start)
+            trackers = optimizer._average(optimizer.algorithm_state.y)
+            gradients = optimizer._average(optimizer.algorithm_state.grad)
+            torch.testing.assert_close(trackers, gradients, rtol=0, atol=1e-12)
+    return networks, seconds
+
+
+def later(log: Path, rank: int, steps: int = 20) -> None:
+    """Wait until a rank has taken more steps."""
+    wait_for_step(log, rank, int(Path(f"{log}-{rank}").read_text() or 0) + steps)
+
+
+def test_two_at_once_then_a_silent_one_are_dropped_in_time(tmp_path):
+    """Without ranks 1 and 3 the ring of five falls apart; a ring of three is made of the others."""
+    log = tmp_path / "step"
+    run = Launched(steps_until_told, log, 2, size=5)
+    wait_for_step(log, 0, 5)
+    run.kill(1)
+    run.kill(3)
+    later(log, 0)
+    run.signal(4, signal.SIGSTOP)
+    later(log, 0)
+    log.touch()
+    answers = run.results(30, 1, 3, 4)
+    for rank in (0, 2):
+        networks, (closed, silent) = answers[rank]
+        assert networks == ["ring(5)", "ring(3)", "ring(2)"]
+        assert closed < 1.5
+        assert silent < TIMEOUT + 1
+
+
+def test_with_the_store_gone_a_death_ends_the_run_at_once(tmp_path):
+    log = tmp_path / "step"
+    run = Launched(steps_until_told, log, None, size=3)
+    wait_for_step(log, 0, 5)
+    run.store.kill()
+    later(log, 0)  # steps do without it
+    killed = time.time()
+    run.kill(2)
+    for answer in run.results(30, 2)[:2]:
+        assert isinstance(answer.error, PeerFailure)
+        assert "the rendezvous store is of no use" in str(answer.error)
+        assert answer.at - killed < 2
+
+
+def test_neither_side_of_a_partition_goes_on_if_only_the_smaller_has_the_store(tmp_path):
+    """Rank 0 and the store on one side; what is stopped is as silent as what is cut off."""
+    log = tmp_path / "step"
+    run = Launched(steps_until_told, log, None)
+    wait_for_step(log, 0, 5)
+    for rank in (1, 2, 3):
+        run.signal(rank, signal.SIGSTOP)
+    cut = time.time()
+    while run.ranks[0].is_alive() and time.time() < cut + 30:
+        time.sleep(0.05)
+    os.kill(run.store.pid, signal.SIGSTOP)
+    woken = time.time()
+    for rank in (1, 2, 3):
+        run.signal(rank, signal.SIGCONT)
+    alone, *others = run.results(30)
+    assert "1 of them left, fewer than min_nodes=3" in str(alone.error)
+    assert alone.at - cut < 2 * TIMEOUT
+    for answer in others:
+        assert isinstance(answer.error, PeerFailure)
+        assert "the rendezvous store is of no use: no answer within" in str(answer.error)
+        assert answer.at - woken < 2 * TIMEOUT
 
 
 def test_a_directed_network_cannot_drop():
