@@ -1,11 +1,12 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import json
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, NoReturn, cast, overload
 
 import torch
 import torch.distributed as dist
@@ -24,6 +25,7 @@ from gossamer.distributed.collectives import (
     total,
     values_of,
 )
+from gossamer.distributed.door import Entry, knock
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
@@ -31,9 +33,10 @@ from gossamer.distributed.hyperparameters import (
     ScheduledAlgorithm,
     WeightDecay,
     require_weight_decay,
+    value_of,
 )
 from gossamer.distributed.last_words import PATIENCE, LastWords
-from gossamer.distributed.launch import join, rendezvous_store
+from gossamer.distributed.launch import is_late, join, rendezvous_store
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node, Overflow, apart
@@ -113,6 +116,8 @@ class DecentralizedOptimizer(Optimizer):
     _survivors: Survivors | None = None
     _last_words: LastWords | None = None
     _holds_average = False
+    came_at: int | None = None
+    """The step at which this rank was let in to a run that had begun."""
     _acts = 0  # collectives that have come to their end
     _result: Tensor | None = None  # of the last one, while others may still need it
 
@@ -138,29 +143,37 @@ class DecentralizedOptimizer(Optimizer):
         self.nonfinite_grads = 0
         self._group = process_group
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
+        words = ("raise", "drop")
+        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
+        entry = self._knock(on_peer_failure) if is_late() else None
+        if on_peer_failure == "drop":
+            self._survivors = _survivors(self.group, network, timeout, min_nodes, entry)
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
+        if entry and self._survivors:
+            self.network = self._survivors.network()
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
         require_fit(algorithm, self.network)
-        words = ("raise", "drop")
-        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
-        if on_peer_failure == "drop":
-            _require_all_processes(processes)
-            options = (network, range(processes), timeout, min_nodes)
-            self._survivors = Survivors(patient_store(timeout), *options)
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
-        require_secret(self.group, timeout)
+        self._come_in(entry) if entry else self._begin()
+
+    def _begin(self) -> None:
+        """Start together with all others."""
+        require_secret(self.group, self.timeout)
         self._agree()
         if self.group:
             run = self.gather(lambda: secrets.token_hex(8))[0]
-            store = self._survivors.store if self._survivors else patient_store(timeout)
-            self._last_words = LastWords(store, f"last_words_{run}")
-        self._start_from(0, [self.x, *frozen(self.param_groups, self.state)])
+            self._hear_of(f"last_words_{run}")
+        self._start_equal([self.x, *frozen(self.param_groups, self.state)])
         self._flat.show()
+
+    def _hear_of(self, run: str) -> None:
+        store = self._survivors.store if self._survivors else patient_store(self.timeout)
+        self._last_words = LastWords(store, run)
 
     # ------------------------------------------------------------------ what a user reads
 
@@ -251,8 +264,16 @@ class DecentralizedOptimizer(Optimizer):
 
         return list(json.loads(bytes(self._together(gathered, torch.uint8).tolist())))
 
-    def _average(self, z: Tensor) -> Tensor:
-        return total(z.clone(), self.group, self._patience) / size_of(self.group)
+    def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
+        """The average over all ranks but newcomers."""
+        members = self._members(comers)
+        own = z.clone() if self.rank in members else torch.zeros_like(z)
+        return total(own, self.group, self._patience) / len(members)
+
+    def _members(self, comers: Sequence[int]) -> list[int]:
+        """The ranks that are no newcomers."""
+        numbers = self._survivors.numbers if self._survivors else range(size_of(self.group))
+        return [rank for rank, number in enumerate(numbers) if number not in comers]
 
     def _together(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
         """What the collective `act` returns, `(numbers,)`, however many ranks fail on the way.
@@ -298,10 +319,11 @@ class DecentralizedOptimizer(Optimizer):
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
         return values_of(rank, tensor, self.group, self._patience)
 
-    def _start_from(self, rank: int, tensors: Sequence[Tensor]) -> None:
-        """Give `tensors` the values they have on one rank; a collective."""
+    def _start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
+        """Give `tensors` the values they have on the first rank that is no newcomer."""
         for tensor in tensors:
-            values = self._together(partial(self._values_of, rank, tensor), tensor.dtype)
+            act = lambda tensor=tensor: self._values_of(self._members(comers)[0], tensor)  # noqa: E731
+            values = self._together(act, tensor.dtype)
             with torch.no_grad():
                 tensor.copy_(values.view(tensor.shape))
 
@@ -408,6 +430,67 @@ class DecentralizedOptimizer(Optimizer):
         self._node.reconnect(self._connected(), max(word["step"] for word in words.values()))
         self._hand_over(words)
 
+    # ------------------------------------------------------------------ newcomers
+
+    def admit(self) -> list[int]:
+        """Let in nodes that come back or come new, and return their numbers; a collective.
+
+        They begin at the average x̄ of the others, which it stays, at their step and with their
+        hyper-parameters. All ranks form a new group on the network of their number, and methods
+        that track gradients restart from x, so that the sum of the trackers is that of all
+        gradients again. Needs `on_peer_failure="drop"`.
+        """
+        policy, way_out = "raise", "where nobody can leave, nobody can come"
+        require(self._survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
+        assert self._survivors is not None
+        waiting = self._survivors.waiting
+        comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
+        if comers:
+            with suppress(Interrupted):  # all know of them; some may be gone already
+                gather(None, self.group, self._patience)
+            group, self._group = self._group, None
+            self._survivors.admit(group, comers, self._entry)
+            self._settle([number for _, number in comers])
+        return sorted(number for _, number in comers)
+
+    def _entry(self, **facts: Any) -> Entry:
+        """What newcomers are told."""
+        names = ["weight_decay", *self.algorithm.hyperparameters]
+        options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
+        run = self._last_words.about if self._last_words else ""
+        own = {"step": self.steps, "acts": self._acts, "options": options, "run": run}
+        return cast(Entry, own | facts)
+
+    def _knock(self, on_peer_failure: str) -> Entry:
+        """Wait outside of a run that has begun without this rank."""
+        late = f"{on_peer_failure} on rank {os.environ['RANK']}, without which the run has begun"
+        way_out = "start all ranks anew"
+        require(on_peer_failure == "drop", "on_peer_failure", late, '"drop"', way_out)
+        return knock(patient_store(self.timeout), int(os.environ["RANK"]), self.timeout)
+
+    def _come_in(self, entry: Entry) -> None:
+        """Take over what the others have."""
+        self.came_at = entry["step"]
+        self._acts = entry["acts"]
+        self._hear_of(entry["run"])
+        for group, options in zip(self.param_groups, entry["options"], strict=True):
+            group.update(options)
+        self._node.place(entry["step"], self.x, self.algorithm_state)
+        self._settle(entry["comers"])
+
+    def _settle(self, comers: Sequence[int]) -> None:
+        """All ranks and newcomers become one run; a collective."""
+        assert self._survivors is not None
+        self.network = self._survivors.network()
+        self._node.reconnect(self._connected(), self.steps)
+        average = self._together(lambda: self._average(self.x, comers), self.x.dtype)
+        if self.rank not in self._members(comers):
+            self._move(average)
+        self._start_equal(frozen(self.param_groups, self.state), comers)
+        self._node.reconnect(self._connected(), self.steps)
+        self._show_moved()
+        self._agree()
+
     def _diverge(self, own: bool) -> NoReturn:
         """End the run on all ranks, before an x that is not finite goes further."""
         lr = {f"{group['lr']:g}" for group in self.param_groups if "lr" in group}
@@ -502,7 +585,7 @@ class DecentralizedOptimizer(Optimizer):
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
-            self._start_from(0, self.param_groups[-1]["params"])
+            self._start_equal(self.param_groups[-1]["params"])
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in PICKLED}
@@ -594,6 +677,22 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
 def patient_store(timeout: float) -> PatientStore:
     """The store of this launch, asked for no longer than others are waited for."""
     return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
+
+
+def _survivors(
+    group: dist.ProcessGroup | None,
+    network: Network | Callable[[int], Network],
+    timeout: float,
+    min_nodes: int | None,
+    entry: Entry | None,
+) -> Survivors:
+    if entry is None:
+        _require_all_processes(size_of(group))
+    numbers = range(entry["began"] if entry else size_of(group))
+    survivors = Survivors(patient_store(timeout), network, numbers, timeout, min_nodes)
+    if entry:
+        survivors.enter(entry, int(os.environ["RANK"]))
+    return survivors
 
 
 def _require_all_processes(processes: int) -> None:

@@ -84,8 +84,11 @@ class Checkpoints:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
         Damaged files and those of another run are passed over with a warning. Where nothing else
-        is left it is refused on all ranks: a run never starts over unasked. A collective.
+        is left it is refused on all ranks: a run never starts over unasked. A collective, but for a
+        rank that was let in to a run that had begun, which has its state from the others.
         """
+        if self.optimizer.came_at is not None:
+            return self.optimizer.came_at
         offers: list[tuple[dict[int, NodeRecord], list[str]]] = []
 
         def offer() -> dict[str, list[Any]]:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypedDict
@@ -10,6 +11,7 @@ from typing import Any, TypedDict
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore
 
+from gossamer.distributed.door import Door, Entry
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import POLL_SECONDS, PatientStore, StoreLost, in_time
 from gossamer.distributed.secret import opened, require_secret, sealed
@@ -17,6 +19,9 @@ from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
 from gossamer.user_line import warn_user
+
+LARGEST = 1 << 20
+"""Of the numbers that nodes may have."""
 
 GRACE = 0.1
 """The last part of a timeout, in which a silent rank can still say that it lives."""
@@ -72,11 +77,43 @@ class Survivors:
         self.numbers, self._network, self._timeout = list(numbers), network, timeout
         if isinstance(network, Network):
             _require_removable(network)
-        self.store, self._regroupings = store, 0
-        size = len(self.numbers)
-        self.min_nodes = size // 2 + 1 if min_nodes is None else min_nodes
-        enough = 2 <= self.min_nodes <= size or self.min_nodes == size == 1
-        require(enough, "min_nodes", min_nodes, f"an integer in [2, {size}]")
+        self.store, self._door, self._regroupings = store, Door(store), 0
+        self._began = len(self.numbers)
+        self.min_nodes = self._began // 2 + 1 if min_nodes is None else min_nodes
+        enough = 2 <= self.min_nodes <= self._began or self.min_nodes == self._began == 1
+        require(enough, "min_nodes", min_nodes, f"an integer in [2, {self._began}]")
+
+    def enter(self, entry: Entry, number: int) -> None:
+        """Be one of those whom the others have let in."""
+        self.numbers, self._regroupings = entry["numbers"], entry["regroupings"]
+        self._form(number, entry["step"], entry["acts"])
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """(ticket, number) of the nodes that wait to be let in."""
+        nodes = range(self._network.num_nodes if isinstance(self._network, Network) else LARGEST)
+        with suppress(StoreLost):
+            return self._door.waiting(self.numbers, nodes)
+        return []
+
+    def admit(
+        self,
+        group: dist.ProcessGroup | None,
+        comers: Sequence[tuple[int, int]],
+        entry: Callable[..., Entry],
+    ) -> None:
+        """Form a group with newcomers, given as (ticket, number), all of whom all members know."""
+        me, first = self.numbers[dist.get_rank()], dist.get_rank() == 0
+        new = sorted(number for _, number in comers)
+        self._regroupings += 1
+        self.numbers = sorted([*self.numbers, *new])
+        facts = {"numbers": self.numbers, "comers": new, "regroupings": self._regroupings}
+        told = entry(**facts, began=self._began)
+        disconnect(group, RuntimeError())
+        with suppress(StoreLost):
+            for ticket, _ in comers if first else ():
+                self._door.let_in(ticket, told)
+        self._form(me, told["step"], told["acts"])
+        warn_user(f"step {told['step']}: rank(s) {new} let in, on {self.network()}")
 
     @property
     def patience(self) -> float:
@@ -110,15 +147,20 @@ class Survivors:
                 disconnect(group, failure)
             raise _gave_up(failure.numbered(before), str(reason)) from reason
         self._go_on_with(words, me, failure.numbered(before))
-        try:
-            self._form_group(me)
-        except (RuntimeError, OSError) as error:  # someone died meanwhile
-            rank = self.numbers.index(me)
-            again = PeerFailure(rank, [], step, str(error).splitlines()[0])
-            return self.regroup(None, again, step, acts)
         gone = sorted(set(before) - set(self.numbers))
         warn_user(f"step {step}: going on without rank(s) {gone}, on {self.network()}")
-        return {self.numbers.index(number): word for number, word in words.items()}
+        later = self._form(me, step, acts)
+        return later or {self.numbers.index(number): word for number, word in words.items()}
+
+    def _form(self, me: int, step: int, acts: int) -> dict[int, Word]:
+        """Form the group; if someone dies meanwhile, that of who is left, and what they said."""
+        try:
+            self._form_group(me)
+            return {}
+        except (RuntimeError, OSError) as error:
+            reason = str(error).splitlines()[0]
+            failure = PeerFailure(self.numbers.index(me), [], step, reason)
+            return self.regroup(None, failure, step, acts)
 
     def _post(self, number: int, word: Word) -> None:
         about = self._about(number)

@@ -359,6 +359,55 @@ def test_neither_side_of_a_partition_goes_on_if_only_the_smaller_has_the_store(t
         assert answer.at - woken < 2 * TIMEOUT
 
 
+def steps_with_newcomers(rank: int, log: Path) -> tuple[list[str], list[float], int]:
+    """Node i has (x − i)²/2: networks, x when each of them ends, and the number of steps."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options = {"timeout": 10.0, "on_peer_failure": "drop"}
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.5), ring, **options)
+    assert Checkpoints(log.parent / "checkpoints", optimizer, None).resume() == optimizer.steps
+    networks, ends = [optimizer.network.name], []
+    while not all(optimizer.gather(log.exists)):
+        for _ in range(10):
+            Path(f"{log}-{rank}").write_text(str(optimizer.steps))
+            x = float(parameter)
+            parameter.grad = parameter.detach() - rank
+            optimizer.step()
+            if optimizer.network.name != networks[-1]:
+                networks.append(optimizer.network.name)
+                ends.append(x)
+        before = float(parameter)
+        if optimizer.admit():
+            networks.append(optimizer.network.name)
+            ends.append(before)
+    return networks, [*ends, float(parameter)], optimizer.steps
+
+
+def test_a_dropped_node_comes_back_and_a_new_one_comes(tmp_path):
+    log = tmp_path / "step"
+    run = Launched(steps_with_newcomers, log)
+    wait_for_step(log, 0, 100)
+    run.kill(2)
+    later(log, 0, 100)
+    Path(f"{log}-2").unlink()
+    run.start(2)
+    wait_for_step(log, 2, 200)
+    later(log, 2, 100)
+    run.start(4)
+    wait_for_step(log, 4, 300)
+    later(log, 4, 100)
+    log.touch()
+    first, _, _, _, again, new = answers = run.results(30, 2)
+    networks, ends, steps = first
+    assert networks == ["ring(4)", "ring(3)", "ring(4)", "ring(5)"]
+    torch.testing.assert_close(ends, [1.5, 4 / 3, 1.5, 2.0], rtol=0, atol=1e-6)
+    assert again[0] == ["ring(4)", "ring(5)"]
+    assert new[0] == ["ring(5)"]
+    for rank in (1, 3, 4, 5):
+        torch.testing.assert_close(answers[rank][1][-1], ends[-1], rtol=0, atol=1e-6)
+        assert answers[rank][2] == steps
+
+
 def test_a_directed_network_cannot_drop():
     answers = Processes(
         quadratic_steps, DSGD(lr=0.1), exponential(4), 1, None, None, True
