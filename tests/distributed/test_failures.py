@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import Dead, Failed, Launched, Processes
+from processes import Dead, Failed, Launched, Processes, on_ranks
 from torch import Tensor, nn
 
 from gossamer.algorithms import DSGD, GTDSGD, GTNSGDm
@@ -258,6 +258,28 @@ def test_a_death_in_a_collective_is_dropped_too(tmp_path):
         assert values == [2.0, 1.0, 3, 3]  # the mean of 0 to 4, its distance from 0 to 3, …
         assert steps == 3
         assert max(seconds) < 2, seconds
+
+
+def resume(rank: int, folder: Path) -> int:
+    return small_run("raise", folder)[1].resume()
+
+
+def save_with_a_death(rank: int, folder: Path) -> None:
+    """A checkpoint of all, one step more, and one without rank 2."""
+    optimizer, checkpoints = small_run("drop", folder)
+    checkpoints.save()
+    optimizer.step()
+    if rank == 2:
+        os._exit(1)
+    checkpoints.save()
+
+
+def test_a_restart_does_not_go_back_behind_a_drop(tmp_path):
+    Processes(save_with_a_death, tmp_path).results(deadline=30)
+    for answer in Processes(resume, tmp_path).results():
+        assert isinstance(answer.error, InvalidInput)
+        assert "checkpoint: got step 1 with 3 nodes, need no newer step than 0" in str(answer.error)
+    assert on_ranks(resume, tmp_path, size=3) == [1, 1, 1]
 
 
 def dies_in(rank: int, what: str, folder: Path) -> None:
