@@ -154,11 +154,13 @@ class Survivors:
 
     def _form(self, me: int, step: int, acts: int) -> dict[int, Word]:
         """Form the group; if someone dies meanwhile, that of who is left, and what they said."""
+        start = time.monotonic()
         try:
             self._form_group(me)
             return {}
         except (RuntimeError, OSError) as error:
-            reason = str(error).splitlines()[0]
+            late = "timed out: " if time.monotonic() - start > self.patience else ""
+            reason = f"{late}{str(error).splitlines()[0]}"
             failure = PeerFailure(self.numbers.index(me), [], step, reason)
             return self.regroup(None, failure, step, acts)
 
