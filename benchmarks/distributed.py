@@ -2,9 +2,11 @@
 
     python benchmarks/distributed.py
     python benchmarks/distributed.py --repeats 30 --json numbers.json
+    python benchmarks/distributed.py --parameters 50000000 --repeats 5
 
 The model is the paper's GPT (3,018,240 float32 parameters, 12.1 MB) on a tiny batch, so that
-communication counts. decent-dp takes part if it can be imported:
+communication counts; with `--parameters` it is one vector of so many. decent-dp takes part if it
+can be imported:
 
     python -m venv peers && peers/bin/pip install -e . decent-dp torch==2.13.0
 
@@ -45,9 +47,8 @@ def gradient(model: nn.Module) -> None:
     nn.functional.cross_entropy(logits.flatten(0, 1), TOKENS[:, 1:].flatten()).backward()
 
 
-def bare_exchange(rank: int, messages: int) -> Callable[[], None]:
-    """`messages` rounds of 12 MB to and from both ring neighbours, and nothing else."""
-    dim = sum(p.numel() for p in GPT().parameters())
+def bare_exchange(rank: int, messages: int, dim: int) -> Callable[[], None]:
+    """`messages` rounds of `dim` float32 to and from both ring neighbours, and nothing else."""
     peers = [(rank - 1) % RANKS, (rank + 1) % RANKS]
     sent, received = torch.zeros(dim), [torch.empty(dim) for _ in peers]
 
@@ -101,13 +102,31 @@ def decent_dp_step() -> Callable[[], None] | None:
     return lambda: gradient(model)  # it steps and talks in hooks of the backward pass
 
 
-def contenders(rank: int) -> dict[str, Callable[[], None] | None]:
+def vector_step(algorithm, dim: int, **options) -> Callable[[], None]:
+    parameter = nn.Parameter(torch.zeros(dim))
+    optimizer = DecentralizedOptimizer([parameter], algorithm, ring(RANKS), **options)
+    parameter.grad = torch.randn(dim)
+    return optimizer.step
+
+
+def contenders_of(rank: int, dim: int) -> dict[str, Callable[[], None] | None]:
     gt, dsgd = GTNSGDm(lr=1e-3, momentum=0.8), DSGD(lr=1e-3)
     return {
-        "bare exchange, 48 MB": bare_exchange(rank, messages=2),
+        "bare exchange of GT-NSGDm's bytes": bare_exchange(rank, 2, dim),
+        "GT-NSGDm step": vector_step(gt, dim),
+        "GT-NSGDm step, bfloat16 messages": vector_step(gt, dim, message_dtype=torch.bfloat16),
+        "DSGD step": vector_step(dsgd, dim),
+    }
+
+
+def contenders(rank: int) -> dict[str, Callable[[], None] | None]:
+    gt, dsgd = GTNSGDm(lr=1e-3, momentum=0.8), DSGD(lr=1e-3)
+    dim = sum(p.numel() for p in GPT().parameters())
+    return {
+        "bare exchange, 48 MB": bare_exchange(rank, messages=2, dim=dim),
         "GT-NSGDm step": gossamer_step(gt, with_gradient=False),
         "GT-NSGDm step, bfloat16 messages": gossamer_step(gt, False, message_dtype=torch.bfloat16),
-        "bare exchange, 24 MB": bare_exchange(rank, messages=1),
+        "bare exchange, 24 MB": bare_exchange(rank, messages=1, dim=dim),
         "DSGD step": gossamer_step(dsgd, with_gradient=False),
         "gradient": gradient_alone(),
         "gradient + GT-NSGDm": gossamer_step(gt, with_gradient=True),
@@ -117,9 +136,10 @@ def contenders(rank: int) -> dict[str, Callable[[], None] | None]:
     }
 
 
-def time_all(rank: int, repeats: int) -> dict[str, float]:
+def time_all(rank: int, repeats: int, dim: int | None) -> dict[str, float]:
     """Median milliseconds of each, taken in turn so that all see the same machine."""
-    steps = {name: step for name, step in contenders(rank).items() if step is not None}
+    all_of_them = contenders_of(rank, dim) if dim else contenders(rank)
+    steps = {name: step for name, step in all_of_them.items() if step is not None}
     times: dict[str, list[float]] = {name: [] for name in steps}
     for repeat in range(repeats + 3):
         for name, step in steps.items():
@@ -142,7 +162,7 @@ def memory() -> dict[str, float]:
     before = _resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # start the peak anew
     optimizer.step()
-    received = sum(z.nbytes for z in optimizer._node.exchange.transport.buffers.values())
+    received = optimizer._node.exchange.transport.received_bytes
     return {
         "parameters": unit / unit,
         "gradients of autograd": sum(p.grad.nbytes for p in model.parameters()) / unit,
@@ -157,12 +177,12 @@ def _resident(field: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
-def worker(rank: int, folder: str, repeats: int) -> None:
+def worker(rank: int, folder: str, repeats: int, dim: int | None) -> None:
     torch.set_num_threads(1)
     store, limit = f"file://{folder}/store", timedelta(seconds=120)
     dist.init_process_group("gloo", store, rank=rank, world_size=RANKS, timeout=limit)
-    used = memory()
-    result = {"milliseconds": time_all(rank, repeats), "memory": used}
+    used = {} if dim else memory()
+    result = {"milliseconds": time_all(rank, repeats, dim), "memory": used}
     if rank == 0:
         Path(folder, "result.json").write_text(json.dumps(result))
     dist.barrier()
@@ -172,25 +192,30 @@ def worker(rank: int, folder: str, repeats: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--parameters", type=int)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(worker, (folder, options.repeats), nprocs=RANKS)
+        mp.spawn(worker, (folder, options.repeats, options.parameters), nprocs=RANKS)
         result = json.loads(Path(folder, "result.json").read_text())
     times = result["milliseconds"]
     print(
         f"{RANKS} ranks on {os.cpu_count()} cores, torch {torch.__version__}, {platform.machine()}"
     )
     for name, value in times.items():
-        print(f"  {name:36s} {value:8.1f} ms")
+        dim = options.parameters
+        each = f"{1e6 * value / dim:8.1f} ns per parameter" if dim else ""
+        print(f"  {name:36s} {value:8.1f} ms{each}")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1))
+    if options.parameters:
+        return
     for step, bare in (("GT-NSGDm step", "48"), ("DSGD step", "24")):
         ratio = times[step] / times[f"bare exchange, {bare} MB"]
         print(f"  {step} / bare exchange of its bytes = {ratio:.2f}")
     print("memory of a rank, in models:")
     for name, value in result["memory"].items():
         print(f"  {name:36s} {value:8.2f}")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ LAYERS = (
     ("", "studies"),
     ("handover", "experiments"),
     ("simulation", "theory"),
+    ("", "native", ""),
     ("distributed", "problems", "tails"),
     ("", "fit", ""),
     ("models", "data", "networks", "algorithms", "noise"),

@@ -48,6 +48,7 @@ from gossamer.algorithms.operators import (
     minus,
     newton_schulz,
     smooth_clip,
+    track,
 )
 from gossamer.algorithms.push_sum import PushSum
 from gossamer.algorithms.qg_dsgdm import QGDSGDm
@@ -178,4 +179,5 @@ __all__ = [
     "smooth_clip",
     "state_dtype",
     "total_like",
+    "track",
 ]

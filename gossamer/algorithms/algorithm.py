@@ -67,6 +67,8 @@ class Algorithm(ABC, Generic[StateT]):
         super().__init_subclass__()
         if "label" not in vars(cls):
             cls.label = cls.__name__
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # else @dataclass writes one
         if "tracker" in vars(cls) and "pushes" not in vars(cls):
             cls.pushes = (cls.tracker,) if cls.tracker else ()
         if "step" in vars(cls):
@@ -122,6 +124,13 @@ class Algorithm(ABC, Generic[StateT]):
     def hyperparameters(self) -> dict[str, Any]:
         """Name → value of every hyper-parameter."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def __repr__(self) -> str:
+        """How it is made: all numbers, and the words that are not what they are by default."""
+        fields = {field.name: field.default for field in dataclasses.fields(self)}
+        said = self.hyperparameters.items()
+        shown = {k: v for k, v in said if not (isinstance(v, str) and v == fields[k])}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
     # ------------------------------------------------------------------ schedules
 

@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.admissible import Fraction, StepSize
+from gossamer.algorithms.admissible import Fraction, Order, StepSize
 from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.mixing import Mix, total_like
-from gossamer.algorithms.operators import ema, inverse_norm, minus
+from gossamer.algorithms.operators import descend, ema, inverse_norm, track
 
 
 class GTNSGDmState(NamedTuple):
@@ -33,6 +33,14 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
 
     One norm covers all parameters of a node; there is no ε.
 
+    That is the paper's order, adapt then combine. With `order="combine-then-adapt"`
+
+    yᵗ = W yᵗ⁻¹ + vᵗ − vᵗ⁻¹,   xᵗ⁺¹ = W xᵗ − α yᵗ/‖yᵗ‖
+
+    what is sent is known before the gradient is, so that messages can travel while it is computed
+    (`overlap` of `DecentralizedOptimizer`). The sum of y is the same, what nodes do is a little
+    less alike, and the paper's theorems are about the other order.
+
     >>> import torch
     >>> algorithm = GTNSGDm(lr=0.1, momentum=0.8)
     >>> x = torch.tensor([[3.0, 4.0]])                      # one node, f(x) = ‖x‖²/2
@@ -46,6 +54,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
 
     lr: StepSize
     momentum: Fraction
+    order: Order = "adapt-then-combine"
 
     def init(self, x: Tensor) -> GTNSGDmState:
         """v⁻¹ = y⁻¹ = 0."""
@@ -56,9 +65,10 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
     ) -> tuple[Tensor, GTNSGDmState]:
         """Estimate, track, then move by exactly α along the tracker."""
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
-        y = mix.push((state.y + v).sub_(state.v))  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        y = track(state.y, v, state.v, mix, self.order)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         d = y.to(x)  # a total has more digits than a direction needs
-        x = mix.pull(minus(x, self.lr * inverse_norm(d), d))  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
+        scale = self.lr * inverse_norm(d)
+        x = descend(x, scale, d, mix, self.order)  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:

@@ -8,12 +8,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.admissible import Fraction, StepSize
+from gossamer.algorithms.admissible import Fraction, Order, StepSize
 from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.gt_nsgdm import GTNSGDmState
 from gossamer.algorithms.local import Shapes
 from gossamer.algorithms.mixing import Mix, total_like
-from gossamer.algorithms.operators import ema, inverse_norm, minus, newton_schulz
+from gossamer.algorithms.operators import descend, ema, inverse_norm, newton_schulz, track
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class GTSteepest(Algorithm[GTNSGDmState]):
 
     D(y) is the steepest direction of one norm, whose length does not depend on that of y. With the
     Euclidean norm of all parameters it is `GTNSGDm`; a member of this family is one function.
+    `order` is that of `GTNSGDm`.
     """
 
     tracker: ClassVar[str | None] = "y"
 
     lr: StepSize
     momentum: Fraction
+    order: Order = "adapt-then-combine"
 
     @abstractmethod
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
@@ -46,9 +48,11 @@ class GTSteepest(Algorithm[GTNSGDmState]):
     ) -> tuple[Tensor, GTNSGDmState]:
         """Estimate, track, then move along the tracker's direction."""
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
-        y = mix.push(state.y + v - state.v)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        y = track(state.y, v, state.v, mix, self.order)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         d = self.direction(y.to(x), local)
-        return mix.pull(minus(x, self.lr, d)), GTNSGDmState(v, y)  # xᵗ⁺¹ = W (xᵗ − α D(yᵗ))
+        return descend(x, self.lr, d, mix, self.order), GTNSGDmState(
+            v, y
+        )  # xᵗ⁺¹ = W (xᵗ − α D(yᵗ))
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:
         """`tracker_norm`: ‖y‖ of the last step."""

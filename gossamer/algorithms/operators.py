@@ -1,10 +1,15 @@
 """The nonlinear maps of the methods; every norm is over the last axis, the parameters of a node."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
 from gossamer.algorithms.admissible import Order, Scalar
 from gossamer.algorithms.mixing import Mix
+
+BLOCK = 65536
+"""Numbers of a long vector that a thread of a CPU computes with at once."""
 
 
 def ema(old: Tensor, new: Tensor, momentum: Scalar) -> Tensor:
@@ -107,6 +112,47 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
     """
     floor = torch.as_tensor(clip, dtype=z.dtype, device=z.device)
     return z * torch.addcmul(floor, z, z).rsqrt_() * scale
+
+
+def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor:
+    """W(y + new − old), or W y + new − old when the order is combine-then-adapt.
+
+    Either way Σ y over the nodes moves by Σ (new − old).
+
+    >>> from gossamer.algorithms import Both
+    >>> y, new, old = torch.tensor([3.0, 2.0, 1.0])
+    >>> halve = Both(lambda z: z / 2)
+    >>> track(y, new, old, halve, "adapt-then-combine")
+    tensor(2.)
+    >>> track(y, new, old, halve, "combine-then-adapt")
+    tensor(2.5000)
+    """
+    if order == "adapt-then-combine":
+        return mix.push(changed(y, new, old))
+    return changed(mix.push(y), new, old)
+
+
+def changed(y: Tensor, new: Tensor, old: Tensor) -> Tensor:
+    """y + new − old in the precision of y, block by block where y is one long vector on a CPU.
+
+    A sum with a tensor of another precision would make a copy of that in the precision of y.
+
+    >>> changed(torch.zeros(2).double(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    tensor([0., 1.], dtype=torch.float64)
+    """
+    if y.dtype == new.dtype or y.ndim > 1 or y.device.type != "cpu":
+        return (y + new).sub_(old)
+    z = torch.empty_like(y)
+    for total, arriving, leaving, out in in_blocks(y, new, old, z):
+        torch.add(total, arriving, out=out).sub_(leaving)
+    return z
+
+
+def in_blocks(*vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """The same parts of each `(dim,)`, of a size that a CPU keeps near; on a GPU the whole."""
+    first = vectors[0]
+    size = BLOCK * torch.get_num_threads() if first.device.type == "cpu" else max(1, len(first))
+    return zip(*(z.split(size) for z in vectors), strict=True)
 
 
 def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order) -> Tensor:

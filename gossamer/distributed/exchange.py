@@ -1,15 +1,21 @@
 """`mix` on real processes: messages to and from graph neighbours, then a weighted sum."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from gossamer.distributed.ahead import Ahead, Faster, NodeTalk
 from gossamer.distributed.links import Wire, links_of
 from gossamer.distributed.links.refusals import require_one_rounding
 from gossamer.distributed.transport import Transport
 from gossamer.errors import require
-from gossamer.networks import LinkMemory, Network, Talk
-from gossamer.networks.channel import RememberedTalk
+from gossamer.networks import LinkMemory, Network
+
+Overlap = bool | Literal["auto"]
+"""Off, on, or whichever is faster."""
 
 
 class NeighborExchange:
@@ -31,6 +37,9 @@ class NeighborExchange:
         timeout: seconds that a neighbour may be silent.
         seed: of the network's randomness, the same on all nodes; a simulated run of this seed has
             the same losses, partners and coins.
+        overlap: whether what a step mixes of x and its state, untouched, is sent as soon as the
+            step before has ended, see `Ahead`; "auto" finds out whether that is faster, which need
+            not be the same on all nodes (with NCCL it is on).
     """
 
     def __init__(
@@ -42,22 +51,48 @@ class NeighborExchange:
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
         seed: int = 0,
+        overlap: Overlap = False,
     ) -> None:
         require_one_rounding(network, message_dtype)
         self.network, self.node = network, node
         self.transport = Transport(node, like, group, timeout)
         wire = Wire(self.transport, _floating(message_dtype or like.dtype))
         self._links = links_of(network, wire, seed)
+        words = (False, True, "auto")
+        require(overlap in words, "overlap", repr(overlap), 'False, True or "auto"')
+        self._ahead = Ahead(self._links, self.transport, like) if overlap else None
+        self._faster = Faster() if overlap == "auto" and not self.transport.fused else None
+        self._sent_ahead = 0
 
-    def talk(self, t: int, memory: LinkMemory = ()) -> Talk:
-        """The `mix` of step t, after links that remember `memory`; all nodes must call it."""
+    def talk(self, t: int, memory: LinkMemory = (), held: Sequence[Tensor] = ()) -> NodeTalk:
+        """The `mix` of step t, after links that remember `memory`; all nodes must call it.
+
+        `held` is x and the fields of the state, as the step is given them.
+        """
         self.transport.step = t
-        return RememberedTalk(self._links, t, memory)
+        return NodeTalk(self._links, t, memory, held, self._ahead)
+
+    def end(self, talk: NodeTalk, t: int, held: Sequence[Tensor]) -> None:
+        """End a step: begin of step t what `talk` has shown to be known before it."""
+        self._sent_ahead += talk.bytes_sent
+        if self._ahead is None or (self._faster and not (talk.known and self._faster())):
+            return
+        found = "a method that mixes nothing but what its gradient has changed"
+        way_out = 'take order="combine-then-adapt", if it has one, or overlap=False'
+        need = "one that mixes its parameters or its state as they are"
+        require(bool(talk.known), "overlap", found, need, way_out)
+        self.transport.step = t
+        self._ahead.begin(t, talk.known, held, talk.memory)
+
+    def forget(self) -> None:
+        """Wait for what is under way before its step, and use none of it."""
+        if self._ahead is not None:
+            self._ahead.forget()
 
     def take_bytes_sent(self) -> int:
-        """Bytes of all messages sent since the last call."""
-        taken, self.transport.bytes_sent = self.transport.bytes_sent, 0
-        return taken
+        """Bytes of all messages of the steps since the last call."""
+        taken, self._sent_ahead = self._sent_ahead, 0
+        return taken + self.transport.take_bytes_sent()
 
 
 def _floating(dtype: torch.dtype) -> torch.dtype:

@@ -67,13 +67,14 @@ class Node:
         A `PeerFailure` or an `Overflow` leaves the node as it was.
         """
         if not self.sits_out:
-            mix = self.exchange.talk(self.t, self.links)
+            mix = self.exchange.talk(self.t, self.links, (self.x, *self.state))
             x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
             x = self._decayed(x)
             if not is_finite(x):
                 raise Overflow(own=not is_finite(self._alone(grad, *local)))
             self.state, self.links = apart(state, self.x), mix.memory
             self.x.copy_(x)
+            self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
 
     def _alone(self, grad: Tensor, *local: Local) -> Tensor:
@@ -88,6 +89,7 @@ class Node:
 
     def place(self, t: int, x: Tensor, state: Any, links: LinkMemory = ()) -> None:
         """Go on from step t, x, state and what links remember, whatever was before."""
+        self.exchange.forget()
         self.x.copy_(x)
         self.state, self.links, self.t, self._others_at = state, links, t, t
 

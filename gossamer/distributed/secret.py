@@ -1,7 +1,7 @@
 """Ranks prove to each other that they know a secret, before anything of theirs is used.
 
 The secret is the text of the environment variable `GOSSAMER_SECRET`, the same on all ranks; without
-it the proofs prove nothing. Of every pair of ranks i and j, over the connection that will carry
+it nothing is proved. Of every pair of ranks i and j, over the connection that will carry
 their messages:
 
     i → j   nᵢ                                              32 random bytes
@@ -29,6 +29,8 @@ from gossamer.errors import require
 VARIABLE = "GOSSAMER_SECRET"
 SHORTEST = 16
 LENGTH = 32
+TAG = 0x5EC
+"""Of the proofs: messages of another optimizer may still be on their way over the connection."""
 
 
 def secret() -> bytes:
@@ -41,10 +43,14 @@ def secret() -> bytes:
 
 
 def require_secret(group: dist.ProcessGroup | None, timeout: float) -> None:
-    """Raise, with their numbers, if some ranks do not know the secret, or do not answer."""
-    if group is None:
+    """Raise, with their numbers, if some ranks do not know the secret, or do not answer.
+
+    Without a secret nothing is asked, and nobody connects for it.
+    """
+    key = secret()
+    if group is None or not key:
         return
-    key, me, peers = secret(), rank_in(group), range(size_of(group))
+    me, peers = rank_in(group), range(size_of(group))
     nonces = {peer: secrets.token_bytes(LENGTH) for peer in peers if peer != me}
     theirs = _swap(nonces, group, timeout)
     proofs = {p: _proof(key, me, p, theirs[p] + nonces[p]) for p in nonces}
@@ -90,8 +96,8 @@ def _swap(sent: Mapping[int, bytes], group: dist.ProcessGroup, timeout: float) -
     bytes_of = partial(torch.tensor, dtype=torch.uint8, device=device)
     mine = {p: bytes_of(list(text)) for p, text in sent.items()}
     theirs = {p: torch.zeros(LENGTH, dtype=torch.uint8, device=device) for p in sent}
-    sends = [dist.P2POp(dist.isend, z, group=group, group_peer=p) for p, z in mine.items()]
-    receives = [dist.P2POp(dist.irecv, z, group=group, group_peer=p) for p, z in theirs.items()]
+    sends = [dist.P2POp(dist.isend, z, None, group, TAG, p) for p, z in mine.items()]
+    receives = [dist.P2POp(dist.irecv, z, None, group, TAG, p) for p, z in theirs.items()]
     works = dist.batch_isend_irecv(sends + receives) if sent else []
     silent, deadline = {}, time.monotonic() + timeout
     for work, peer in zip(works, [*sent, *sent], strict=False):  # NCCL has one for all

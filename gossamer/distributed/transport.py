@@ -1,5 +1,6 @@
 """Bytes to and from other processes."""
 
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,20 @@ class Message(NamedTuple):
     content: Tensor
 
 
+class OfThread(threading.local):
+    """What a thread that transfers messages has of its own."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[int, Tensor] = {}
+        self.scratch = torch.empty(0, dtype=torch.uint8)
+        self.bytes_sent = 0
+
+
 class Transport:
     """What carries the messages of node i = `node`; node numbers are the ranks of its group.
 
-    Receive buffers are kept from call to call, one per neighbour.
+    Receive buffers are kept from call to call, one per neighbour and thread. Threads may transfer
+    at the same time where messages go by gloo, each at a site of its own.
 
     Args:
         node: the node that this process is.
@@ -36,24 +47,45 @@ class Transport:
     def __init__(
         self, node: int, like: Tensor, group: dist.ProcessGroup | None, timeout: float
     ) -> None:
-        self.node, self.timeout, self.step, self.bytes_sent = node, timeout, 0, 0
+        self.node, self.timeout, self.step = node, timeout, 0
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
-        self._fused = uses_nccl(group, like)
-        self._device = like.device if self._fused else torch.device("cpu")
-        self.buffers: dict[int, Tensor] = {}
+        self.fused = uses_nccl(group, like)
+        self._device = like.device if self.fused else torch.device("cpu")
+        self._own = OfThread()
 
     @property
     def group(self) -> dist.ProcessGroup | None:
         """Who carries the messages."""
         return self._group() if self._group else None
 
-    def transfer(self, sent: Mapping[int, Tensor], lengths: Mapping[int, int]) -> dict[int, Tensor]:
+    @property
+    def received_bytes(self) -> int:
+        """The size of this thread's receive buffers."""
+        return sum(buffer.nbytes for buffer in self._own.buffers.values())
+
+    def scratch(self, like: Tensor, dtype: torch.dtype) -> Tensor:
+        """A tensor of this shape for a message of this thread, until it asks for the next."""
+        size, own = like.numel() * dtype.itemsize, self._own
+        if own.scratch.device != like.device or len(own.scratch) < size:
+            own.scratch = torch.empty(size, dtype=torch.uint8, device=like.device)
+        return own.scratch[:size].view(dtype)
+
+    def take_bytes_sent(self) -> int:
+        """Bytes of all messages that this thread has sent since it last asked."""
+        taken, self._own.bytes_sent = self._own.bytes_sent, 0
+        return taken
+
+    def transfer(
+        self, site: int, sent: Mapping[int, Tensor], lengths: Mapping[int, int]
+    ) -> dict[int, Tensor]:
         """Send a tensor to each of some nodes, and return the bytes of some, by sender.
 
         What is returned is overwritten by the next transfer. Both ends of a link must post alike:
         NCCL waits for ever on a message that nobody takes, even where gloo happens to pass.
 
         Args:
+            site: which mix of a step it is. gloo keeps the messages of different sites apart, NCCL
+                needs all ranks to transfer in the same order.
             sent: receiver → its message.
             lengths: sender → how many bytes it sends.
         """
@@ -62,26 +94,27 @@ class Transport:
         pending = []
         for batch in self._batches(posts):
             with self._naming_edges(batch):
-                works = dist.batch_isend_irecv([self._operation(post) for post in batch])
+                works = dist.batch_isend_irecv([self._operation(post, site) for post in batch])
                 pending.append((batch, works))
         for batch, works in pending:
             with self._naming_edges(batch):
                 for work in works:
-                    work.wait() if self._fused else work.wait(timedelta(seconds=self.timeout))
-        self.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
+                    work.wait() if self.fused else work.wait(timedelta(seconds=self.timeout))
+        self._own.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
         return {post.peer: post.content for post in posts if post.kind == "receive"}
 
     def _buffer(self, peer: int, length: int) -> Tensor:
-        if peer not in self.buffers or len(self.buffers[peer]) < length:
-            self.buffers[peer] = torch.empty(length, dtype=torch.uint8, device=self._device)
-        return self.buffers[peer][:length]
+        buffers = self._own.buffers
+        if peer not in buffers or len(buffers[peer]) < length:
+            buffers[peer] = torch.empty(length, dtype=torch.uint8, device=self._device)
+        return buffers[peer][:length]
 
     def _as_bytes(self, message: Tensor) -> Tensor:
         return message.to(self._device).contiguous().view(torch.uint8)
 
     def _batches(self, posts: Sequence[Message]) -> Iterator[Sequence[Message]]:
         """NCCL takes a round in one batch; gloo message by message, so that each can fail alone."""
-        yield from filter(None, [posts] if self._fused else ([post] for post in posts))
+        yield from filter(None, [posts] if self.fused else ([post] for post in posts))
 
     @contextmanager
     def _naming_edges(self, batch: Sequence[Message]) -> Iterator[None]:
@@ -91,9 +124,9 @@ class Transport:
             edges = [self._edge(post) for post in batch]
             raise PeerFailure(self.node, edges, self.step, str(error).splitlines()[0]) from None
 
-    def _operation(self, post: Message) -> dist.P2POp:
+    def _operation(self, post: Message, site: int) -> dist.P2POp:
         operation = dist.isend if post.kind == "send" else dist.irecv
-        return dist.P2POp(operation, post.content, group=self.group, group_peer=post.peer)
+        return dist.P2POp(operation, post.content, None, self.group, site, post.peer)
 
     def _edge(self, post: Message) -> tuple[int, int]:
         return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)

@@ -74,8 +74,8 @@ def sweep(
     >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}
     >>> problem = gs.Quadratic(8, 4)
     >>> found = gs.sweep(gs.GTNSGDm, grid, problem, gs.ring(8), steps=400)
-    >>> found.best().hyperparameters
-    {'lr': 0.01, 'momentum': 0.5}
+    >>> found.best().hyperparameters["lr"]
+    0.01
     """
     is_class = isinstance(algorithm, type)
     require(is_class, "algorithm", algorithm, "the class of a method", "e.g. gs.GTNSGDm")

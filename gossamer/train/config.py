@@ -11,12 +11,14 @@ from typing import Any, TypeVar, get_args
 import torch
 
 from gossamer.algorithms import ALGORITHMS, SCHEDULES, Algorithm, admissible_sets, named
+from gossamer.distributed.exchange import Overlap
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
 from gossamer.errors import choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
 from gossamer.spec import build
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+OVERLAPS: dict[str, Overlap] = {"off": False, "on": True, "auto": "auto"}
 MODELS = ("mlp", "gpt")
 
 ABOUT = """Train a model on several processes of this machine, by names:
@@ -61,6 +63,9 @@ class TrainConfig:
     message_dtype: str = option(
         "exact", "exact, or bfloat16 or float16: messages half as long, and lossy"
     )
+    overlap: str = option(
+        "off", "off, on, or auto: messages known before the gradient travel while it is computed"
+    )
     timeout: float = option(60.0, "seconds to wait for another process")
     on_peer_failure: str = option("raise", "raise, or drop: go on without a process that died")
 
@@ -78,6 +83,7 @@ def require_sound(config: TrainConfig) -> None:
     make_algorithm(config)
     _require_network(config.network)
     choice("message_dtype", config.message_dtype, MESSAGES)
+    choice("overlap", config.overlap, OVERLAPS)
     choice("model", config.model, MODELS)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
     for name in ("steps", "batch_size", "log_every", "save_every"):

@@ -15,6 +15,7 @@ from gossamer.errors import InvalidInput, require
 from gossamer.progress import progress
 from gossamer.train.config import (
     MESSAGES,
+    OVERLAPS,
     TrainConfig,
     config_of,
     make_algorithm,
@@ -149,6 +150,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
         seed=config.seed,
         message_dtype=MESSAGES[config.message_dtype],
         timeout=config.timeout,
+        overlap=OVERLAPS[config.overlap],
         on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
     )
 

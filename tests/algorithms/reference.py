@@ -48,6 +48,12 @@ def descent(x: Array, updates: list[Array], W: Weights, order: str) -> Array:
     return pull(W, [a - u for a, u in zip(x, updates, strict=True)])
 
 
+def tracking(y: Array, new: Array, old: Array, W: Weights, order: str) -> Array:
+    if order == "combine-then-adapt":
+        return push(W, list(y)) + new - old
+    return push(W, list(y + new - old))
+
+
 def dsgd(grad: Grad, W: Matrix, x: Array, steps: int, lr: float) -> Iterator[Array]:
     for t in range(steps):
         g = grad(t, x)
@@ -232,20 +238,6 @@ def gt_nstorm(
         yield x
 
 
-def gt_nsgdm(
-    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
-) -> Iterator[Array]:
-    nodes = range(len(x))
-    y = v_old = np.zeros_like(x)
-    for t in range(steps):
-        g = grad(t, x)
-        v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
-        y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
-        x = pull(W(t), [x[i] - lr * unit(y[i]) for i in nodes])
-        v_old = v
-        yield x
-
-
 def tensors(y: Array) -> list[Array]:
     ends = np.cumsum([int(np.prod(shape)) for shape in SHAPES])
     return [part.reshape(s) for part, s in zip(np.split(y, ends[:-1]), SHAPES, strict=True)]
@@ -273,22 +265,25 @@ def nearly_sign(y: Array) -> Array:
 
 
 def gt_steepest(direction: Callable[[Array], Array]) -> Callable[..., Iterator[Array]]:
-    """GT-NSGDm with another direction of the tracker."""
+    """GT-NSGDm with any direction of the tracker."""
 
     def loop(
-        grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+        grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float, order: str
     ) -> Iterator[Array]:
         nodes = range(len(x))
         y = v_old = np.zeros_like(x)
         for t in range(steps):
             g = grad(t, x)
             v = np.array([momentum * v_old[i] + (1 - momentum) * g[i] for i in nodes])
-            y = push(W(t), [y[i] + v[i] - v_old[i] for i in nodes])
-            x = pull(W(t), [x[i] - lr * direction(y[i]) for i in nodes])
+            y = tracking(y, v, v_old, W(t), order)
+            x = descent(x, [lr * direction(y[i]) for i in nodes], W(t), order)
             v_old = v
             yield x
 
     return loop
+
+
+gt_nsgdm = gt_steepest(unit)
 
 
 def gt_adam(
@@ -393,7 +388,7 @@ def push_sum_dsgd_gclip(
 
 
 def push_sum_gt_nsgdm(
-    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float
+    grad: Grad, W: Matrix, x: Array, steps: int, lr: float, momentum: float, order: str
 ) -> Iterator[Array]:
     nodes = range(len(x))
     y = v_old = np.zeros_like(x)

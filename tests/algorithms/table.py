@@ -193,6 +193,13 @@ TABLE = [
         feed=average,
         tracks="v",
     ),
+    Row(
+        gs.GTNSGDm(lr=0.1, momentum=0.8, order="combine-then-adapt"),
+        reference.gt_nsgdm,
+        update=lambda h, t, grad, old, new: h.lr * unit(new.y),
+        feed=corrected,
+        tracks="v",
+    ),
     *(
         Row(
             method(lr=0.1, momentum=0.8),

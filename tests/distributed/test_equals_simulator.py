@@ -30,7 +30,7 @@ HYPERPARAMETERS = {
     "GTClip": {"lr": 0.1, "clip": 0.5, "clipped": "tracker"},
     "MomentumTracking": {"lr": 0.05},
     "GTNSTORM": {"lr": 0.1, "momentum": 0.8},
-    "GTLayerNSGDm": {"lr": 0.01, "momentum": 0.8},
+    "GTLayerNSGDm": {"lr": 0.01, "momentum": 0.8, "order": "combine-then-adapt"},
     "GTSignSGDm": {"lr": 0.01, "momentum": 0.8},
     "DeMuon": {"lr": 0.1, "momentum": 0.8},
     "NormalizedDSGD": {"lr": 0.1},

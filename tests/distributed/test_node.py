@@ -24,7 +24,7 @@ def alone(x: torch.Tensor) -> NeighborExchange:
 class FailsInTheSecondMessage:
     """An exchange whose neighbour dies between the two messages of a step."""
 
-    def talk(self, t, memory):
+    def talk(self, t, memory, held):
         heard = []
 
         def mix(z):

@@ -67,6 +67,7 @@ class CompressedLinks(Links):
         owed = self._owed(round_t, self._message(call, z, memory), memory)
         missed = self._missed(round_t, memory)
         received = self._wire.transport.transfer(
+            call.site,
             {k: owed[k] for k in round_t.sends},
             {j: self._length(j, missed[j], z, memory) for j in round_t.hears},
         )

@@ -18,8 +18,8 @@ class LossyLinks(PlainLinks):
         """c_ii z_i and what arrived."""
         round_t, node = self.rounds(call.t), self.wire.node
         messages = {k: self._loaded(k, call.t, z, memory) for k in round_t.sends}
-        length = z.numel() * self.wire.dtype.itemsize
-        received = self.wire.transport.transfer(messages, dict.fromkeys(round_t.hears, length))
+        lengths = dict.fromkeys(round_t.hears, z.numel() * self.wire.dtype.itemsize)
+        received = self.wire.transport.transfer(call.site, messages, lengths)
         total = z * round_t.shares.get(node, 0.0)
         for j in round_t.shares:
             if j != node:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 
 from gossamer.networks.drops import Drops
 from gossamer.networks.network import Network
@@ -38,11 +39,22 @@ Rounds = Callable[[int], Round]
 def rounds_of(network: Network, node: int, seed: int) -> Rounds:
     """The rounds of `node` on a network whose messages are neither compressed nor held back."""
     if isinstance(network, RandomRounds):
-        return lru_cache(maxsize=1)(lambda t: _drawn(network, node, t, seed))
+        return _once(lambda t: _drawn(network, node, t, seed))
     links = [_all(one, node) for one in network.rounds]
     if isinstance(network, Drops) and network.probability > 0:
-        return lru_cache(maxsize=1)(_Losing(network, node, seed, links))
+        return _once(_Losing(network, node, seed, links))
     return lambda t: links[t % len(links)]
+
+
+def _once(rounds: Rounds) -> Rounds:
+    """Each round found out once, for all mixes of a step, which may be in threads of their own."""
+    cached, lock = lru_cache(maxsize=1)(rounds), Lock()
+
+    def locked(t: int) -> Round:
+        with lock:
+            return cached(t)
+
+    return locked
 
 
 def _all(network: StaticNetwork, node: int) -> Round:
