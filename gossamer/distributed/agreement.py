@@ -4,19 +4,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-import torch.distributed as dist
-
-from gossamer.distributed.collectives import gather
 from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import InvalidInput
 
 
-def require_agreement(facts: Mapping[str, object], group: dist.ProcessGroup | None) -> None:
-    """Raise the same `InvalidInput` on every rank unless all ranks hold equal `facts`, as text.
+def require_agreement(everyone: Sequence[Mapping[str, str]]) -> None:
+    """Raise the same `InvalidInput` on every rank unless all say the same of everything.
 
-    >>> require_agreement({"step": 3}, group=None)
+    >>> require_agreement([{"step": "3"}, {"step": "3"}])
     """
-    everyone = gather({name: str(fact) for name, fact in facts.items()}, group)
     differences = [
         f"{name}: {says}"
         for name in dict.fromkeys(name for theirs in everyone for name in theirs)

@@ -1,7 +1,8 @@
 """What the processes of a group do together; None is the group of a process on its own."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -14,6 +15,10 @@ LONGEST = 1 << 24
 """Bytes that a rank may say in one `gather`: some kilobytes are usual."""
 
 
+class Interrupted(RuntimeError):
+    """What was done together did not come to its end: some rank is gone, or silent."""
+
+
 def rank_in(group: dist.ProcessGroup | None) -> int:
     """Which of the group's processes this one is; −1 if it is none of them."""
     return dist.get_rank(group) if group else 0
@@ -24,7 +29,7 @@ def size_of(group: dist.ProcessGroup | None) -> int:
     return dist.get_world_size(group) if group else 1
 
 
-def gather(value: Any, group: dist.ProcessGroup | None) -> list[Any]:
+def gather(value: Any, group: dist.ProcessGroup | None, timeout: float | None = None) -> list[Any]:
     """`value` of every rank, by rank, as JSON knows it; a collective.
 
     What a peer sends is read as JSON, never unpickled: a pickle can run code.
@@ -33,7 +38,7 @@ def gather(value: Any, group: dist.ProcessGroup | None) -> list[Any]:
     [{'step': 3}]
     """
     text = json.dumps(value).encode()
-    texts = gather_bytes(text, group) if group else [text]
+    texts = gather_bytes(text, group, timeout) if group else [text]
     return [_read(each, rank) for rank, each in enumerate(texts)]
 
 
@@ -46,19 +51,24 @@ def _read(text: bytes, rank: int) -> Any:
         raise InvalidInput(problem) from None
 
 
-def gather_bytes(text: bytes, group: dist.ProcessGroup) -> list[bytes]:
+def gather_bytes(
+    text: bytes, group: dist.ProcessGroup, timeout: float | None = None
+) -> list[bytes]:
     """The bytes of every rank, by rank: first how many, then all, filled up to the longest."""
-    size, device = dist.get_world_size(group), device_of(group)
-    lengths = list(torch.zeros(size, 1, dtype=torch.int64, device=device))
-    dist.all_gather(lengths, torch.tensor([len(text)], device=device), group)
+    device = device_of(group)
+    lengths = _all(torch.tensor([len(text)], device=device), group, timeout)
     longest = int(max(lengths))
     fits = longest <= LONGEST and int(min(lengths)) >= 0
     require(fits, "message", f"{longest} bytes from a rank", f"at most {LONGEST}")
     padded = torch.tensor(list(text.ljust(longest)), dtype=torch.uint8, device=device)
-    texts = list(torch.zeros(size, longest, dtype=torch.uint8, device=device))
-    dist.all_gather(texts, padded, group)
-    whole = [bytes(each.tolist()) for each in texts]
+    whole = [bytes(each.tolist()) for each in _all(padded, group, timeout)]
     return [each[: int(length)] for each, length in zip(whole, lengths, strict=True)]
+
+
+def _all(mine: Tensor, group: dist.ProcessGroup, timeout: float | None) -> list[Tensor]:
+    theirs = [torch.zeros_like(mine) for _ in range(dist.get_world_size(group))]
+    _finish(lambda: dist.all_gather(theirs, mine, group, async_op=True), timeout)
+    return theirs
 
 
 def device_of(group: dist.ProcessGroup) -> torch.device:
@@ -67,24 +77,32 @@ def device_of(group: dist.ProcessGroup) -> torch.device:
     return torch.device("cpu" if gloo else "cuda")
 
 
-def total(tensor: Tensor, group: dist.ProcessGroup | None) -> Tensor:
+def total(tensor: Tensor, group: dist.ProcessGroup | None, timeout: float | None = None) -> Tensor:
     """Σ over the ranks, in place; a collective."""
     if group is not None:
-        dist.all_reduce(tensor, group=group)
+        _finish(lambda: dist.all_reduce(tensor, group=group, async_op=True), timeout)
     return tensor
 
 
 @torch.no_grad()
-def take_from_rank_0(tensors: Sequence[Tensor], group: dist.ProcessGroup | None) -> None:
-    """Give `tensors` the values they have on rank 0; a collective.
+def values_of(
+    rank: int, tensor: Tensor, group: dist.ProcessGroup | None, timeout: float | None = None
+) -> Tensor:
+    """The values that `tensor` has on one rank, as `(numbers,)`; a collective.
 
-    The sum of rank 0's bytes and of zeros: gloo sums along a ring, while a broadcast of its own
+    The sum of that rank's bytes and of zeros: gloo sums along a ring, while a broadcast of its own
     would connect ranks that may be no neighbours.
     """
-    if group is None:
-        return
-    for tensor in tensors:
-        values = tensor.detach().clone(memory_format=torch.contiguous_format)
-        content = values.view(-1).view(torch.uint8)
-        total(content if rank_in(group) == 0 else content.zero_(), group)
-        tensor.copy_(values)
+    values = tensor.detach().clone(memory_format=torch.contiguous_format).view(-1)
+    content = values.view(torch.uint8)
+    total(content if rank_in(group) == rank else content.zero_(), group, timeout)
+    return values
+
+
+def _finish(begin: Callable[[], Any], timeout: float | None) -> None:
+    """Wait for a collective, at most `timeout` seconds, or as long as its group is willing to."""
+    try:
+        work = begin()
+        work.wait() if timeout is None else work.wait(timedelta(seconds=timeout))
+    except RuntimeError as reason:
+        raise Interrupted(str(reason).splitlines()[0]) from None

@@ -1,10 +1,19 @@
 """What is known when an exchange fails."""
 
-import gc
+import os
+import re
 import traceback
 from collections.abc import Sequence
+from datetime import timedelta
 
+import torch
 import torch.distributed as dist
+
+PROBE_TAG = 77
+"""Of messages that nobody sends."""
+
+MOMENT = timedelta(milliseconds=10)
+CLOSED = re.compile(r"closed by peer|reset by peer|[Bb]roken pipe|refused")
 
 
 class PeerFailure(RuntimeError):
@@ -21,6 +30,19 @@ class PeerFailure(RuntimeError):
         edges = [(numbers[sender], numbers[receiver]) for sender, receiver in self.edges]
         return PeerFailure(numbers[self.rank], edges, self.step, self.reason)
 
+    def silent(self, size: int) -> set[int]:
+        """Who of `size` ranks has been silent for too long; of what all do together, any other.
+
+        >>> PeerFailure(1, [(2, 1)], 5, "Timed out waiting 3000ms for recv").silent(4)
+        {2}
+        >>> PeerFailure(1, [(2, 1)], 5, "Connection closed by peer").silent(4)
+        set()
+        """
+        if "imed out" not in self.reason:
+            return set()
+        ends = {rank for edge in self.edges for rank in edge}
+        return (ends or set(range(size))) - {self.rank}
+
     def __reduce__(self) -> tuple[type["PeerFailure"], tuple[object, ...]]:
         return type(self), (self.rank, self.edges, self.step, self.reason)
 
@@ -29,14 +51,42 @@ class Diverged(RuntimeError):
     """Some node's x is no longer finite: the message names the first one, and its step."""
 
 
-def disconnect(group: dist.ProcessGroup | None, failure: BaseException) -> None:
+def disconnect(group: dist.ProcessGroup | None, failure: BaseException) -> set[int]:
     """Close this rank's connections, so that all who wait for it fail now, not at their timeout.
 
-    gloo closes them when nobody refers to the group any more, and the frames of a failed exchange
-    still do.
+    Returns the ranks that had closed theirs before. gloo closes all connections of a rank when a
+    wait on one of them has timed out, and in any case when nobody refers to the group any more,
+    which the frames of a failed exchange still do.
     """
     for error in (failure, failure.__context__):
         traceback.clear_frames(error.__traceback__ if error else None)
+    if not dist.is_initialized():
+        return set()
+    closed = _closed_in(group or dist.distributed_c10d._get_default_group())
     dist.destroy_process_group(group)
-    del group
-    gc.collect()
+    return closed
+
+
+def _closed_in(group: dist.ProcessGroup) -> set[int]:
+    """Who is found to have gone when asked for a message that nobody sends, for a moment."""
+    closed: set[int] = set()
+    if "gloo" not in str(dist.get_backend_config(group)):
+        return closed
+    for peer in _connected_in(group):
+        try:
+            nothing = torch.empty(1, dtype=torch.uint8)
+            work = dist.irecv(nothing, group=group, group_src=peer, tag=PROBE_TAG)
+            if work is not None:
+                work.wait(MOMENT)
+        except RuntimeError as reason:
+            if CLOSED.search(str(reason)):
+                closed.add(peer)
+    return closed
+
+
+def _connected_in(group: dist.ProcessGroup) -> list[int]:
+    """All others, or those next on gloo's ring where it connects ranks on first use only."""
+    me, size = dist.get_rank(group), dist.get_world_size(group)
+    lazy = os.environ.get("TORCH_GLOO_LAZY_INIT", "0") not in ("0", "")
+    peers = {(me - 1) % size, (me + 1) % size} if lazy else set(range(size))
+    return sorted(peers - {me})

@@ -35,7 +35,7 @@ class ScheduledAlgorithm:
         """The algorithm of step `t`; `sizes` are the groups' shares of `like`, `(dim,)`."""
         self._follow_schedules(t, groups)
         names = self._algorithm.hyperparameters
-        values = {name: [_value(group[name]) for group in groups] for name in names}
+        values = {name: [value_of(group[name]) for group in groups] for name in names}
         if values != self._values:
             each = {name: _joint(name, held, sizes, like) for name, held in values.items()}
             self._current = dataclasses.replace(self._algorithm, **each)
@@ -100,11 +100,11 @@ def require_weight_decay(group: Mapping[str, Any]) -> None:
 
 
 def _decay(group: Mapping[str, Any]) -> float:
-    weight_decay = float(_value(group["weight_decay"]))
-    return float(_value(group["lr"])) * weight_decay if weight_decay else 0.0
+    weight_decay = float(value_of(group["weight_decay"]))
+    return float(value_of(group["lr"])) * weight_decay if weight_decay else 0.0
 
 
-def _value(held: Any) -> Any:
+def value_of(held: Any) -> Any:
     """Schedulers change a tensor in place, so its number is read anew."""
     return held.item() if isinstance(held, Tensor) else held
 

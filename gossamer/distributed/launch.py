@@ -7,12 +7,29 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 import torch.distributed.nn.functional  # imported when joined, its defaults would hold the group
+from torch.distributed.distributed_c10d import Store
 
 from gossamer.distributed.rendezvous import await_ranks, open_store
-from gossamer.distributed.secret import require_secret
+from gossamer.distributed.secret import opened, require_secret, sealed
 from gossamer.errors import require
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+_store: Store | None = None
+"""Where the ranks of this launch have found each other."""
+
+_late = False
+
+
+def rendezvous_store() -> Store:
+    """Where the ranks have found each other, which outlives every process group."""
+    return _store or dist.distributed_c10d._get_default_store()
+
+
+def is_late() -> bool:
+    """Whether the others had begun when this rank came: it must be let in first."""
+    return _late and not dist.is_initialized()
 
 
 def launched() -> bool:
@@ -32,24 +49,34 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
 
     Returns when all ranks have connected, so that none can end, e.g. on bad input, while another
     still waits for its connection. The group is left, by `leave`, when the process ends.
+
+    A rank that comes when the run has begun, e.g. again after its death, is in no group yet: making
+    its `DecentralizedOptimizer` waits to be let in.
     """
     require(timeout > 0, "timeout", timeout, "a number of seconds above 0")
     atexit.unregister(leave)
     atexit.register(leave)
-    if not dist.is_initialized() and launched():
+    if not dist.is_initialized() and launched() and not _late:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
         _connect(timeout, backend)
+    if is_late():
+        return int(os.environ["RANK"])
     return dist.get_rank() if dist.is_initialized() else 0
 
 
 def _connect(timeout: float, backend: str | None) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    global _store, _late
     store, limit = open_store(rank, timeout), timedelta(seconds=timeout)
+    _store, _late = store, store.check(["begun"]) and opened("begun", store.get("begun")) == "yes"
+    if _late:
+        return
     await_ranks(store, rank, size, timeout)
     try:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
         require_secret(dist.group.WORLD, timeout)
+        store.set("begun", sealed("begun", "yes"))
     except RuntimeError as reason:
         leave()
         problem = f"rank {rank}: the other ranks have come, but cannot be reached"
@@ -68,5 +95,7 @@ def leave() -> None:
     Python < 3.14 through C++ that cannot be unwound, and the process dies of SIGABRT. Destroying a
     group waits for its threads, if nobody else refers to the group.
     """
+    global _store, _late
+    _store, _late = None, False
     if dist.is_initialized():
         dist.destroy_process_group()

@@ -1,9 +1,12 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
+import json
+import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, NoReturn, cast, overload
 
 import torch
 import torch.distributed as dist
@@ -14,7 +17,15 @@ from torch.optim.optimizer import ParamsT, StateDict
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
-from gossamer.distributed.collectives import rank_in, size_of, take_from_rank_0, total
+from gossamer.distributed.collectives import (
+    Interrupted,
+    gather,
+    rank_in,
+    size_of,
+    total,
+    values_of,
+)
+from gossamer.distributed.door import Entry, knock
 from gossamer.distributed.exchange import NeighborExchange, Overlap
 from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
@@ -22,16 +33,18 @@ from gossamer.distributed.hyperparameters import (
     ScheduledAlgorithm,
     WeightDecay,
     require_weight_decay,
+    value_of,
 )
-from gossamer.distributed.last_words import LastWords
-from gossamer.distributed.launch import join
+from gossamer.distributed.last_words import PATIENCE, LastWords
+from gossamer.distributed.launch import is_late, join, rendezvous_store
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
 from gossamer.distributed.node import Node, Overflow, apart
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
+from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.secret import require_secret
-from gossamer.distributed.survivors import Survivors
+from gossamer.distributed.survivors import Survivors, Word
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
@@ -88,6 +101,8 @@ class DecentralizedOptimizer(Optimizer):
             in the first 45 steps whether it is faster.
         on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
             and restarts methods that track gradients from their current x, see `Survivors`.
+        min_nodes: with "drop", how many nodes it takes to go on: with fewer left, all raise. By
+            default more than half of those that began.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> from gossamer.networks import ring
@@ -105,6 +120,10 @@ class DecentralizedOptimizer(Optimizer):
     _survivors: Survivors | None = None
     _last_words: LastWords | None = None
     _holds_average = False
+    came_at: int | None = None
+    """The step at which this rank was let in to a run that had begun."""
+    _acts = 0  # collectives that have come to their end
+    _result: Tensor | None = None  # of the last one, while others may still need it
     _flat: FlatParameters
     _node: Node
 
@@ -120,6 +139,7 @@ class DecentralizedOptimizer(Optimizer):
         timeout: float = 60.0,
         overlap: Overlap = False,
         on_peer_failure: OnPeerFailure = "raise",
+        min_nodes: int | None = None,
     ) -> None:
         _require_kinds(algorithm, network)
         join(timeout)
@@ -130,23 +150,37 @@ class DecentralizedOptimizer(Optimizer):
         self.nonfinite_grads = 0
         self._group = process_group
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
+        words = ("raise", "drop")
+        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
+        entry = self._knock(on_peer_failure) if is_late() else None
+        if on_peer_failure == "drop":
+            self._survivors = _survivors(self.group, network, timeout, min_nodes, entry)
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
+        if entry and self._survivors:
+            self.network = self._survivors.network()
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
         require_fit(algorithm, self.network)
-        words = ("raise", "drop")
-        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
-        self._survivors = Survivors(self.network, timeout) if on_peer_failure == "drop" else None
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
-        require_secret(self.group, timeout)
+        self._come_in(entry) if entry else self._begin()
+
+    def _begin(self) -> None:
+        """Start together with all others."""
+        require_secret(self.group, self.timeout)
         self._agree()
-        self._last_words = LastWords(self.group) if self.group else None
-        take_from_rank_0([self.x, *frozen(self.param_groups, self.state)], self.group)
+        if self.group:
+            run = self.gather(lambda: secrets.token_hex(8))[0]
+            self._hear_of(f"last_words_{run}")
+        self._start_equal([self.x, *frozen(self.param_groups, self.state)])
         self._flat.show()
+
+    def _hear_of(self, run: str) -> None:
+        store = self._survivors.store if self._survivors else patient_store(self.timeout)
+        self._last_words = LastWords(store, run)
 
     # ------------------------------------------------------------------ what a user reads
 
@@ -205,13 +239,13 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
-        return total(self.x.clone(), self.group) / self.network.num_nodes
+        return self._together(lambda: self._average(self.x), self.x.dtype)
 
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
-        distance = torch.linalg.vector_norm(self.x - self.mean())
-        return float(total(distance, self.group)) / self.network.num_nodes
+        distance = torch.linalg.vector_norm(self.x - self.mean()).view(1)
+        return float(self._together(lambda: self._average(distance), distance.dtype))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -224,6 +258,86 @@ class DecentralizedOptimizer(Optimizer):
         finally:
             self._holds_average = False
             self._move(own)
+
+    def gather(self, say: Callable[[], Any]) -> list[Any]:
+        """What every rank says, by rank, as JSON knows it; a collective.
+
+        `say` is called again if ranks are dropped on the way.
+        """
+
+        def gathered() -> Tensor:
+            everyone = gather(say(), self.group, self._patience)
+            return torch.frombuffer(bytearray(json.dumps(everyone).encode()), dtype=torch.uint8)
+
+        return list(json.loads(bytes(self._together(gathered, torch.uint8).tolist())))
+
+    def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
+        """The average over all ranks but newcomers."""
+        members = self._members(comers)
+        own = z.clone() if self.rank in members else torch.zeros_like(z)
+        return total(own, self.group, self._patience) / len(members)
+
+    def _members(self, comers: Sequence[int]) -> list[int]:
+        """The ranks that are no newcomers."""
+        numbers = self._survivors.numbers if self._survivors else range(size_of(self.group))
+        return [rank for rank, number in enumerate(numbers) if number not in comers]
+
+    def _together(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
+        """What the collective `act` returns, `(numbers,)`, however many ranks fail on the way.
+
+        All ranks return the same: one that has come to its end hands it to those that have not.
+        """
+        taken = self._acts
+        while self._acts == taken:
+            try:
+                self._end_act(act())
+            except Interrupted as reason:
+                self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
+        assert self._result is not None
+        result = self._result.view(dtype)
+        if self._survivors is None:
+            self._result = None
+            return result
+        return result.clone()
+
+    def _end_act(self, result: Tensor) -> None:
+        self._acts, self._result = self._acts + 1, result
+
+    def _hand_over(self, words: Mapping[int, Word]) -> None:
+        """Give the last result to those who have not come to the end of that collective.
+
+        All have begun it if one has ended it, so that nobody is further behind.
+        """
+        most = max(word["acts"] for word in words.values())
+        if all(word["acts"] == most for word in words.values()):
+            return
+        source = min(rank for rank, word in words.items() if word["acts"] == most)
+        try:
+            mine = self._result if self._acts == most else None
+            content = torch.empty(0) if mine is None else mine.cpu().contiguous()
+            length = self._values_of(source, torch.tensor([content.nbytes]))
+            empty = torch.zeros(int(length), dtype=torch.uint8)
+            told = self._values_of(source, empty if mine is None else content.view(torch.uint8))
+            if self._acts < most:
+                self._end_act(told.to(self.x.device))
+        except Interrupted as reason:
+            self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
+
+    def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
+        return values_of(rank, tensor, self.group, self._patience)
+
+    def _start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
+        """Give `tensors` the values they have on the first rank that is no newcomer."""
+        for tensor in tensors:
+            act = lambda tensor=tensor: self._values_of(self._members(comers)[0], tensor)  # noqa: E731
+            values = self._together(act, tensor.dtype)
+            with torch.no_grad():
+                tensor.copy_(values.view(tensor.shape))
+
+    @property
+    def _patience(self) -> float:
+        """Seconds to wait for others."""
+        return self._survivors.patience if self._survivors else self.timeout
 
     def _move(self, x: Tensor) -> None:
         self.x.copy_(x)
@@ -312,15 +426,80 @@ class DecentralizedOptimizer(Optimizer):
     def _recover(self, failure: PeerFailure) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
-        self._node.exchange.forget()
-        disconnect(group, failure)
-        words = self._last_words.heard() if self._last_words else None
-        if words:
-            self._end(words)
-        if self._survivors is None:
+        told = self._last_words.heard() if self._last_words else None
+        if told or self._survivors is None:
+            disconnect(group, failure)
+            self._node.exchange.forget()
+            if told:
+                self._end(told)
             raise failure
-        self.network, step = self._survivors.regroup(failure, self.network, self.steps)
-        self._node.reconnect(self._connected(), step)
+        words = self._survivors.regroup(group, failure, self.steps, self._acts)
+        self._node.exchange.forget()
+        self.network = self._survivors.network()
+        self._node.reconnect(self._connected(), max(word["step"] for word in words.values()))
+        self._hand_over(words)
+
+    # ------------------------------------------------------------------ newcomers
+
+    def admit(self) -> list[int]:
+        """Let in nodes that come back or come new, and return their numbers; a collective.
+
+        They begin at the average x̄ of the others, which it stays, at their step and with their
+        hyper-parameters. All ranks form a new group on the network of their number, and methods
+        that track gradients restart from x, so that the sum of the trackers is that of all
+        gradients again. Needs `on_peer_failure="drop"`.
+        """
+        policy, way_out = "raise", "where nobody can leave, nobody can come"
+        require(self._survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
+        assert self._survivors is not None
+        waiting = self._survivors.waiting
+        comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
+        if comers:
+            with suppress(Interrupted):  # all know of them; some may be gone already
+                gather(None, self.group, self._patience)
+            group, self._group = self._group, None
+            self._survivors.admit(group, comers, self._entry)
+            self._node.exchange.forget()
+            self._settle([number for _, number in comers])
+        return sorted(number for _, number in comers)
+
+    def _entry(self, **facts: Any) -> Entry:
+        """What newcomers are told."""
+        names = ["weight_decay", *self.algorithm.hyperparameters]
+        options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
+        run = self._last_words.about if self._last_words else ""
+        own = {"step": self.steps, "acts": self._acts, "options": options, "run": run}
+        return cast(Entry, own | facts)
+
+    def _knock(self, on_peer_failure: str) -> Entry:
+        """Wait outside of a run that has begun without this rank."""
+        late = f"{on_peer_failure} on rank {os.environ['RANK']}, without which the run has begun"
+        way_out = "start all ranks anew"
+        require(on_peer_failure == "drop", "on_peer_failure", late, '"drop"', way_out)
+        return knock(patient_store(self.timeout), int(os.environ["RANK"]), self.timeout)
+
+    def _come_in(self, entry: Entry) -> None:
+        """Take over what the others have."""
+        self.came_at = entry["step"]
+        self._acts = entry["acts"]
+        self._hear_of(entry["run"])
+        for group, options in zip(self.param_groups, entry["options"], strict=True):
+            group.update(options)
+        self._node.place(entry["step"], self.x, self.algorithm_state)
+        self._settle(entry["comers"])
+
+    def _settle(self, comers: Sequence[int]) -> None:
+        """All ranks and newcomers become one run; a collective."""
+        assert self._survivors is not None
+        self.network = self._survivors.network()
+        self._node.reconnect(self._connected(), self.steps)
+        average = self._together(lambda: self._average(self.x, comers), self.x.dtype)
+        if self.rank not in self._members(comers):
+            self._move(average)
+        self._start_equal(frozen(self.param_groups, self.state), comers)
+        self._node.reconnect(self._connected(), self.steps)
+        self._show_moved()
+        self._agree()
 
     def _diverge(self, own: bool) -> NoReturn:
         """End the run on all ranks, before an x that is not finite goes further."""
@@ -337,7 +516,7 @@ class DecentralizedOptimizer(Optimizer):
     def _end(self, words: str) -> NoReturn:
         """Raise what all ranks raise."""
         if self._last_words:
-            self._last_words.await_others()
+            self._last_words.await_others(self.network.num_nodes)
         raise Diverged(words)
 
     @property
@@ -416,7 +595,7 @@ class DecentralizedOptimizer(Optimizer):
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
-            take_from_rank_0(self.param_groups[-1]["params"], self.group)
+            self._start_equal(self.param_groups[-1]["params"])
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in PICKLED}
@@ -456,7 +635,7 @@ class DecentralizedOptimizer(Optimizer):
         return from_named({name: z.to(self.x.device) for name, z in links.items()})
 
     def _connected(self) -> NeighborExchange:
-        options = (self.message_dtype, self.timeout, self.seed, self.overlap)
+        options = (self.message_dtype, self._patience, self.seed, self.overlap)
         return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
 
     def _show_state(self) -> None:
@@ -475,6 +654,11 @@ class DecentralizedOptimizer(Optimizer):
         self._show_state()
 
     def _agree(self) -> None:
+        require_agreement(self.gather(self._facts))
+        self._agreed = True
+
+    def _facts(self) -> dict[str, str]:
+        """What all ranks must have alike."""
         shapes = [tuple(p.shape) for p in self._flat.params]
         apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         facts = {
@@ -487,12 +671,12 @@ class DecentralizedOptimizer(Optimizer):
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
             "on_peer_failure": "drop" if self._survivors else "raise",
+            "min_nodes": self._survivors.min_nodes if self._survivors else 0,
             "step": self.steps,
             "memory of links": "public copies" if has_copies(self.links) else "no public copies",
             "version of Gossamer": __version__,
         }
-        require_agreement(facts, self.group)
-        self._agreed = True
+        return {name: str(fact) for name, fact in facts.items()}
 
 
 def is_finite(z: Tensor) -> bool:
@@ -509,6 +693,35 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
     if count & (count - 1) == 0:
         left_out = f"the gradient is not finite and was left out ({count} so far)"
         warn_user(f"rank {rank}, step {step}: {left_out}")
+
+
+def patient_store(timeout: float) -> PatientStore:
+    """The store of this launch, asked for no longer than others are waited for."""
+    return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
+
+
+def _survivors(
+    group: dist.ProcessGroup | None,
+    network: Network | Callable[[int], Network],
+    timeout: float,
+    min_nodes: int | None,
+    entry: Entry | None,
+) -> Survivors:
+    if entry is None:
+        _require_all_processes(size_of(group))
+    numbers = range(entry["began"] if entry else size_of(group))
+    survivors = Survivors(patient_store(timeout), network, numbers, timeout, min_nodes)
+    if entry:
+        survivors.enter(entry, int(os.environ["RANK"]))
+    return survivors
+
+
+def _require_all_processes(processes: int) -> None:
+    launched = dist.is_initialized()
+    require(launched, "process_group", None, 'several processes to be able to "drop"')
+    part = f"{processes} of {dist.get_world_size()} processes"
+    everyone = processes == dist.get_world_size()
+    require(everyone, "process_group", part, 'all processes to be able to "drop"')
 
 
 def _require_own(

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 import torch.distributed as dist
@@ -18,7 +18,6 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
-from gossamer.distributed.collectives import gather
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
@@ -36,6 +35,19 @@ class Stateful(Protocol):
     def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
     def load_state_dict(self, state_dict: Any) -> Any: ...  # noqa: D102
+
+
+class Offer(NamedTuple):
+    """What a node can resume from."""
+
+    records: dict[int, NodeRecord]
+    """By step."""
+
+    problems: list[str]
+    """Why not from its other files."""
+
+    sizes: list[tuple[int, int]]
+    """Step and number of nodes of those that another number of nodes has written."""
 
 
 class Checkpoints:
@@ -78,25 +90,34 @@ class Checkpoints:
 
     def save(self) -> None:
         """Write this node's file; older ones go when all ranks have written. A collective."""
-        write_node(self.folder, self._record())
-        gather(None, self.optimizer.group)
+        self.optimizer.gather(lambda: write_node(self.folder, self._record()))
         prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
 
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
         Damaged files and those of another run are passed over with a warning. Where nothing else
-        is left it is refused on all ranks: a run never starts over unasked. A collective.
+        is left, or a newer step of another number of nodes, it is refused on all ranks: a run never
+        starts over, or goes back behind a drop, unasked. A collective, but for a rank that was let
+        in to a run that had begun, which has its state from the others.
         """
-        mine, problems = self._readable()
-        everyone = gather({"steps": list(mine), "problems": problems}, self.optimizer.group)
-        common = set.intersection(*(set(theirs["steps"]) for theirs in everyone))
+        if self.optimizer.came_at is not None:
+            return self.optimizer.came_at
+        offers: list[Offer] = []
+
+        def offer() -> dict[str, Any]:
+            offers.append(self._readable())
+            return {**offers[-1]._asdict(), "records": list(offers[-1].records)}
+
+        everyone = self.optimizer.gather(offer)
+        common = set.intersection(*(set(theirs["records"]) for theirs in everyone))
         if not common:
             _require_none_passed_over([theirs["problems"] for theirs in everyone])
             return 0
-        for problem in problems:
+        _require_newest(max(common), [pair for theirs in everyone for pair in theirs["sizes"]])
+        for problem in offers[-1].problems:
             warn_user(f"passed over: {problem}")
-        self._load(mine[max(common)])
+        self._load(offers[-1].records[max(common)])
         return max(common)
 
     def _model_state(self) -> ModelState:
@@ -135,17 +156,19 @@ class Checkpoints:
         extras = {name: extra.state_dict() for name, extra in self.extras.items()}
         return {"param_groups": options, "counts": self.optimizer.counts, "extras": extras}
 
-    def _readable(self) -> tuple[dict[int, NodeRecord], list[str]]:
-        """Step → record of this node, for the files that belong to this run; why others do not."""
-        records, problems = {}, []
+    def _readable(self) -> Offer:
+        """What this node can resume from: files that belong to this run, and why others do not."""
+        found = Offer({}, [], [])
         for step in steps_of_node(self.folder, self.optimizer.rank):
             try:
                 record = read_node(self.folder, step, self.optimizer.rank)
+                if record.num_nodes != self.optimizer.network.num_nodes:
+                    found.sizes.append((step, record.num_nodes))
                 self._require_same_run(record)
-                records[step] = record
+                found.records[step] = record
             except InvalidInput as reason:
-                problems.append(str(reason))
-        return records, problems
+                found.problems.append(str(reason))
+        return found
 
     def _require_same_run(self, record: NodeRecord) -> None:
         optimizer = self.optimizer
@@ -215,6 +238,14 @@ def _require_none_passed_over(problems: Sequence[Sequence[str]]) -> None:
     way_out = "mend or delete these files, or save to another folder"
     if told:
         raise InvalidInput(f"checkpoint: no step that all ranks can resume; {told}; {way_out}")
+
+
+def _require_newest(step: int, sizes: Sequence[tuple[int, int]]) -> None:
+    """Refuse to go back to `step` where fewer or more nodes have gone on from it."""
+    newer = [f"step {later} with {size} nodes" for later, size in sizes if later > step]
+    way_out = "start as many processes, or move its folder away to go back"
+    need = f"no newer step than {step}, the last that as many nodes as now have saved"
+    require(not newer, "checkpoint", newer[-1] if newer else "", need, way_out)
 
 
 def _pack(value: Any) -> Tensor:

@@ -1,116 +1,233 @@
-"""Going on without a dead node."""
+"""Who is left of the ranks, and going on with them."""
 
 import json
 import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
+from typing import Any, TypedDict
 
 import torch.distributed as dist
-from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.distributed_c10d import PrefixStore
 
-from gossamer.distributed.failures import PeerFailure
+from gossamer.distributed.door import Door, Entry
+from gossamer.distributed.failures import PeerFailure, disconnect
+from gossamer.distributed.patient_store import POLL_SECONDS, PatientStore, StoreLost, in_time
 from gossamer.distributed.secret import opened, require_secret, sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
 from gossamer.user_line import warn_user
 
-POLL_SECONDS = 0.02
+LARGEST = 1 << 20
+"""Of the numbers that nodes may have."""
+
+GRACE = 0.1
+"""The last part of a timeout, in which a silent rank can still say that it lives."""
+
+
+class Word(TypedDict):
+    """What a rank posts of itself when an exchange has failed."""
+
+    step: int
+    """Its next step."""
+
+    acts: int
+    """How many collectives it has come to the end of."""
+
+    closed: list[int]
+    """Ranks that had closed their connections to it."""
+
+    silent: list[int]
+    """Ranks that it has waited for too long."""
 
 
 class Survivors:
-    """The ranks that are left, and how they agree on that.
+    """The ranks that are left, by the number that each had when the run began.
 
-    A rank whose exchange fails closes its connections, so that the failure reaches every rank, and
-    posts its step in the rendezvous store. A rank that has not posted within twice the timeout is
-    dead; the first proposal to enter the store decides for all. The survivors then form a new
-    default process group, ranks renumbered in order, on the network `network.without(dead)`.
+    A rank whose exchange fails posts its `Word` in the rendezvous store and then closes its
+    connections, so that the failure reaches every rank. Who is found closed but has posted nothing
+    is dead; so is, after a grace, who has been silent for the timeout, and, after one more timeout,
+    whoever has not posted. The first proposal to enter the store decides for all. The survivors
+    form a new default process group, ranks renumbered in order, on the network of their number.
 
     They go on at the largest step any of them had reached. One that lags behind sits out its calls
     of `step()` until then, so that all still take their last step together.
 
-    The store must outlive the dead rank: see docs/distributed.md for how to start one.
+    The store must outlive the dead rank: see docs/distributed.md for how to start one. Without it,
+    or with fewer than `min_nodes` left, every rank raises.
+
+    Args:
+        store: where they agree.
+        network: of all nodes, or a function of how many there are.
+        numbers: rank → number.
+        timeout: seconds that a rank may be silent.
+        min_nodes: how many it takes to go on; by default more than half of all.
     """
 
-    def __init__(self, network: Network, timeout: float) -> None:
-        *_, links = layers(network)
-        steady = isinstance(links, StaticNetwork) and links.symmetric
-        way_out = 'use on_peer_failure="raise", or gs.ring, gs.complete, gs.torus, …'
-        require(steady, "network", network.name, 'static with W = Wᵀ to be able to "drop"', way_out)
-        launched = dist.is_initialized()
-        require(launched, "process_group", None, 'several processes to be able to "drop"')
-        part = f"{network.num_nodes} of {dist.get_world_size()} processes"
-        everyone = network.num_nodes == dist.get_world_size()
-        require(everyone, "process_group", part, 'all processes to be able to "drop"')
-        self._store = dist.distributed_c10d._get_default_store()
-        self._timeout = timeout
-        self._rank, self._size = dist.get_rank(), dist.get_world_size()
-        self.numbers = list(range(self._size))
-        """Rank now → its number when the run began, which all messages use."""
-        self._regroupings = 0
+    def __init__(
+        self,
+        store: PatientStore,
+        network: Network | Callable[[int], Network],
+        numbers: Sequence[int],
+        timeout: float,
+        min_nodes: int | None,
+    ) -> None:
+        self.numbers, self._network, self._timeout = list(numbers), network, timeout
+        if isinstance(network, Network):
+            _require_removable(network)
+        self.store, self._door, self._regroupings = store, Door(store), 0
+        self._began = len(self.numbers)
+        self.min_nodes = self._began // 2 + 1 if min_nodes is None else min_nodes
+        enough = 2 <= self.min_nodes <= self._began or self.min_nodes == self._began == 1
+        require(enough, "min_nodes", min_nodes, f"an integer in [2, {self._began}]")
 
-    def regroup(self, failure: PeerFailure, network: Network, step: int) -> tuple[Network, int]:
-        """Form the new default group; returns the survivors' network and the step to go on at."""
+    def enter(self, entry: Entry, number: int) -> None:
+        """Be one of those whom the others have let in."""
+        self.numbers, self._regroupings = entry["numbers"], entry["regroupings"]
+        self._form(number, entry["step"], entry["acts"])
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """(ticket, number) of the nodes that wait to be let in."""
+        nodes = range(self._network.num_nodes if isinstance(self._network, Network) else LARGEST)
+        with suppress(StoreLost):
+            return self._door.waiting(self.numbers, nodes)
+        return []
+
+    def admit(
+        self,
+        group: dist.ProcessGroup | None,
+        comers: Sequence[tuple[int, int]],
+        entry: Callable[..., Entry],
+    ) -> None:
+        """Form a group with newcomers, given as (ticket, number), all of whom all members know."""
+        me, first = self.numbers[dist.get_rank()], dist.get_rank() == 0
+        new = sorted(number for _, number in comers)
         self._regroupings += 1
-        failure = failure.numbered(self.numbers)
-        store = PrefixStore(f"survivors_{self._regroupings}", self._store)
-        try:
-            steps = self._decide(store, step)
-        except RuntimeError as error:
-            raise _gave_up(failure, f"the rendezvous store is of no use: {error}") from error
-        dead = sorted(set(range(self._size)) - set(steps))
-        network = self._network_without(dead, network, failure)
-        gone = [self.numbers[rank] for rank in dead]
-        self.numbers = [self.numbers[rank] for rank in sorted(steps)]
-        self._rank, self._size = sorted(steps).index(self._rank), len(steps)
-        try:
-            self._form_group(store)
-        except RuntimeError as error:  # someone died meanwhile
-            failure = PeerFailure(self._rank, [], failure.step, str(error))
-            return self.regroup(failure, network, step)
-        warn_user(f"step {step}: going on without rank(s) {gone}, on {network}")
-        return network, max(steps.values())
+        self.numbers = sorted([*self.numbers, *new])
+        facts = {"numbers": self.numbers, "comers": new, "regroupings": self._regroupings}
+        told = entry(**facts, began=self._began)
+        disconnect(group, RuntimeError())
+        with suppress(StoreLost):
+            for ticket, _ in comers if first else ():
+                self._door.let_in(ticket, told)
+        self._form(me, told["step"], told["acts"])
+        warn_user(f"step {told['step']}: rank(s) {new} let in, on {self.network()}")
 
-    def _decide(self, store: Store, step: int) -> dict[int, int]:
-        """Rank → step of every survivor, the same answer on all."""
-        store.set(f"step_of_{self._rank}", sealed(self._about(self._rank), str(step)))
-        deadline = time.monotonic() + 2 * self._timeout
-        ranks = range(self._size)
-        while time.monotonic() < deadline and not store.check(["decision"]):
-            if all(store.check([f"step_of_{rank}"]) for rank in ranks):
-                break
-            time.sleep(POLL_SECONDS)
-        posted = {r: store.get(f"step_of_{r}") for r in ranks if store.check([f"step_of_{r}"])}
-        steps = {rank: opened(self._about(rank), text) for rank, text in posted.items()}
-        proposal = json.dumps({rank: int(text) for rank, text in steps.items() if text})
-        about = self._about("decision")
-        decision = opened(about, store.compare_set("decision", "", sealed(about, proposal)))
-        if decision is None:
-            raise RuntimeError("what it says of the survivors was not written by one of them")
-        return {int(rank): int(step) for rank, step in json.loads(decision).items()}
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for a message: what is left of the timeout is for the grace."""
+        return (1 - GRACE) * self._timeout
 
-    def _about(self, what: object) -> str:
-        return f"survivors_{self._regroupings}: {what}"
-
-    def _network_without(self, dead: list[int], network: Network, failure: PeerFailure) -> Network:
-        if self._rank in dead:
-            raise _gave_up(failure, "this rank was silent too long, the others go on without it")
-        for node in reversed(dead):
-            try:
-                network = network.without(node)
-            except InvalidInput as reason:
-                gone = [self.numbers[rank] for rank in dead]
-                raise _gave_up(failure, f"cannot go on without {gone}: {reason}") from reason
+    def network(self) -> Network:
+        """The network of those who are left, renumbered."""
+        if not isinstance(self._network, Network):
+            return self._network(len(self.numbers))
+        network = self._network
+        for node in reversed(range(network.num_nodes)):
+            network = network if node in self.numbers else network.without(node)
         return network
 
-    def _form_group(self, store: Store) -> None:
-        dist.init_process_group(
-            "gloo",
-            store=PrefixStore("group", store),
-            rank=self._rank,
-            world_size=self._size,
-            timeout=timedelta(seconds=self._timeout),
-        )
+    def regroup(
+        self, group: dist.ProcessGroup | None, failure: PeerFailure, step: int, acts: int
+    ) -> dict[int, Word]:
+        """Leave the group and form one of those who are left; returns what they said, by rank."""
+        self._regroupings += 1
+        before, me = self.numbers, self.numbers[failure.rank]
+        word = Word(step=step, acts=acts, closed=[], silent=[])
+        try:
+            self._post(me, word)
+            closed = {before[rank] for rank in disconnect(group, failure)}
+            silent = {before[rank] for rank in failure.silent(len(before))}
+            self._post(me, {**word, "closed": sorted(closed), "silent": sorted(silent)})
+            words = self._decide()
+        except StoreLost as reason:
+            if dist.is_initialized():
+                disconnect(group, failure)
+            raise _gave_up(failure.numbered(before), str(reason)) from reason
+        self._go_on_with(words, me, failure.numbered(before))
+        gone = sorted(set(before) - set(self.numbers))
+        warn_user(f"step {step}: going on without rank(s) {gone}, on {self.network()}")
+        later = self._form(me, step, acts)
+        return later or {self.numbers.index(number): word for number, word in words.items()}
+
+    def _form(self, me: int, step: int, acts: int) -> dict[int, Word]:
+        """Form the group; if someone dies meanwhile, that of who is left, and what they said."""
+        start = time.monotonic()
+        try:
+            self._form_group(me)
+            return {}
+        except (RuntimeError, OSError) as error:
+            late = "timed out: " if time.monotonic() - start > self.patience else ""
+            reason = f"{late}{str(error).splitlines()[0]}"
+            failure = PeerFailure(self.numbers.index(me), [], step, reason)
+            return self.regroup(None, failure, step, acts)
+
+    def _post(self, number: int, word: Word) -> None:
+        about = self._about(number)
+        self.store.put(about, sealed(about, json.dumps(word)))
+
+    def _decide(self) -> dict[int, Word]:
+        """Number → word of every survivor, the same answer on all."""
+        words: dict[int, Word] = {}
+        start, about = time.monotonic(), self._about("decision")
+        while (decision := self.store.look([about])[0]) is None:
+            closed, silent = _named(words, "closed"), _named(words, "silent")
+            words |= self._words()  # posted before connections were closed
+            waited = time.monotonic() - start
+            dead = closed | (silent if waited > GRACE * self._timeout else set())
+            if set(self.numbers) <= dead | set(words) or waited > self._timeout:
+                decision = self.store.first(about, sealed(about, json.dumps(words)))
+                break
+            time.sleep(POLL_SECONDS)
+        told = opened(about, decision)
+        if told is None:
+            raise StoreLost("what the store says of the survivors was not written by one of them")
+        return {int(number): word for number, word in json.loads(told).items()}
+
+    def _words(self) -> dict[int, Word]:
+        found = self.store.look([self._about(number) for number in self.numbers])
+        told = {
+            n: opened(self._about(n), text) for n, text in zip(self.numbers, found, strict=True)
+        }
+        return {number: json.loads(text) for number, text in told.items() if text}
+
+    def _about(self, what: object) -> str:
+        return f"survivors_{self._regroupings}/{what}"
+
+    def _go_on_with(self, words: Mapping[int, Any], me: int, failure: PeerFailure) -> None:
+        if me not in words:
+            raise _gave_up(failure, "this rank was silent too long, the others go on without it")
+        gone = sorted(set(self.numbers) - set(words))
+        if len(words) < self.min_nodes:
+            few = f"{len(words)} of them left, fewer than min_nodes={self.min_nodes}"
+            raise _gave_up(failure, f"cannot go on without {gone}: {few}")
+        self.numbers = sorted(words)
+        try:
+            self.network()
+        except InvalidInput as reason:
+            raise _gave_up(failure, f"cannot go on without {gone}: {reason}") from reason
+
+    def _form_group(self, me: int) -> None:
+        """A new default group, within the timeout even if the store is cut off meanwhile."""
+        store = PrefixStore(self._about("group"), self.store.store)
+        limit = timedelta(seconds=self._timeout)
+        rank, size = self.numbers.index(me), len(self.numbers)
+        form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
+        in_time(form, self._timeout + self.store.patience)
         require_secret(dist.group.WORLD, self._timeout)
+
+
+def _named(words: Mapping[int, Word], how: str) -> set[int]:
+    return {number for word in words.values() for number in word[how]}  # type: ignore[literal-required]
+
+
+def _require_removable(network: Network) -> None:
+    *_, links = layers(network)
+    steady = isinstance(links, StaticNetwork) and links.symmetric
+    way_out = 'use on_peer_failure="raise", or a function of the number of nodes, e.g. gs.ring'
+    require(steady, "network", network.name, 'static with W = Wᵀ to be able to "drop"', way_out)
 
 
 def _gave_up(failure: PeerFailure, reason: str) -> PeerFailure:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from gossamer.distributed.rendezvous import host_store
+
 PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "gossamer.distributed"]
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(PRELOAD)
@@ -41,14 +43,14 @@ class Processes:
             theirs.close()
             self.pipes.append(mine)
 
-    def results(self, deadline: float = 60.0, without: int | None = None) -> list[Any]:
+    def results(self, deadline: float = 60.0, *without: int) -> list[Any]:
         """What each rank returned or raised, `Dead` if killed; all are killed at the deadline.
 
-        Rank `without` is not waited for.
+        Ranks `without` are not waited for.
         """
         end = time.monotonic() + deadline
         answers: list[Any] = [None] * len(self.ranks)
-        open_pipes = {pipe: rank for rank, pipe in enumerate(self.pipes) if rank != without}
+        open_pipes = {pipe: rank for rank, pipe in enumerate(self.pipes) if rank not in without}
         try:
             while open_pipes:
                 ready = wait(list(open_pipes), timeout=max(0.0, end - time.monotonic()))
@@ -78,6 +80,62 @@ class Processes:
         for process in self.ranks:
             process.join()
         self.folder.cleanup()
+
+
+class Launched(Processes):
+    """`function(rank, *args)` on ranks that find each other as torchrun's do.
+
+    `store` is the process that has their store.
+    """
+
+    def __init__(self, function: Callable[..., Any], *args: Any, size: int = 4):
+        self.folder = tempfile.TemporaryDirectory(prefix="gossamer-ranks-")
+        self.pipes, self.ranks, self._function, self._args = [], [], function, args
+        mine, theirs = context.Pipe(duplex=False)
+        self.store = context.Process(target=_host, args=(theirs,), daemon=True)
+        self.store.start()
+        names = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE")
+        values = ("127.0.0.1", str(mine.recv()), str(size), "True")
+        self._environment = dict(zip(names, values, strict=True))
+        for rank in range(size):
+            self.start(rank)
+
+    def start(self, rank: int) -> int:
+        """Start a rank, also one that was there before; returns the place of its answer."""
+        mine, theirs = context.Pipe(duplex=False)
+        environment = {**self._environment, "RANK": str(rank)}
+        arguments = (theirs, rank, environment, self._function, self._args)
+        self.ranks.append(context.Process(target=_run_launched, args=arguments, daemon=True))
+        self.ranks[-1].start()
+        theirs.close()
+        self.pipes.append(mine)
+        return len(self.pipes) - 1
+
+    def kill_all(self) -> None:
+        """SIGKILL whoever still runs, and the store."""
+        self.store.kill()
+        self.store.join()
+        super().kill_all()
+
+
+def _host(pipe: Connection) -> None:
+    store = host_store("127.0.0.1")
+    pipe.send(store.port)
+    time.sleep(1e6)
+
+
+def _run_launched(
+    pipe: Connection, rank: int, environment: Any, function: Callable[..., Any], args: Any
+) -> None:
+    torch.set_num_threads(1)
+    os.environ.update(environment)
+    try:
+        answer = function(rank, *args)
+    except BaseException as error:
+        answer = Failed(error)
+    pipe.send_bytes(pickle.dumps(answer))
+    pipe.close()
+    os._exit(0)
 
 
 def on_ranks(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from processes import Dead, Failed, Processes
+from processes import Dead, Failed, Launched, Processes, on_ranks
 from torch import Tensor, nn
 
 from gossamer.algorithms import DSGD, GTDSGD, DIGing, GTNSGDm
-from gossamer.distributed import DecentralizedOptimizer, PeerFailure
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure, read_nodes
 from gossamer.errors import InvalidInput
 from gossamer.networks import complete, exponential, line, ring
 from gossamer.problems import Quadratic
@@ -65,7 +65,7 @@ def test_a_dead_or_hung_rank_is_reported_by_all_others_in_time(tmp_path, number)
     wait_for_step(log, 2, 5)
     start = time.time()
     processes.signal(2, number)
-    answers = processes.results(deadline=TIMEOUT + 15, without=2)
+    answers = processes.results(TIMEOUT + 15, 2)
     others = [answers[rank] for rank in (0, 1, 3)]
     for rank, answer in zip((0, 1, 3), others, strict=True):
         assert isinstance(answer, Failed)
@@ -216,6 +216,230 @@ def test_messages_have_the_numbers_of_the_beginning():
         assert "going on without rank(s) [1]" in first
         assert "going on without rank(s) [3]" in second
     assert "rank 4, step 10: the gradient is not finite" in answers[4][2]
+
+
+def small_run(policy: str, folder: Path, **options) -> tuple[DecentralizedOptimizer, Checkpoints]:
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options |= {"timeout": TIMEOUT, "on_peer_failure": policy}
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.1), complete, **options)
+    return optimizer, Checkpoints(folder, optimizer, None)
+
+
+def deaths_in_collectives(rank: int, folder: Path) -> tuple[list[float], list[float], list[int]]:
+    """Of six ranks four die, each where all do something together; where the others are then."""
+    optimizer, checkpoints = small_run("drop", folder, min_nodes=2)
+
+    def dies(number: int) -> None:
+        if rank == number:
+            os._exit(1)
+
+    def mean() -> float:
+        with optimizer.averaged_parameters():
+            return float(optimizer.x[0])
+
+    def error_without(number: int) -> float:
+        average = optimizer.mean
+        optimizer.mean = lambda: (average(), dies(number))[0]  # between its two sums
+        return optimizer.consensus_error()
+
+    def agree() -> float:
+        optimizer.restore(2, optimizer.x, {})
+        dies(2)
+        optimizer.step()
+        return optimizer.steps
+
+    def save() -> float:
+        dies(3)
+        checkpoints.save()
+        return len(read_nodes(folder))
+
+    optimizer.x.fill_(float(rank))
+    values, seconds = [], []
+    for act in (lambda: (dies(5), mean())[1], lambda: error_without(4), save, agree):
+        start = time.monotonic()
+        values.append(act())
+        seconds.append(time.monotonic() - start)
+    return values, seconds, optimizer.steps
+
+
+def test_a_death_in_a_collective_is_dropped_too(tmp_path):
+    answers = Processes(deaths_in_collectives, tmp_path, size=6).results(deadline=60)
+    assert [isinstance(answer, Dead) for answer in answers] == [False, False, *[True] * 4]
+    for values, seconds, steps in answers[:2]:
+        assert values == [2.0, 1.0, 3, 3]  # the mean of 0 to 4, its distance from 0 to 3, …
+        assert steps == 3
+        assert max(seconds) < 2, seconds
+
+
+def resume(rank: int, folder: Path) -> int:
+    return small_run("raise", folder)[1].resume()
+
+
+def save_with_a_death(rank: int, folder: Path) -> None:
+    """A checkpoint of all, one step more, and one without rank 2."""
+    optimizer, checkpoints = small_run("drop", folder)
+    checkpoints.save()
+    optimizer.step()
+    if rank == 2:
+        os._exit(1)
+    checkpoints.save()
+
+
+def test_a_restart_does_not_go_back_behind_a_drop(tmp_path):
+    Processes(save_with_a_death, tmp_path).results(deadline=30)
+    for answer in Processes(resume, tmp_path).results():
+        assert isinstance(answer.error, InvalidInput)
+        assert "checkpoint: got step 1 with 3 nodes, need no newer step than 0" in str(answer.error)
+    assert on_ranks(resume, tmp_path, size=3) == [1, 1, 1]
+
+
+def dies_in(rank: int, what: str, folder: Path) -> None:
+    optimizer, checkpoints = small_run("raise", folder)
+    if rank == 1:
+        os._exit(1)
+    checkpoints.save() if what == "save" else optimizer.consensus_error()
+
+
+@pytest.mark.parametrize("what", ["save", "consensus_error"])
+def test_a_death_in_a_collective_is_reported_by_all_others(tmp_path, what):
+    start = time.time()
+    answers = Processes(dies_in, what, tmp_path, size=3).results(deadline=30)
+    for answer in (answers[0], answers[2]):
+        assert isinstance(answer.error, PeerFailure)
+        assert "step 0: exchange failed (" in str(answer.error)
+        assert answer.at - start < 15
+
+
+def steps_until_told(rank: int, log: Path, min_nodes: int | None) -> tuple[list[str], list[float]]:
+    """GT-DSGD on a ring of those left, until `log` exists; networks, and how long drops took."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
+    options = {"timeout": TIMEOUT, "on_peer_failure": "drop", "min_nodes": min_nodes}
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, **options)
+    networks, seconds = [optimizer.network.name], []
+    while not all(optimizer.gather(log.exists)):
+        Path(f"{log}-{rank}").write_text(str(optimizer.steps))
+        parameter.grad = parameter.detach() - rank
+        start = time.monotonic()
+        optimizer.step()
+        if optimizer.network.name != networks[-1]:
+            networks.append(optimizer.network.name)
+            seconds.append(time.monotonic() - start)
+            trackers = optimizer._average(optimizer.algorithm_state.y)
+            gradients = optimizer._average(optimizer.algorithm_state.grad)
+            torch.testing.assert_close(trackers, gradients, rtol=0, atol=1e-12)
+    return networks, seconds
+
+
+def later(log: Path, rank: int, steps: int = 20) -> None:
+    """Wait until a rank has taken more steps."""
+    wait_for_step(log, rank, int(Path(f"{log}-{rank}").read_text() or 0) + steps)
+
+
+def test_two_at_once_then_a_silent_one_are_dropped_in_time(tmp_path):
+    """Without ranks 1 and 3 the ring of five falls apart; a ring of three is made of the others."""
+    log = tmp_path / "step"
+    run = Launched(steps_until_told, log, 2, size=5)
+    wait_for_step(log, 0, 5)
+    run.kill(1)
+    run.kill(3)
+    later(log, 0)
+    run.signal(4, signal.SIGSTOP)
+    later(log, 0)
+    log.touch()
+    answers = run.results(30, 1, 3, 4)
+    for rank in (0, 2):
+        networks, (closed, silent) = answers[rank]
+        assert networks == ["ring(5)", "ring(3)", "ring(2)"]
+        assert closed < 1.5
+        assert silent < TIMEOUT + 1
+
+
+def test_with_the_store_gone_a_death_ends_the_run_at_once(tmp_path):
+    log = tmp_path / "step"
+    run = Launched(steps_until_told, log, None, size=3)
+    wait_for_step(log, 0, 5)
+    run.store.kill()
+    later(log, 0)  # steps do without it
+    killed = time.time()
+    run.kill(2)
+    for answer in run.results(30, 2)[:2]:
+        assert isinstance(answer.error, PeerFailure)
+        assert "the rendezvous store is of no use" in str(answer.error)
+        assert answer.at - killed < 2
+
+
+def test_neither_side_of_a_partition_goes_on_if_only_the_smaller_has_the_store(tmp_path):
+    """Rank 0 and the store on one side; what is stopped is as silent as what is cut off."""
+    log = tmp_path / "step"
+    run = Launched(steps_until_told, log, None)
+    wait_for_step(log, 0, 5)
+    for rank in (1, 2, 3):
+        run.signal(rank, signal.SIGSTOP)
+    cut = time.time()
+    while run.ranks[0].is_alive() and time.time() < cut + 30:
+        time.sleep(0.05)
+    os.kill(run.store.pid, signal.SIGSTOP)
+    woken = time.time()
+    for rank in (1, 2, 3):
+        run.signal(rank, signal.SIGCONT)
+    alone, *others = run.results(30)
+    assert "1 of them left, fewer than min_nodes=3" in str(alone.error)
+    assert alone.at - cut < 2 * TIMEOUT
+    for answer in others:
+        assert isinstance(answer.error, PeerFailure)
+        assert "the rendezvous store is of no use: no answer within" in str(answer.error)
+        assert answer.at - woken < 2 * TIMEOUT
+
+
+def steps_with_newcomers(rank: int, log: Path) -> tuple[list[str], list[float], int]:
+    """Node i has (x − i)²/2: networks, x when each of them ends, and the number of steps."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options = {"timeout": 10.0, "on_peer_failure": "drop"}
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.5), ring, **options)
+    assert Checkpoints(log.parent / "checkpoints", optimizer, None).resume() == optimizer.steps
+    networks, ends = [optimizer.network.name], []
+    while not all(optimizer.gather(log.exists)):
+        for _ in range(10):
+            Path(f"{log}-{rank}").write_text(str(optimizer.steps))
+            x = float(parameter)
+            parameter.grad = parameter.detach() - rank
+            optimizer.step()
+            if optimizer.network.name != networks[-1]:
+                networks.append(optimizer.network.name)
+                ends.append(x)
+        before = float(parameter)
+        if optimizer.admit():
+            networks.append(optimizer.network.name)
+            ends.append(before)
+    return networks, [*ends, float(parameter)], optimizer.steps
+
+
+def test_a_dropped_node_comes_back_and_a_new_one_comes(tmp_path):
+    log = tmp_path / "step"
+    run = Launched(steps_with_newcomers, log)
+    wait_for_step(log, 0, 100)
+    run.kill(2)
+    later(log, 0, 100)
+    Path(f"{log}-2").unlink()
+    run.start(2)
+    wait_for_step(log, 2, 200)
+    later(log, 2, 100)
+    run.start(4)
+    wait_for_step(log, 4, 300)
+    later(log, 4, 100)
+    log.touch()
+    first, _, _, _, again, new = answers = run.results(30, 2)
+    networks, ends, steps = first
+    assert networks == ["ring(4)", "ring(3)", "ring(4)", "ring(5)"]
+    torch.testing.assert_close(ends, [1.5, 4 / 3, 1.5, 2.0], rtol=0, atol=1e-6)
+    assert again[0] == ["ring(4)", "ring(5)"]
+    assert new[0] == ["ring(5)"]
+    for rank in (1, 3, 4, 5):
+        torch.testing.assert_close(answers[rank][1][-1], ends[-1], rtol=0, atol=1e-6)
+        assert answers[rank][2] == steps
 
 
 def test_a_directed_network_cannot_drop():

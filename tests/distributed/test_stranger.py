@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from gossamer.algorithms import GTDSGD
 from gossamer.distributed import DecentralizedOptimizer, join
 from gossamer.distributed.last_words import LastWords
+from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.rendezvous import host_store
 from gossamer.distributed.secret import VARIABLE, sealed, secret
 from gossamer.errors import InvalidInput
@@ -160,13 +161,13 @@ def test_noise_on_all_ports_and_lies_in_the_store_change_no_number(tmp_path):
 
 def test_words_without_a_seal_are_not_heard(monkeypatch):
     monkeypatch.setenv(VARIABLE, SECRET)
-    words = LastWords.__new__(LastWords)
-    words._store, words._about, words._size = dist.HashStore(), "last_words_1", 1
+    store = dist.HashStore()
+    words = LastWords(PatientStore(store, patience=5.0), "last_words_1")
     for lie in ("node 0: gave up", json.dumps(["node 0: gave up", "0" * 64]), json.dumps(7)):
-        words._store.set("words", lie)
+        store.set("last_words_1/words", lie)
         assert words.heard() is None
     monkeypatch.setenv(VARIABLE, SECRET.title())
-    words._store.set("words", sealed("last_words_1", "node 0: gave up"))
+    store.set("last_words_1/words", sealed("last_words_1", "node 0: gave up"))
     assert words.heard() == "node 0: gave up"
     monkeypatch.setenv(VARIABLE, SECRET)
     assert words.heard() is None

@@ -1,0 +1,85 @@
+"""A rendezvous store that is given up when it does not answer in time."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from torch.distributed.distributed_c10d import Store
+
+POLL_SECONDS = 0.02
+
+T = TypeVar("T")
+
+
+class StoreLost(ConnectionError):
+    """The store does not answer: the machine that has it is gone, or cut off."""
+
+
+class PatientStore:
+    """One of torch's stores, asked for at most `patience` seconds at a time.
+
+    torch itself would wait for minutes for a machine that is cut off. A store that was lost once is
+    lost for good.
+
+    >>> from torch.distributed import HashStore
+    >>> store = PatientStore(HashStore(), patience=1.0)
+    >>> store.put("greeting", "hello")
+    >>> store.look(["greeting", "answer"])
+    [b'hello', None]
+    """
+
+    def __init__(self, store: Store, patience: float) -> None:
+        self.store, self.patience = store, patience
+        self._lost = ""
+
+    def put(self, key: str, text: str) -> None:
+        """Write, and return when it can be read: torch's own returns before."""
+
+        def written() -> None:
+            self.store.set(key, text)
+            self.store.check([key])
+
+        self._asked(written)
+
+    def look(self, keys: Sequence[str]) -> list[bytes | None]:
+        """What is written under each key, None where nothing is."""
+        held, there = self.store.get, self.store.check
+        return self._asked(lambda: [held(key) if there([key]) else None for key in keys])
+
+    def first(self, key: str, text: str) -> bytes:
+        """Write unless something is there already; returns what is there now."""
+        return self._asked(lambda: self.store.compare_set(key, "", text))
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to a number, which begins with 0, and return it."""
+        return self._asked(lambda: self.store.add(key, amount))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        if self._lost:
+            raise StoreLost(self._lost)
+        try:
+            return in_time(ask, self.patience)
+        except (RuntimeError, TimeoutError) as reason:
+            self._lost = f"the rendezvous store is of no use: {str(reason).splitlines()[0]}"
+            raise StoreLost(self._lost) from None
+
+
+def in_time(work: Callable[[], T], limit: float) -> T:
+    """What `work` returns or raises; `TimeoutError` if it does neither within `limit` seconds."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def worked() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=worked, daemon=True)
+    thread.start()
+    thread.join(limit)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError(f"no answer within {limit:g} s")
+    return results[0]
