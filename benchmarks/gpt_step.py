@@ -77,7 +77,7 @@ def compare_variants(text: Corpus) -> None:
 
 
 def compare_family(text: Corpus) -> None:
-    """Each geometry against the Euclidean one, alone and with five runs in a stack: DeMuon's goal is 1.6."""
+    """Each geometry beside the Euclidean one, alone and five runs at once; goal of DeMuon: 1.6."""
     print(f"\n{'as simulated, per run':26} {'ms':>7} {'ratio':>6} {'launches':>9}")
     for runs in (1, 5):
         base = 0.0
