@@ -1,6 +1,7 @@
 """The training step of eight GPTs on one GPU: milliseconds, FLOP rates, memory, loss.
 
     python3 benchmarks/gpt_step.py [--steps 500]
+    python3 benchmarks/gpt_step.py --only family      GT-NSGDm in other geometries beside it
 
 A step is the gradient of 8 nodes × 64 windows × 64 tokens and GT-NSGDm's update on a ring. The
 floor is 340.6 GFLOP at the 790 TFLOP/s that a large bfloat16 product reaches on an H200, and the
@@ -16,13 +17,16 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from gossamer.algorithms import GTNSGDm
+from gossamer.algorithms import Algorithm, DeMuon, GTLayerNSGDm, GTNSGDm, GTSignSGDm
 from gossamer.data import Corpus, Vocabulary, multi30k, zipf_corpus
 from gossamer.models.gpt import GPT
 from gossamer.networks import Network, TopK, ring
@@ -51,16 +55,38 @@ def corpus() -> Corpus:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--only", choices=["variants", "family", "losses"])
     options = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("needs a CUDA GPU, and torch finds none")
     text = corpus()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {text.name}")
     print(f"{FLOP / 1e9:.1f} GFLOP per step, {TOKENS} tokens\n")
+    if options.only in (None, "variants"):
+        compare_variants(text)
+    if options.only in (None, "family"):
+        compare_family(text)
+    if options.only in (None, "losses"):
+        losses(text, options.steps)
+
+
+def compare_variants(text: Corpus) -> None:
     print(f"{'GT-NSGDm on a ring of 8':42} {'ms':>7} {'TFLOP/s':>8} {'of floor':>9} {'GiB':>6}")
     for name, build in variants(text).items():
         report(name, build())
-    losses(text, options.steps)
+
+
+def compare_family(text: Corpus) -> None:
+    """Each geometry beside the Euclidean one, alone and five runs at once; goal of DeMuon: 1.6."""
+    print(f"\n{'as simulated, per run':26} {'ms':>7} {'ratio':>6} {'launches':>9}")
+    for runs in (1, 5):
+        base = 0.0
+        for algorithm in FAMILY:
+            advance = simulated(problem(text, torch.bfloat16), runs, algorithm=algorithm)
+            taken, count = best_of_three(advance), launches(advance, runs)
+            base = base or taken
+            name = f"{algorithm.label}, runs: {runs}"
+            print(f"{name:26} {taken:7.3f} {taken / base:6.2f} {count:9.0f}", flush=True)
 
 
 def variants(text: Corpus) -> dict[str, Callable[[], Advance]]:
@@ -104,12 +130,18 @@ def eager(made: LanguageProblem) -> LanguageProblem:
 
 
 ALGORITHM = GTNSGDm(lr=0.1, momentum=0.8)
+FAMILY = ALGORITHM, GTLayerNSGDm(0.001, 0.8), GTSignSGDm(0.001, 0.8), DeMuon(0.01, 0.8)
 
 
-def simulated(made: LanguageProblem, runs: int = 1, network: Network | None = None) -> Advance:
+def simulated(
+    made: LanguageProblem,
+    runs: int = 1,
+    network: Network | None = None,
+    algorithm: Algorithm[Any] = ALGORITHM,
+) -> Advance:
     """What `gs.simulate` does; `runs` runs take their steps together."""
     seeds, network = range(runs), network or ring(NODES)
-    stack = Stack(ALGORITHM, made, network, None, seeds, torch.float32, "cuda")
+    stack = Stack(algorithm, made, network, None, seeds, torch.float32, "cuda")
     return lambda count: stack.advance(count // runs)
 
 
@@ -167,11 +199,24 @@ def loop_over_modules(text: Corpus) -> Advance:
     return advance
 
 
-def report(name: str, advance: Advance, repeats: int = 30) -> None:
+def best_of_three(advance: Advance, repeats: int = 30) -> float:
+    """Milliseconds of a step, once all is compiled and captured."""
     advance(10)
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
-    best = min(milliseconds(advance, repeats) for _ in range(3))
+    return min(milliseconds(advance, repeats) for _ in range(3))
+
+
+def launches(advance: Advance, runs: int, steps: int = 4) -> float:
+    """Kernels per step of the stack."""
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        advance(steps * runs)
+        torch.cuda.synchronize()
+    return sum(event.device_type == DeviceType.CUDA for event in seen.events()) / steps
+
+
+def report(name: str, advance: Advance, repeats: int = 30) -> None:
+    best = best_of_three(advance, repeats)
     memory = torch.cuda.max_memory_allocated() / 2**30
     rate = FLOP / best / 1e9
     print(f"{name:42} {best:7.3f} {rate:8.1f} {FLOOR_MS / best:9.0%} {memory:6.2f}", flush=True)

@@ -92,11 +92,11 @@ class SeedGroups:
         aligned, beside = self.align(z, factors[:, :, None])
         return (aligned * beside).view(z.shape)
 
-    def product(self, matrices: Tensor, z: Tensor) -> Tensor:
+    def product(self, matrices: Tensor | Sequence[Tensor], z: Tensor) -> Tensor:
         """M z over the leading axis of `(nodes, runs, dim)`, M that of the run's seed.
 
         Args:
-            matrices: `(seeds, nodes, nodes)`.
+            matrices: `(seeds, nodes, nodes)`, or a sparse one for every seed.
             z: `(nodes, runs, dim)`.
         """
         nodes, _, dim = z.shape
@@ -110,7 +110,7 @@ class SeedGroups:
             beside.copy_(z.view(nodes, per_seed, seeds, dim).permute(2, 0, 1, 3))
         else:
             beside.copy_(z[:, self._runs_of_seeds].transpose(0, 1))
-        mixed = torch.bmm(matrices, by_seed)[..., :columns].unflatten(-1, (per_seed, dim))
+        mixed = _products(matrices, by_seed)[..., :columns].unflatten(-1, (per_seed, dim))
         if self.in_turn:
             return mixed.permute(1, 2, 0, 3).reshape(z.shape)
         return mixed.transpose(0, 1).flatten(1, 2)[:, self._place_by_seed]
@@ -130,3 +130,10 @@ class SeedGroups:
         rank[order] = torch.arange(len(order), device=order.device)
         first = torch.searchsorted(self.place[order], self.place)
         return self.place * self._runs_of_seeds.shape[1] + rank - first
+
+
+def _products(matrices: Tensor | Sequence[Tensor], z: Tensor) -> Tensor:
+    """M_s z_s for every seed s."""
+    if isinstance(matrices, Tensor):
+        return torch.bmm(matrices, z)
+    return torch.stack([torch.mm(matrix, own) for matrix, own in zip(matrices, z, strict=True)])

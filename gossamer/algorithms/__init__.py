@@ -33,6 +33,7 @@ from gossamer.algorithms.gt_nsgdm import GTNSGDm
 from gossamer.algorithms.gt_nstorm import GTNSTORM
 from gossamer.algorithms.gt_steepest import DeMuon, GTLayerNSGDm, GTSignSGDm, GTSteepest
 from gossamer.algorithms.local import Local, Shapes
+from gossamer.algorithms.matrix_sign import newton_schulz
 from gossamer.algorithms.mixing import Both, Mix, state_dtype, total_like
 from gossamer.algorithms.momentum_tracking import MomentumTracking
 from gossamer.algorithms.motef import MoTEF
@@ -46,7 +47,6 @@ from gossamer.algorithms.operators import (
     inverse_norm,
     is_clipped,
     minus,
-    newton_schulz,
     smooth_clip,
     track,
 )

@@ -12,8 +12,9 @@ from gossamer.algorithms.admissible import Fraction, Order, StepSize
 from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.gt_nsgdm import GTNSGDmState
 from gossamer.algorithms.local import Shapes
+from gossamer.algorithms.matrix_sign import matrix_signs, unit
 from gossamer.algorithms.mixing import Mix, total_like
-from gossamer.algorithms.operators import descend, ema, inverse_norm, newton_schulz, track
+from gossamer.algorithms.operators import descend, ema, inverse_norm, track
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,7 @@ class GTLayerNSGDm(GTSteepest):
 
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
         """Every tensor with root mean square 1."""
-        parts = y.split([shape.numel() for shape in local.shapes], dim=-1)
-        return torch.cat([math.sqrt(p.shape[-1]) * inverse_norm(p) * p for p in parts], dim=-1)
+        return local.apart(math.sqrt(z.shape[-1]) * inverse_norm(z) * z for z in local.alike(y))
 
 
 @dataclass(frozen=True)
@@ -118,17 +118,21 @@ class DeMuon(GTSteepest):
 
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
         """The matrix sign of every tensor."""
-        parts = y.split([shape.numel() for shape in local.shapes], dim=-1)
-        pairs = zip(parts, local.shapes, strict=True)
-        return torch.cat([matrix_sign(part, shape) for part, shape in pairs], dim=-1)
+        stacks = [as_matrices(z, kind) for z, kind in zip(local.alike(y), local.kinds, strict=True)]
+        signs = iter(matrix_signs([z for z in stacks if not is_vector(z)]))
+        found = [unit(z) if is_vector(z) else next(signs) for z in stacks]
+        return local.apart(z.flatten(-2) for z in found)
 
 
-def matrix_sign(y: Tensor, shape: torch.Size) -> Tensor:
-    """The matrix sign of tensors of `shape`, which the last axis of y holds flat.
+def as_matrices(y: Tensor, shape: torch.Size) -> Tensor:
+    """Tensors of `shape`, which the last axis of y holds flat, as matrices.
 
-    >>> matrix_sign(torch.tensor([3.0, 4.0]), torch.Size([2, 1]))
-    tensor([0.6000, 0.8000])
+    >>> [tuple(as_matrices(torch.zeros(5, 24), torch.Size(s)).shape) for s in ([4, 3, 2], [24])]
+    [(5, 4, 6), (5, 24, 1)]
     """
-    if max(shape, default=1) == shape.numel():  # at most one axis is longer than 1
-        return inverse_norm(y) * y
-    return newton_schulz(y.unflatten(-1, (shape[0], -1))).flatten(-2)
+    return y.unflatten(-1, (shape[0] if shape else 1, -1))
+
+
+def is_vector(matrix: Tensor) -> bool:
+    """Whether it has one row or one column."""
+    return 1 in matrix.shape[-2:]

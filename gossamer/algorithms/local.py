@@ -49,6 +49,32 @@ class Shapes:
         flat = [z.reshape(*z.shape[: z.ndim - len(shape)], shape.numel()) for z, shape in pairs]
         return torch.cat(flat, dim=-1)
 
+    @property
+    def kinds(self) -> list[torch.Size]:
+        """The shapes that there are, each once."""
+        return list(dict.fromkeys(self.shapes))
+
+    def alike(self, x: Tensor) -> list[Tensor]:
+        """The pieces of `x`, flat, those of one shape stacked: `(count, …, size)` for each kind.
+
+        What is the same work for tensors of one shape is then a few large operations.
+
+        >>> local = Shapes([torch.Size([2, 3]), torch.Size([2]), torch.Size([2, 3])])
+        >>> [tuple(stack.shape) for stack in local.alike(torch.zeros(4, 5, 14))]
+        [(2, 4, 5, 6), (1, 4, 5, 2)]
+        """
+        parts = x.split([shape.numel() for shape in self.shapes], dim=-1)
+        return [torch.stack([parts[i] for i in self._of(kind)]) for kind in self.kinds]
+
+    def apart(self, stacks: Iterable[Tensor]) -> Tensor:
+        """What `alike` stacked."""
+        pairs = zip(self.kinds, stacks, strict=True)
+        parts = {i: part for kind, z in pairs for i, part in zip(self._of(kind), z, strict=True)}
+        return torch.cat([parts[i] for i in range(len(self.shapes))], dim=-1)
+
+    def _of(self, kind: torch.Size) -> list[int]:
+        return [i for i, shape in enumerate(self.shapes) if shape == kind]
+
 
 class Local(Shapes):
     """A second gradient, random numbers, and the parameters as the tensors they are.

@@ -44,27 +44,6 @@ def inverse_norm(y: Tensor) -> Tensor:
     return norm.reciprocal().nan_to_num(nan=torch.nan, posinf=0.0)
 
 
-def newton_schulz(y: Tensor) -> Tensor:
-    """Nearly U Vᵀ, the matrix sign of y = U Σ Vᵀ, for every matrix over the last two axes.
-
-    Five steps z ← a z + (b G + c G²) z with G = z zᵀ, from z = y/‖y‖_F, and Muon's a, b and c.
-    Singular values of at least 0.01 ‖y‖_F end in [0.68, 1.14], smaller ones below 1.21; 0 stays 0.
-
-    >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
-    >>> newton_schulz(100 * turn)
-    tensor([[ 0.0000, -1.1...],
-            [ 1.1...,  0.0000]])
-    """
-    if y.shape[-2] > y.shape[-1]:
-        return newton_schulz(y.mT).mT
-    a, b, c = 3.4445, -4.7750, 2.0315
-    z = inverse_norm(y.flatten(-2)).unsqueeze(-1) * y
-    for _ in range(5):
-        gram = z @ z.mT
-        z = a * z + (b * gram + c * gram @ gram) @ z
-    return z
-
-
 def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
     """min(1, τ/‖g‖) with τ = `clip`: what shortens g to the length τ at most.
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gossamer.errors import require, whole
 from gossamer.networks.channel import Channel, PlainChannel
-from gossamer.networks.mixer import Mixer
+from gossamer.networks.mixer import Mixer, product
 from gossamer.networks.modified import Modified, layers
 from gossamer.networks.static import StaticNetwork
 
@@ -75,15 +75,38 @@ class Accelerated(Modified):
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """One product with P_k(W)."""
+        """One product with P_k(W), or k with W where that has few entries."""
         if self.k == 1:
             return self.inner.channel(seeds, dtype, device)
+        assert isinstance(self.inner, StaticNetwork)
+        plain = self.inner.mixer(dtype, device)
+        if plain.pulls.layout == torch.sparse_csr:
+            exchanges = ChebyshevMixer(plain.pulls, plain.pushes, plain.exact, self.momenta)
+            return AcceleratedChannel(self, exchanges)
         narrow, exact = (self.weights.to(device, kind) for kind in (dtype, torch.float64))
         return AcceleratedChannel(self, Mixer(narrow, narrow, exact))
 
 
+@dataclass(frozen=True, eq=False)
+class ChebyshevMixer(Mixer):
+    """z ↦ P_k(W) z by k products with W.
+
+    Args:
+        momenta: ω₁, …, ω_k.
+    """
+
+    momenta: tuple[float, ...]
+
+    def product(self, weights: Tensor, z: Tensor) -> Tensor:
+        """z_{s+1} = ω_{s+1} W z_s + (1 − ω_{s+1}) z_{s−1}."""
+        before, now = z.to(weights.dtype), product(weights, z)
+        for omega in self.momenta[1:]:
+            before, now = now, torch.lerp(before, product(weights, now), omega)
+        return now
+
+
 class AcceleratedChannel(PlainChannel):
-    """P_k(W) as one product, which costs k exchanges over the links of W."""
+    """P_k(W), which costs k exchanges over the links of W."""
 
     def __init__(self, network: Accelerated, mixer: Mixer) -> None:
         assert isinstance(network.inner, StaticNetwork)

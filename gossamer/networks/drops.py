@@ -14,6 +14,9 @@ from gossamer.networks.losses import BLOCK_ROUNDS, Losses
 from gossamer.networks.modified import Modified
 from gossamer.networks.periodic import Periodic
 from gossamer.networks.seeded import SeededRounds
+from gossamer.networks.sparse import SparseMatrix, compressed_rows
+from gossamer.networks.spectrum import consensus_norm
+from gossamer.networks.static import multiplied_sparse
 from gossamer.seeding import SeedGroups
 
 
@@ -91,6 +94,8 @@ class Drops(Modified):
         """
         if self.probability == 0:
             return self.inner.lam
+        if self.period == 1:
+            return consensus_norm([self._mean_square()]) ** 0.5
         p, eye = self.probability, torch.eye(self.num_nodes, dtype=torch.float64)
         M = eye - 1 / self.num_nodes
         for one in reversed(self.inner.rounds):
@@ -100,6 +105,19 @@ class Drops(Modified):
             M = mean @ M @ mean + torch.diag(on_links.sum(1)) - on_links
         norm = float(torch.linalg.matrix_norm(M, ord=2))
         return float(norm ** (0.5 / self.period))
+
+    def _mean_square(self) -> SparseMatrix:
+        """E[W²] = W̄² + 2p(1 − p) Σ w² L over the links of a static network, with few entries."""
+        W, p, nodes = self.rounds[0].matrix, self.probability, torch.arange(self.num_nodes)
+        row, col = torch.cat([W.row, nodes]), torch.cat([W.col, nodes])
+        kept = torch.cat([(1 - p) * W.values, torch.full(nodes.shape, p).double()])
+        mean = SparseMatrix.from_entries(self.num_nodes, row, col, kept)
+        square = mean.times(mean)
+        spread = 2 * p * (1 - p) * W.values.square() * (W.row != W.col)
+        row = torch.cat([square.row, W.row, W.row])
+        col = torch.cat([square.col, W.row, W.col])
+        values = torch.cat([square.values, spread, -spread])
+        return SparseMatrix.from_entries(self.num_nodes, row, col, values)
 
     @property
     def edges(self) -> Edges:
@@ -143,7 +161,13 @@ class LossyChannel(RememberingChannel):
         self._dtype, self._device = dtype, device
         self._groups = SeedGroups.of(seeds, device)
         self._losses = network.losses(self._groups.distinct)
-        self._rounds = SeededRounds(self._groups, network.num_nodes, dtype, self._matrices)
+        n = network.num_nodes
+        nonzeros = len(self._edges) + n
+        if multiplied_sparse(n, nonzeros, dtype):
+            self._rows = RowsOfLinks.of(self._edges)
+            self._rounds = SeededRounds(self._groups, nonzeros, dtype, self._sparse_matrices)
+        else:
+            self._rounds = SeededRounds(self._groups, n * n, dtype, self._matrices)
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Σ_j r_ij z_j over what arrived; the weight of the rest is one's own."""
@@ -219,12 +243,51 @@ class LossyChannel(RememberingChannel):
         """Which links bring something in round t, boolean `(E, S)`."""
         return self._losses.arrive(t).T.to(self._device) & self._edges.active(t)[:, None]
 
-    def _matrices(self, rounds: range) -> Tensor:
-        """R_t of every seed, `(rounds, S, n, n)`."""
+    def _matrices(self, rounds: range) -> list[Tensor]:
+        """R_t of every seed, `(S, n, n)` for each round."""
         edges, n = self._edges, self._edges.num_nodes
-        arrived = self._alive(rounds).to(self._device).transpose(1, 2)
-        weights = edges.weights[[t % edges.period for t in rounds], None]
-        matrices = weights.new_zeros(*arrived.shape[:2], n, n)
-        matrices[:, :, edges.receiver, edges.sender] = arrived * weights
+        heard = self._heard(rounds)
+        matrices = heard.new_zeros(*heard.shape[:2], n, n)
+        matrices[:, :, edges.receiver, edges.sender] = heard
         matrices.diagonal(dim1=2, dim2=3).copy_(1 - matrices.sum(3))
-        return matrices
+        return list(matrices)
+
+    def _sparse_matrices(self, rounds: range) -> list[list[Tensor]]:
+        """R_t of every seed, in compressed rows."""
+        return [[self._rows.matrix(row) for row in seeds] for seeds in self._heard(rounds)]
+
+    def _heard(self, rounds: range) -> Tensor:
+        """The weights of what arrives, `(rounds, S, E)`."""
+        arrived = self._alive(rounds).to(self._device).transpose(1, 2)
+        return arrived * self._edges.weights[[t % self._edges.period for t in rounds], None]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfLinks:
+    """Where the links, and the nodes themselves, stand in compressed rows.
+
+    Args:
+        receiver: of each link.
+        crow: where each row starts.
+        col: sender of each link, or the node itself.
+        order: of the entries, which are the links first and then the nodes.
+    """
+
+    receiver: Tensor
+    crow: Tensor
+    col: Tensor
+    order: Tensor
+
+    @classmethod
+    def of(cls, edges: Edges) -> "RowsOfLinks":
+        """Of all links of a network."""
+        n, nodes = edges.num_nodes, torch.arange(edges.num_nodes, device=edges.sender.device)
+        row, col = torch.cat([edges.receiver, nodes]), torch.cat([edges.sender, nodes])
+        order = torch.argsort(row * n + col)
+        crow = torch.searchsorted(row[order], torch.arange(n + 1, device=row.device))
+        return cls(edges.receiver, crow, col[order], order)
+
+    def matrix(self, heard: Tensor) -> Tensor:
+        """R with the weights `heard` on the links, `(E,)`, and the rest with the nodes."""
+        rest = heard.new_ones(len(self.crow) - 1).index_add_(0, self.receiver, heard, alpha=-1)
+        return compressed_rows(self.crow, self.col, torch.cat([heard, rest])[self.order])

@@ -39,7 +39,7 @@ class Mixer:
 
     def pull(self, z: Tensor) -> Tensor:
         """R z, of the shape of z."""
-        return product(self.pulls, z)
+        return self.product(self.pulls, z)
 
     def push(self, z: Tensor) -> Tensor:
         """C z with its sum over the nodes kept, to the rounding of float64.
@@ -48,14 +48,18 @@ class Mixer:
         stays with it: Σ_r c_ir q_r + (z_i − q_i).
         """
         if z.dtype == self.pushes.dtype:
-            return product(self.pushes, z)
+            return self.product(self.pushes, z)
         sent = z.to(self.pushes.dtype)
         sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
         return self.split(sent).add_(z - sent)
 
     def split(self, message: Tensor) -> Tensor:
         """C q of messages q, in float64."""
-        return product(self.exact, message)
+        return self.product(self.exact, message)
+
+    def product(self, weights: Tensor, z: Tensor) -> Tensor:
+        """What a mix makes of z: W z, in the precision of W."""
+        return product(weights, z)
 
 
 def product(weights: Tensor, z: Tensor) -> Tensor:

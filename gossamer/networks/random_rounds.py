@@ -155,7 +155,7 @@ class RandomChannel(Channel):
         device: torch.device | str,
     ) -> None:
         self._network, self._groups = network, SeedGroups.of(seeds, device)
-        self._rounds = SeededRounds(self._groups, network.num_nodes, dtype, self._draw)
+        self._rounds = SeededRounds(self._groups, network.num_nodes**2, dtype, self._draw)
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The products of a round."""
@@ -174,8 +174,8 @@ class RandomChannel(Channel):
         receiver, sender = drawn.any(0).nonzero(as_tuple=True)
         return Deliveries(receiver, sender, drawn[:, receiver, sender].T)
 
-    def _draw(self, rounds: range) -> Tensor:
-        return self._matrices(torch.arange(rounds.start, rounds.stop))
+    def _draw(self, rounds: range) -> list[Tensor]:
+        return list(self._matrices(torch.arange(rounds.start, rounds.stop)))
 
     def _matrices(self, t: int | Tensor) -> Tensor:
         return self._network.matrices(t, self._groups.distinct)

@@ -1,6 +1,6 @@
 """Rounds in which every seed has a matrix of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,19 +17,23 @@ MOST_NUMBERS = 2**20
 """Most numbers in the matrices drawn at once, where that is more than one round."""
 
 
+Matrices = Tensor | list[Tensor]
+"""Of every seed: `(S, n, n)`, or a sparse matrix for each."""
+
+
 @dataclass(frozen=True)
 class SeededTalk:
     """One round of products with a doubly stochastic matrix per seed.
 
     Args:
         groups: which runs have which seed.
-        narrow: W_t of every seed, `(S, n, n)`, in the precision of messages.
+        narrow: W_t of every seed, in the precision of messages.
         exact: W_t in float64, for totals.
     """
 
     groups: SeedGroups
-    narrow: Tensor
-    exact: Tensor
+    narrow: Matrices
+    exact: Matrices
     memory: ClassVar[LinkMemory] = ()
 
     def pull(self, z: Tensor) -> Tensor:
@@ -38,9 +42,10 @@ class SeededTalk:
 
     def push(self, z: Tensor) -> Tensor:
         """W_t z; what rounding takes from a message stays with its sender, see `Mixer`."""
-        if z.dtype == self.narrow.dtype:
+        message = self.narrow[0].dtype
+        if z.dtype == message:
             return self.pull(z)
-        sent = z.to(self.narrow.dtype).to(z.dtype)
+        sent = z.to(message).to(z.dtype)
         return self.groups.product(self.exact, sent).add_(z - sent)
 
 
@@ -49,28 +54,35 @@ class SeededRounds:
 
     Args:
         groups: which runs have which seed.
-        num_nodes: n.
+        size: numbers in a matrix.
         dtype: of the messages.
-        draw: W_t of the given rounds, `(rounds, S, n, n)` in float64.
+        draw: W_t of the given rounds, in float64.
     """
 
     def __init__(
         self,
         groups: SeedGroups,
-        num_nodes: int,
+        size: int,
         dtype: torch.dtype,
-        draw: Callable[[range], Tensor],
+        draw: Callable[[range], Sequence[Matrices]],
     ) -> None:
         self._groups, self._dtype, self._draw = groups, dtype, draw
-        room = MOST_NUMBERS // (max(1, len(groups.distinct)) * num_nodes**2)
+        room = MOST_NUMBERS // (max(1, len(groups.distinct)) * size)
         self._length = max(1, min(MOST_ROUNDS, room))
-        self._first, self._held = -1, [(torch.empty(0), torch.empty(0))]
+        self._first, self._held = -1, list[tuple[Matrices, Matrices]]()
 
     def at(self, t: int) -> SeededTalk:
         """The products of round t."""
         first = t - t % self._length
         if first != self._first:
-            exact = self._draw(range(first, first + self._length)).to(self._groups.place.device)
-            narrow = exact.to(self._dtype)
-            self._first, self._held = first, list(zip(narrow, exact, strict=True))
+            drawn = self._draw(range(first, first + self._length))
+            self._first, self._held = first, [self._both(matrices) for matrices in drawn]
         return SeededTalk(self._groups, *self._held[t - first])
+
+    def _both(self, drawn: Matrices) -> tuple[Matrices, Matrices]:
+        """In the precision of messages and exact, where the runs are."""
+        device = self._groups.place.device
+        if isinstance(drawn, Tensor):
+            return drawn.to(device, self._dtype), drawn.to(device)
+        exact = [matrix.to(device) for matrix in drawn]
+        return [matrix.to(self._dtype) for matrix in exact], exact

@@ -21,6 +21,15 @@ def coo(size: int, row: Tensor, col: Tensor, values: Tensor) -> Tensor:
         ).coalesce()
 
 
+def compressed_rows(crow: Tensor, col: Tensor, values: Tensor) -> Tensor:
+    """A square CSR tensor, for sparse products."""
+    size = len(crow) - 1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", "Sparse invariant checks")
+        return torch.sparse_csr_tensor(crow, col, values, (size, size), check_invariants=False)
+
+
 @dataclass(frozen=True, eq=False)
 class SparseMatrix:
     """A square float64 matrix in compressed rows: row i is the part crow[i]:crow[i+1] of the rest.
@@ -79,6 +88,13 @@ class SparseMatrix:
         """A 1, (n,)."""
         return torch.zeros(self.size, dtype=torch.float64).index_add(0, self.row, self.values)
 
+    def times(self, other: "SparseMatrix") -> "SparseMatrix":
+        """A B, in time and memory of its non-zeros."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse")
+            factors = [coo(m.size, m.row, m.col, m.values) for m in (self, other)]
+            return self.from_tensor(torch.sparse.mm(*factors))
+
     def equals(self, other: "SparseMatrix") -> bool:
         """Same non-zeros, up to rounding."""
         return (
@@ -95,12 +111,7 @@ class SparseMatrix:
 
     def csr(self, dtype: torch.dtype, device: torch.device | str) -> Tensor:
         """As a torch CSR tensor, for sparse products."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-            warnings.filterwarnings("ignore", "Sparse invariant checks")
-            return torch.sparse_csr_tensor(
-                self.crow, self.col, self.values, (self.size, self.size), check_invariants=False
-            ).to(device=device, dtype=dtype)
+        return compressed_rows(self.crow, self.col, self.values).to(device=device, dtype=dtype)
 
     @cached_property
     def symbol(self) -> Tensor | None:

@@ -123,9 +123,7 @@ class StaticNetwork(Periodic):
         return Mixer(pulls, pushes, self._in(self.push_matrix, torch.float64, device))
 
     def _in(self, matrix: SparseMatrix, dtype: torch.dtype, device: torch.device | str) -> Tensor:
-        n = self.num_nodes
-        few = n >= SPARSE_FROM and matrix.values.numel() <= SPARSE_DENSITY * n * n
-        sparse = few and dtype in (torch.float32, torch.float64)  # all that torch multiplies sparse
+        sparse = multiplied_sparse(self.num_nodes, matrix.values.numel(), dtype)
         return matrix.csr(dtype, device) if sparse else matrix.dense().to(device, dtype)
 
     @cached_property
@@ -156,6 +154,12 @@ class StaticNetwork(Periodic):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"matrix": self.matrix, "recipe": self.recipe, "split": self.split}
+
+
+def multiplied_sparse(num_nodes: int, nonzeros: int, dtype: torch.dtype) -> bool:
+    """Whether a product with such a matrix is faster sparse."""
+    few = num_nodes >= SPARSE_FROM and nonzeros <= SPARSE_DENSITY * num_nodes**2
+    return few and dtype in (torch.float32, torch.float64)  # all that torch multiplies sparse
 
 
 def _absorb(matrix: SparseMatrix, node: int) -> SparseMatrix:

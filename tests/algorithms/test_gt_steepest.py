@@ -10,7 +10,7 @@ from algorithms.limits import HEAVY, RING, errors
 from torch import Tensor, nn
 
 import gossamer as gs
-from gossamer.algorithms import Shapes, newton_schulz
+from gossamer.algorithms import Shapes, matrix_sign, newton_schulz
 
 MEMBERS = [gs.GTLayerNSGDm, gs.GTSignSGDm, gs.DeMuon]
 
@@ -79,6 +79,36 @@ def test_the_stated_band_is_that_of_the_polynomial():
     assert 0.68 < p[s >= 0.01].min() < p[s >= 0.01].max() < 1.14
     assert p.min() == 0
     assert p.max() < 1.21
+
+
+SPECTRA = {
+    "even": torch.ones(48),
+    "falling": torch.logspace(0, -6, 48),
+    "one large": torch.cat([torch.ones(1), torch.full((47,), 1e-3)]),
+    "few": torch.cat([torch.ones(4), torch.zeros(44)]),
+}
+
+
+@pytest.mark.parametrize("values", SPECTRA.values(), ids=SPECTRA)
+def test_in_half_precision_the_band_and_the_direction_stay(values: Tensor, monkeypatch):
+    """Of float16's three digits none are left if one Gram matrix has to do for all steps."""
+    u, v = (torch.linalg.qr(normal(3, rows, 48, seed=rows))[0] for rows in (48, 300))
+    y = u * values.double() @ v.mT
+    exact = newton_schulz(y)
+    monkeypatch.setattr(matrix_sign, "precision", lambda y: torch.float16)
+    found = newton_schulz(1e4 * y.float())
+    assert found.dtype == torch.float32
+    assert torch.linalg.matrix_norm(found - exact).max() < 3.4445**5 * 2**-11
+    assert torch.linalg.matrix_norm(found, 2).max() < 1.22
+
+
+def test_matrices_of_all_shapes_together_are_those_alone():
+    shapes = (3, 4), (5,), (4, 3), (2, 3, 2), (3, 4), (7, 3), (1, 6), ()
+    sizes = [torch.Size(shape).numel() for shape in shapes]
+    y = heavy(2, 6, sum(sizes))
+    together = direction(gs.DeMuon, y, *shapes).split(sizes, dim=-1)
+    for part, alone, shape in zip(together, y.split(sizes, dim=-1), shapes, strict=True):
+        close(part, direction(gs.DeMuon, alone, shape))
 
 
 def matrices() -> gs.Problem:

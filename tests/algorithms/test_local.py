@@ -97,3 +97,13 @@ def test_a_method_that_asks_may_have_a_schedule():
     x = torch.zeros(1, 1, 2, dtype=torch.float64)
     step = Dithered(lr=gs.Linear(1.0, 4)).step(2, x, x, (), lambda z: z, local(2))[0]
     assert torch.equal(step, Dithered(lr=0.5).step(2, x, x, (), lambda z: z, local(2))[0])
+
+
+def test_pieces_of_one_shape_are_stacked_and_put_back():
+    shapes = [torch.Size(shape) for shape in ([2, 3], [], [6], [2, 3], [])]
+    x = torch.randn(4, 2, 20)
+    shaped = gs.algorithms.Shapes(shapes)
+    stacks = shaped.alike(x)
+    assert [tuple(z.shape) for z in stacks] == [(2, 4, 2, 6), (2, 4, 2, 1), (1, 4, 2, 6)]
+    assert torch.equal(stacks[0][1], x[..., 13:19])
+    assert torch.equal(shaped.apart(stacks), x)

@@ -104,6 +104,49 @@ def test_large_rings_never_build_a_dense_matrix(monkeypatch: pytest.MonkeyPatch)
     assert network.in_neighbors(0) == [1, 9_999]
 
 
+FAULTS = {
+    "one way": lambda network: network.drops(0.3),
+    "both ways": lambda network: network.drops(0.3, both_ways=True, burst=3),
+    "lost and compressed": lambda network: network.drops(0.3).compressed(gs.TopK(0.5)),
+    "accelerated": lambda network: network.accelerated(4),
+}
+
+
+def talked(network: gs.Network, dtype: torch.dtype) -> torch.Tensor:
+    """Five steps of opinions and totals, of four runs with two seeds."""
+    z = torch.randn(30, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    channel, memory, found = network.channel([0, 1, 0, 1], dtype, "cpu"), (), []
+    for t in range(5):
+        talk = channel.talk(t, memory)
+        found += [talk.pull(z.to(dtype)).double(), talk.push(z)]
+        memory = talk.memory
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_bad_networks_mix_sparse_as_they_do_dense(fault, dtype, monkeypatch: pytest.MonkeyPatch):
+    dense = talked(fault(gs.torus(5, 6)), dtype)
+    monkeypatch.setattr(network_module, "SPARSE_FROM", 1)
+    monkeypatch.setattr(network_module, "SPARSE_DENSITY", 1)
+    monkeypatch.setattr(gs.StaticNetwork, "weights", property(_refuse))
+    sparse = talked(fault(gs.torus(5, 6)), dtype)
+    torch.testing.assert_close(
+        sparse, dense, rtol=0, atol=1e-12 if dtype is torch.float64 else 1e-6
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_large_bad_networks_never_build_a_dense_matrix(fault, monkeypatch: pytest.MonkeyPatch):
+    """A dense one of 20,000 nodes would take 3.2 GB."""
+    monkeypatch.setattr(network_module.SparseMatrix, "dense", _refuse)
+    network = fault(gs.ring(20_000))
+    z = torch.ones(20_000, 1, 1, dtype=torch.float64)
+    talk = network.channel([0], torch.float64, "cpu").talk(0, ())
+    torch.testing.assert_close(talk.pull(z), z, rtol=0, atol=1e-12)
+    assert repr(network)
+
+
 def test_spectral_gap_and_mixing_time():
     network = gs.hypercube(3)  # λ = 1/2
     assert network.spectral_gap == pytest.approx(0.5)

@@ -37,3 +37,9 @@ def test_symbol_is_the_first_row_of_circulants_only():
         changed = rows.clone()
         changed[2, 2] += change
         assert SparseMatrix.from_tensor(changed).symbol is None
+
+
+def test_a_product_is_that_of_the_matrices():
+    A, B = random_matrix(0), random_matrix(1)
+    product = SparseMatrix.from_tensor(A).times(SparseMatrix.from_tensor(B))
+    torch.testing.assert_close(product.dense(), A @ B, rtol=0, atol=1e-14)
