@@ -51,9 +51,8 @@ class GTSteepest(Algorithm[GTNSGDmState]):
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
         y = track(state.y, v, state.v, mix, self.order)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         d = self.direction(y.to(x), local)
-        return descend(x, self.lr, d, mix, self.order), GTNSGDmState(
-            v, y
-        )  # xᵗ⁺¹ = W (xᵗ − α D(yᵗ))
+        x = descend(x, self.lr, d, mix, self.order)  # xᵗ⁺¹ = W (xᵗ − α D(yᵗ))
+        return x, GTNSGDmState(v, y)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:
         """`tracker_norm`: ‖y‖ of the last step."""
