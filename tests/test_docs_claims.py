@@ -371,6 +371,16 @@ def a_fair_momentum(_: ModuleType) -> bool:
     return round(worst, 2) == 1.62
 
 
+def four_bits_or_signs(_: ModuleType) -> bool:
+    results, best = stored("bad-networks"), []
+    for noise in networks.NOISES:
+        for method in networks.METHODS:
+            found = networks.on_networks(results, "equal bytes", noise, method)
+            best.append(min(found, key=lambda network: networks.rank(found[network])))
+    short = [network in ("four bits", "signs", "lossy, short, rare") for network in best]
+    return sum(short) >= 0.9 * len(short)
+
+
 CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "One of the two is within 1.3 times the lowest error in every row": shrinking_steps_are_good,
     "neither is [a method for a Transformer]": no_methods_for_a_transformer,
@@ -383,6 +393,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     ),
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
     "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
+    "at equal bytes: nearly always four bits or signs": four_bits_or_signs,
     "at most 1.62 times the best under any of the three noises": a_fair_momentum,
 }
 
