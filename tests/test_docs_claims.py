@@ -380,7 +380,7 @@ def four_bits_or_signs(_: ModuleType) -> bool:
 CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "One of the two is within 1.3 times the lowest error in every row": shrinking_steps_are_good,
     "neither is [a method for a Transformer]": no_methods_for_a_transformer,
-    "(algorithms/MomentumTracking.md) where messages are few or say little": bad_networks_depend_on_the_tails,
+    "where messages are few or say little, and SClip-EF": bad_networks_depend_on_the_tails,
     "apart, and clip the tracker or normalize it": constant_steps_depend_on_the_nodes,
     "is lowest so far, GT-NSGDm close behind": layer_wise_is_lowest_so_far,
     "It was robust in every situation of the three studies below": robust_everywhere,
