@@ -122,15 +122,23 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """Name → value of every hyper-parameter."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Name → value of every hyper-parameter; words only where they are not the default.
+
+        >>> from gossamer.algorithms import DSGDGClip
+        >>> DSGDGClip(lr=0.1, clip=1.0).hyperparameters
+        {'lr': 0.1, 'clip': 1.0}
+        """
+        values = {field: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            field.name: value
+            for field, value in values.items()
+            if not (isinstance(value, str) and value == field.default)
+        }
 
     def __repr__(self) -> str:
-        """How it is made: all numbers, and the words that are not what they are by default."""
-        fields = {field.name: field.default for field in dataclasses.fields(self)}
-        said = self.hyperparameters.items()
-        shown = {k: v for k, v in said if not (isinstance(v, str) and v == fields[k])}
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+        """How it is made."""
+        said = ", ".join(f"{name}={value!r}" for name, value in self.hyperparameters.items())
+        return f"{type(self).__name__}({said})"
 
     # ------------------------------------------------------------------ schedules
 

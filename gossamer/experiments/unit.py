@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from gossamer.algorithms import Algorithm
 from gossamer.errors import InvalidInput
 from gossamer.networks import Network
 
@@ -56,6 +57,8 @@ def describe(value: Any) -> Any:
         return value.__name__
     if isinstance(value, Network):
         return value.describe()
+    if isinstance(value, Algorithm):
+        return {"type": type(value).__name__, **describe(value.hyperparameters)}
     if dataclasses.is_dataclass(value):
         return {"type": type(value).__name__, **_fields(value)}
     raise InvalidInput(

@@ -175,8 +175,9 @@ def stack_settings(
     Those that all settings share stay numbers, schedules or words.
     """
     columns: dict[str, Any] = {}
+    default = {field.name: field.default for field in dataclasses.fields(algorithm)}
     for name, admissible in admissible_sets(algorithm).items():
-        values = [setting[name] for setting in settings for _ in range(copies)]
+        values = [one.get(name, default[name]) for one in settings for _ in range(copies)]
         columns[name] = stacked(values) if isinstance(admissible, Interval) else values[0]
         one = isinstance(admissible, Interval) or len(set(values)) == 1
         need = "one value in all settings"
