@@ -20,7 +20,7 @@ class Unsupported(Exception):
 
 
 def number(value: float) -> str:
-    """A Python number in C, in the precision of what it meets: KIND is that of the result.
+    """A Python number in C; KIND is the precision in which the operation is computed.
 
     >>> number(0.5), number(-math.inf)
     ('((KIND)0x1.0000000000000p-1)', '(-INFINITY)')
@@ -50,28 +50,44 @@ def _addcmul(a: str, b: str, c: str, *, value: float = 1) -> str:
 
 def _lerp(a: str, b: str, w: str) -> str:
     """From the nearer end, as torch does it."""
-    return f"({w} < 0.5f ? {a} + {w} * ({b} - {a}) : {b} - ({b} - {a}) * (1 - {w}))"
+    return f"(fabs({w}) < 0.5f ? {a} + {w} * ({b} - {a}) : {b} - ({b} - {a}) * (1 - {w}))"
+
+
+def _maximum(a: str, b: str) -> str:
+    """NaN if either is: no comparison with it is true."""
+    return f"({a} < {b} || {b} != {b} ? {b} : {a})"
+
+
+def _minimum(a: str, b: str) -> str:
+    return f"({a} > {b} || {b} != {b} ? {b} : {a})"
 
 
 def _clamp(a: str, low: str | None = None, high: str | None = None, **named: str | None) -> str:
-    """NaN stays NaN: no comparison with it is true."""
+    """The upper bound counts where it is below the lower one."""
     low, high = named.get("min", low), named.get("max", high)
-    if low is not None:
-        a = f"({a} < {low} ? {low} : {a})"
-    return a if high is None else f"({a} > {high} ? {high} : {a})"
+    a = a if low is None else _maximum(a, low)
+    return a if high is None else _minimum(a, high)
 
 
 def _nan_to_num(
     a: str, nan: str | None = None, posinf: str | None = None, neginf: str | None = None
 ) -> str:
     """Where torch's defaults are zero and the largest and smallest numbers."""
-    nan, high, low = nan or "0", posinf or "LARGEST", neginf or "-LARGEST"
+    nan, high, low = nan or "0", posinf or "LARGEST_KIND", neginf or "-LARGEST_KIND"
     return f"({a} != {a} ? {nan} : {a} == INFINITY ? {high} : {a} == -INFINITY ? {low} : {a})"
 
 
 def _power(a: str, exponent: str) -> str:
-    whole = {number(2): f"{a} * {a}", number(3): f"{a} * {a} * {a}", number(0.5): f"sqrt({a})"}
-    return whole.get(exponent, f"pow({a}, {exponent})")
+    """As torch does it, which matters at the ends of what a precision holds, and below zero."""
+    special = {
+        number(0.5): f"sqrt({a})",
+        number(2): f"{a} * {a}",
+        number(3): f"{a} * {a} * {a}",
+        number(-0.5): f"1 / sqrt({a})",
+        number(-1): f"1 / {a}",
+        number(-2): f"1 / ({a} * {a})",
+    }
+    return special.get(exponent, f"pow({a}, {exponent})")
 
 
 def _infix(sign: str) -> Expression:
@@ -100,13 +116,21 @@ EXPRESSIONS: dict[Any, Expression] = {
     aten.clamp.default: _clamp,
     aten.clamp.Tensor: _clamp,
     aten.clamp_min.default: _clamp,
-    aten.maximum.default: lambda a, b: f"({a} < {b} || {b} != {b} ? {b} : {a})",
-    aten.minimum.default: lambda a, b: f"({a} > {b} || {b} != {b} ? {b} : {a})",
+    aten.clamp_max.default: _minimum,
+    aten.maximum.default: _maximum,
+    aten.minimum.default: _minimum,
     aten.nan_to_num.default: _nan_to_num,
     aten.where.self: lambda c, a, b: f"({c} ? {a} : {b})",
     **{
         getattr(getattr(aten, name), kind): _infix(sign)
-        for name, sign in {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "=="}.items()
+        for name, sign in {
+            "gt": ">",
+            "ge": ">=",
+            "lt": "<",
+            "le": "<=",
+            "eq": "==",
+            "ne": "!=",
+        }.items()
         for kind in ("Scalar", "Tensor")
     },
     aten._to_copy.default: lambda a: a,

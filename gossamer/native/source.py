@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from gossamer.native.emit import Emitter
@@ -23,6 +24,19 @@ class Source:
     constants: tuple[Tensor, ...]
     scratch: int
     """Bytes of all arrays of a step, for one run."""
+
+    def same_as(self, other: Source) -> bool:
+        """Whether both are one program that reads the same numbers."""
+        same = self.text == other.text and len(self.constants) == len(other.constants)
+        return same and all(map(_same_bits, self.constants, other.constants))
+
+
+def _bits(z: Tensor) -> Tensor:
+    return z.flatten().view(torch.uint8)
+
+
+def _same_bits(a: Tensor, b: Tensor) -> bool:
+    return a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
 
 
 @dataclass(frozen=True)
@@ -49,15 +63,18 @@ class Held:
         return f"memcpy(to_{self.name}, from_{self.name}, sizeof({self.kind}) * {self.size} * R);"
 
 
-def source(run: OneRun) -> Source:
-    """The program of a run, for the number R of them that the compiler is told."""
+def source(run: OneRun, seed: int) -> Source:
+    """The program of a run, for the number R of them that the compiler is told.
+
+    It is recorded with the numbers of an example, of which nothing must be seen in it.
+    """
     fields = [(f"s{k}", z) for k, z in enumerate(run.state)]
     samples = [] if run.noise is None else ["noise"]
     numbers = [f"h{k}" for k in range(len(run.names))]
     names = ["x", *(name for name, _ in fields)]
     inputs = [("t", False), *((name, True) for name in [*names, *samples, *numbers])]
     kind = run.problem.start.dtype
-    emitter = Emitter(run.operations(), inputs, [f"next_{name}" for name in names], kind)
+    emitter = Emitter(run.operations(seed), inputs, [f"next_{name}" for name in names], kind)
     x = Held("x", KINDS[kind], run.problem.num_nodes * run.problem.dim)
     held = [x, *(Held(name, KINDS[z.dtype], z.numel()) for name, z in fields)]
     step = _step(emitter, held, KINDS[kind], [*samples, *numbers])
@@ -91,7 +108,7 @@ return aligned_alloc(ALIGNED, (bytes + ALIGNED - 1) / ALIGNED * ALIGNED);
 def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str]) -> str:
     """One step of one block."""
     arguments = [
-        f"const {kind} *restrict t",
+        "const double *restrict t",
         *(f"const {one.kind} *restrict {one.name}" for one in held),
         *(f"const {kind} *restrict {name}" for name in given),
         *(f"{one.kind} *restrict next_{one.name}" for one in held),
@@ -133,7 +150,7 @@ def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
         "for (long block = first; block < last; block++) {",
         *(one.places(3 + k) for k, one in enumerate(held)),
         "for (long s = 0; s < steps; s++) {",
-        f"const {kind} now = t + s;",
+        "const double now = t + s;",
         "const long row = scheduled ? block * steps + s : block;",
         f"const {kind} *h = numbers + row * {count} * R;",
         *(_gather(nodes, dim) if noisy else []),

@@ -152,7 +152,7 @@ def _sines(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
-    monkeypatch.setattr(loop, "_agrees", lambda *_: False)
+    monkeypatch.setattr(loop, "agrees", lambda *_: False)
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
     gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3)
 
