@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gossamer.native.elementwise import Body, Statement
 from gossamer.native.expressions import EXPRESSIONS, KINDS, Unsupported, number
-from gossamer.native.joins import joined, padded
+from gossamer.native.joins import joined, padded, scattered
 from gossamer.native.products import product
 from gossamer.native.recorder import Node, Recording
 from gossamer.native.reductions import mean, norm, total
@@ -61,6 +61,7 @@ WRITERS: dict[Any, Callable[[Emitter, Node], Value]] = {
     aten.baddbmm.default: product,
     aten.cat.default: joined,
     aten.constant_pad_nd.default: padded,
+    aten.slice_backward.default: scattered,
 }
 """Operations that write an array of their own."""
 
@@ -92,8 +93,7 @@ class Emitter:
         for node, (name, lanes) in zip(self.recording.inputs, self.inputs, strict=True):
             self.values[node] = Value(name, node.kind, contiguous(node.shape), lanes)
         for node in self.recording.operations:
-            if node.constant is None:
-                self._operation(node)
+            self._operation(node)
         for name, node in zip(self.outputs, self.recording.outputs, strict=True):
             into = Value(name, node.kind, contiguous(node.shape), lanes=True)
             self.copy(self.value(node), into)

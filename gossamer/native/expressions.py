@@ -90,6 +90,14 @@ def _power(a: str, exponent: str) -> str:
     return special.get(exponent, f"pow({a}, {exponent})")
 
 
+def _sign(a: str) -> str:
+    return f"({a} > 0) - ({a} < 0)"
+
+
+def _function(name: str) -> Expression:
+    return lambda a: f"{name}({a})"
+
+
 def _infix(sign: str) -> Expression:
     return lambda a, b: f"{a} {sign} {b}"
 
@@ -98,16 +106,25 @@ EXPRESSIONS: dict[Any, Expression] = {
     aten.add.Tensor: _add,
     aten.sub.Tensor: _sub,
     aten.rsub.Scalar: lambda a, b, alpha=1: _sub(b, a, alpha=alpha),
+    aten.add.Scalar: lambda a, b, alpha="1": f"{a} + {alpha} * {b}",
     aten.mul.Tensor: _infix("*"),
+    aten.mul.Scalar: _infix("*"),
     aten.div.Tensor: _infix("/"),
+    aten.div.Scalar: _infix("/"),
     aten.neg.default: lambda a: f"-{a}",
     aten.abs.default: lambda a: f"fabs({a})",
-    aten.sign.default: lambda a: f"({a} > 0) - ({a} < 0)",
+    aten.sign.default: _sign,
+    aten.sgn.default: _sign,
     aten.sqrt.default: lambda a: f"sqrt({a})",
     aten.rsqrt.default: lambda a: f"1 / sqrt({a})",
     aten.reciprocal.default: lambda a: f"1 / {a}",
-    aten.exp.default: lambda a: f"exp({a})",
+    **{
+        getattr(aten, name).default: _function(name)
+        for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "sinh", "cosh", "tanh")
+    },
     aten.sigmoid.default: lambda a: f"1 / (1 + exp(-{a}))",
+    aten.sigmoid_backward.default: lambda g, y: f"{g} * (1 - {y}) * {y}",
+    aten.tanh_backward.default: lambda g, y: f"{g} * (1 - {y} * {y})",
     aten.pow.Tensor_Scalar: _power,
     aten.pow.Tensor_Tensor: _power,
     aten.addcmul.default: _addcmul,
@@ -119,8 +136,22 @@ EXPRESSIONS: dict[Any, Expression] = {
     aten.clamp_max.default: _minimum,
     aten.maximum.default: _maximum,
     aten.minimum.default: _minimum,
+    aten.relu.default: lambda a: _maximum(a, number(0)),
+    aten.threshold_backward.default: lambda g, a, low: f"({a} <= {low} ? 0 : {g})",
     aten.nan_to_num.default: _nan_to_num,
     aten.where.self: lambda c, a, b: f"({c} ? {a} : {b})",
+    aten.masked_fill.Scalar: lambda a, c, value: f"({c} ? {value} : {a})",
+    **{
+        operation: _infix(sign)  # bitwise ones of integers are refused: no kind of C is theirs
+        for operation, sign in (
+            (aten.logical_and.default, "&&"),
+            (aten.bitwise_and.Tensor, "&&"),
+            (aten.logical_or.default, "||"),
+            (aten.bitwise_or.Tensor, "||"),
+        )
+    },
+    aten.logical_not.default: lambda a: f"!{a}",
+    aten.bitwise_not.default: lambda a: f"!{a}",
     **{
         getattr(getattr(aten, name), kind): _infix(sign)
         for name, sign in {

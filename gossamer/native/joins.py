@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from gossamer.native.expressions import Unsupported
 from gossamer.native.recorder import Node
 from gossamer.native.values import Value
@@ -21,6 +23,16 @@ def joined(emitter: Emitter, node: Node) -> Value:
         length = part.shape[axis]
         emitter.copy(part, made.seen_as(made.layout.narrow(axis, begin, length)))
         begin += length
+    return made
+
+
+def scattered(emitter: Emitter, node: Node) -> Value:
+    """A tensor as some of the coordinates along an axis, and zeros elsewhere."""
+    source, _, *where = node.args
+    made = emitter.new(node, lanes=True)
+    emitter.fill(made, 0.0)
+    target: Any = torch.ops.aten.slice.Tensor
+    emitter.copy(emitter.value(source), made.seen_as(target(made.layout, *where)))
     return made
 
 

@@ -25,7 +25,7 @@ WAYS_OUT = {"tolist", "numpy", "__array__", "__dlpack__"}
 """Methods of a tensor that hand its numbers to Python without an operation."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # each tells of all others
 class Node:
     """A tensor of the function: an input, a constant, or what an operation makes of others."""
 
@@ -83,7 +83,7 @@ def _needed(operations: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
     """The operations on which an output depends, each with those of them that read it."""
     needed, found = {*outputs}, []
     for node in reversed(operations):
-        if node in needed:
+        if node in needed and node.constant is None:
             found.append(node)
             needed.update(node.operands)
             for one in node.operands:
@@ -102,12 +102,12 @@ class _Place(NamedTuple):
 
     @classmethod
     def of(cls, z: Tensor) -> _Place:
-        if z.layout is not torch.strided:
-            raise Unsupported(f"a tensor of layout {z.layout}")
         return cls(_storage(z), int(z.storage_offset()), z.shape, z.stride(), z.dtype)
 
 
 def _storage(z: Tensor) -> int:
+    if z.layout is not torch.strided:
+        raise Unsupported(f"a tensor of layout {z.layout}")
     return z.untyped_storage().data_ptr()
 
 

@@ -97,7 +97,8 @@ class OneRun:
         return (t, draw(*shape) - 0.5, *fields, *samples, *numbers)
 
     def operations(self, seed: int) -> Recording:
-        """What `step` does with the inputs of an example."""
+        """What `step` does with the inputs of an example, once it has prepared what it keeps."""
+        self.step(*self.example(seed))
         return record_operations(self.step, self.example(seed))
 
 
