@@ -11,6 +11,9 @@ aten = torch.ops.aten
 KINDS = {torch.float32: "float", torch.float64: "double", torch.bool: "int"}
 """The precisions that are written in C; a condition is an integer."""
 
+FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "sinh", "cosh", "tanh")
+"""Functions of one number that have the same name in torch and in C."""
+
 Expression = Callable[..., str]
 """Operands as C text ↦ the result as C text; every operand is a name or a number."""
 
@@ -118,10 +121,7 @@ EXPRESSIONS: dict[Any, Expression] = {
     aten.sqrt.default: lambda a: f"sqrt({a})",
     aten.rsqrt.default: lambda a: f"1 / sqrt({a})",
     aten.reciprocal.default: lambda a: f"1 / {a}",
-    **{
-        getattr(aten, name).default: _function(name)
-        for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "sinh", "cosh", "tanh")
-    },
+    **{getattr(aten, name).default: _function(name) for name in FUNCTIONS},
     aten.sigmoid.default: lambda a: f"1 / (1 + exp(-{a}))",
     aten.sigmoid_backward.default: lambda g, y: f"{g} * (1 - {y}) * {y}",
     aten.tanh_backward.default: lambda g, y: f"{g} * (1 - {y} * {y})",

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gossamer.native.emit import Emitter
-from gossamer.native.expressions import KINDS
+from gossamer.native.expressions import FUNCTIONS, KINDS
 from gossamer.native.trace import OneRun
 
 SIZES = {"float": 4, "double": 8, "int": 4}
@@ -24,6 +24,11 @@ class Source:
     constants: tuple[Tensor, ...]
     scratch: int
     """Bytes of all arrays of a step, for one run."""
+
+    @property
+    def data(self) -> int:
+        """Bytes of the constants."""
+        return sum(z.numel() * z.element_size() for z in self.constants)
 
     def same_as(self, other: Source) -> bool:
         """Whether both are one program that reads the same numbers."""
@@ -80,7 +85,8 @@ def source(run: OneRun, seed: int) -> Source:
     step = _step(emitter, held, KINDS[kind], [*samples, *numbers])
     taken = sum(size * SIZES[own] for _, own, size, _ in emitter.arrays)
     constants = tuple(z for _, z in emitter.constants)
-    return Source("\n".join([HEAD, step, _run(emitter, held, run)]), constants, taken)
+    head = HEAD.replace("FUNCTIONS", "\n".join(map(_at_once, FUNCTIONS)))
+    return Source("\n".join([head, step, _run(emitter, held, run)]), constants, taken)
 
 
 HEAD = """\
@@ -88,6 +94,12 @@ HEAD = """\
 #include <stdlib.h>
 #include <string.h>
 #include <tgmath.h>
+
+/* glibc has these for all numbers of a register at once, a few units in the last place apart. */
+#if defined __x86_64__ && defined __GLIBC__ && __GLIBC_PREREQ(2, 35)
+#define AT_ONCE __attribute__((simd("notinbranch"), const)) extern
+FUNCTIONS
+#endif
 
 #define LARGEST_float FLT_MAX
 #define LARGEST_double DBL_MAX
@@ -103,6 +115,10 @@ static void *allocate(size_t bytes)
 return aligned_alloc(ALIGNED, (bytes + ALIGNED - 1) / ALIGNED * ALIGNED);
 }
 """
+
+
+def _at_once(name: str) -> str:
+    return f"AT_ONCE double ({name})(double); AT_ONCE float ({name}f)(float);"
 
 
 def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str]) -> str:

@@ -117,6 +117,14 @@ def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
     gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3)
 
 
+@pytest.mark.parametrize("limit", ["SCRATCH_BYTES", "DATA_BYTES"])
+def test_what_no_cache_holds_is_not_written_in_c(always, monkeypatch, limit: str):
+    given = (gs.DSGD(lr=0.1), gs.LeastSquares(samples()), gs.ring(3))
+    assert gs.simulate(*given, steps=3).config["in_c"]
+    monkeypatch.setattr(loop, limit, 100)
+    assert not gs.simulate(*given, steps=3).config["in_c"]
+
+
 def test_short_runs_are_not_compiled(monkeypatch):
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
     gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=1000)

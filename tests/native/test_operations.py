@@ -139,10 +139,15 @@ def hard_points(nodes: int, runs: int, dtype: torch.dtype) -> Tensor:
     return torch.stack([torch.stack(row) for row in rows]).to(dtype)
 
 
-@pytest.mark.parametrize("runs", [1, 17])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+FLAGS = build.FLAGS  # before they are replaced
+CASES = [(1, torch.float32, False), (17, torch.float32, True), (17, torch.float64, False)]
+
+
+@pytest.mark.parametrize(("runs", "dtype", "optimized"), CASES)
 @torch.no_grad()
-def test_operations(runs: int, dtype: torch.dtype):
+def test_operations(monkeypatch, runs: int, dtype: torch.dtype, optimized: bool):
+    if optimized:
+        monkeypatch.setattr(build, "FLAGS", FLAGS)
     problem = gs.Quadratic(NODES, DIM).to("cpu", dtype)
     mixer = gs.complete(NODES).mixer(dtype, "cpu")
     method = AllOperations()
