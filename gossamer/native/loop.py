@@ -25,13 +25,6 @@ from gossamer.problems import Problem
 SCRATCH_BYTES = 2**20
 """Most bytes that the arrays of a step may take: what a core's cache holds."""
 
-DATA_BYTES = 2**21
-"""Most bytes of what every step reads, e.g. the data of a problem.
-
-Every block of R runs reads all of it, where a product as it is written reads it once for all runs.
-Least squares took 0.5 to 0.9 of the time with up to 1.9 MB, 1.3 times with 2.6, 2.6 with 10.
-"""
-
 
 def native_loop(
     algorithm: Algorithm[Any],
@@ -77,12 +70,12 @@ class NativeLoop:
         What is recorded twice, from different numbers, and is not the same program has been told
         more than its arguments.
         """
-        program, again = source(one, seed=0), source(one, seed=1)
-        if not program.same_as(again):
-            raise Unsupported("a step that depends on more than its arguments")
         width = 1 if runs == 1 else register_bytes() // one.problem.start.element_size()
-        if program.scratch * width > SCRATCH_BYTES or program.data > DATA_BYTES:
-            raise Unsupported("a step of arrays that no core's cache holds")
+        _require_cache(width * one.problem.num_nodes * one.problem.start.nbytes)  # x alone
+        program = source(one, 0)
+        _require_cache(width * program.scratch)
+        if not program.same_as(source(one, 1)):
+            raise Unsupported("a step that depends on more than its arguments")
         run = function(program.text, width)
         if run is None:
             raise Unsupported("what the compiler does not take")
@@ -136,6 +129,11 @@ class NativeLoop:
             for k, value in enumerate(row):
                 made[step, :, k] = value
         return made
+
+
+def _require_cache(size: int) -> None:
+    if size > SCRATCH_BYTES:
+        raise Unsupported("a step of arrays that no core's cache holds")
 
 
 @dataclass(frozen=True)

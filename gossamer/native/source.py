@@ -25,11 +25,6 @@ class Source:
     scratch: int
     """Bytes of all arrays of a step, for one run."""
 
-    @property
-    def data(self) -> int:
-        """Bytes of the constants."""
-        return sum(z.numel() * z.element_size() for z in self.constants)
-
     def same_as(self, other: Source) -> bool:
         """Whether both are one program that reads the same numbers."""
         same = self.text == other.text and len(self.constants) == len(other.constants)

@@ -60,7 +60,7 @@ class Problem(ABC):
 
     @abstractmethod
     def local_grad(self, x: Tensor) -> Tensor:
-        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape."""
+        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape; pure."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:

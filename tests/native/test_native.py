@@ -6,7 +6,7 @@ from algorithms.table import TABLE, Row
 from native.both import SEEDS, STEPS, quadratic, simulate_both
 
 import gossamer as gs
-from gossamer.native import build, loop
+from gossamer.native import build, emit, loop
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
 
@@ -117,11 +117,11 @@ def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
     gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3)
 
 
-@pytest.mark.parametrize("limit", ["SCRATCH_BYTES", "DATA_BYTES"])
-def test_what_no_cache_holds_is_not_written_in_c(always, monkeypatch, limit: str):
+@pytest.mark.parametrize(("where", "limit"), [(loop, "SCRATCH_BYTES"), (emit, "DATA_BYTES")])
+def test_what_no_cache_holds_is_not_written_in_c(always, monkeypatch, where, limit: str):
     given = (gs.DSGD(lr=0.1), gs.LeastSquares(samples()), gs.ring(3))
     assert gs.simulate(*given, steps=3).config["in_c"]
-    monkeypatch.setattr(loop, limit, 100)
+    monkeypatch.setattr(where, limit, 200)
     assert not gs.simulate(*given, steps=3).config["in_c"]
 
 
