@@ -98,7 +98,8 @@ class Algorithm(ABC, Generic[StateT]):
         On CUDA the step is compiled, and `t` and the hyper-parameters that are numbers arrive as
         tensors of no axes. Arithmetic does not notice. What needs a Python number does, e.g.
         `lrs[min(t, 2)]` or `generator.manual_seed(t)`: such a step is run as it is written, with
-        a warning, and is slower.
+        a warning, and is slower. In long runs on a CPU the step is called a few times, likewise
+        with tensors, to be recorded and taken in C (`gossamer.native`), or is run as it is written.
         """
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: StateT) -> dict[str, Tensor]:

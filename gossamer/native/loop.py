@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,9 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
+from gossamer.native.agreement import agrees
 from gossamer.native.build import compiler, function, register_bytes
+from gossamer.native.expressions import Unsupported
 from gossamer.native.source import Source, source
 from gossamer.native.trace import OneRun
 from gossamer.networks import Mixer
@@ -23,16 +26,60 @@ SCRATCH_BYTES = 2**20
 """Most bytes that the arrays of a step may take: what a core's cache holds."""
 
 
+def native_loop(
+    algorithm: Algorithm[Any],
+    names: Sequence[str],
+    problem: Problem,
+    noise: Noise | None,
+    mixer: Mixer,
+    runs: int,
+) -> NativeLoop | None:
+    """The loop of a method on a problem, or None where it cannot be had.
+
+    Before it is used, a few steps of it are compared with the steps as they are written.
+    """
+    if compiler() is None:
+        return None
+    try:
+        loop = NativeLoop.of(OneRun.of(algorithm, names, problem, noise, mixer), runs)
+        return loop if agrees(loop, runs) else None
+    except Exception:  # whatever a tracer or a compiler cannot do, the step as it is written can
+        return None
+
+
 @dataclass(frozen=True)
 class NativeLoop:
     """Many steps of many runs in one call.
 
-    Runs are taken R at a time, as many as a register holds, and every one of the R is computed
-    for itself: a run takes the same steps whatever else is stacked. A single run is taken alone.
+    Runs are taken R at a time, and every one of the R is computed for itself: a run takes the same
+    steps whatever else is stacked.
     """
 
     one: OneRun
     program: Source
+
+    width: int
+    """R: as many as a register holds; 1 where a single run is all there is."""
+
+    run: Callable[..., None]
+
+    @classmethod
+    def of(cls, one: OneRun, runs: int) -> NativeLoop:
+        """For that many runs in all; refused where it is no gain or the compiler fails.
+
+        What is recorded twice, from different numbers, and is not the same program has been told
+        more than its arguments.
+        """
+        width = 1 if runs == 1 else register_bytes() // one.problem.start.element_size()
+        _require_cache(width * one.problem.num_nodes * one.problem.start.nbytes)  # x alone
+        program = source(one, 0)
+        _require_cache(width * program.scratch)
+        if not program.same_as(source(one, 1)):
+            raise Unsupported("a step that depends on more than its arguments")
+        run = function(program.text, width)
+        if run is None:
+            raise Unsupported("what the compiler does not take")
+        return cls(one, program, width, run)
 
     def advance(
         self,
@@ -53,19 +100,18 @@ class NativeLoop:
             samples: of the noise, `(steps, nodes, seeds, dim)`.
             place: which seed a run has, `(runs,)`.
         """
-        lanes = Lanes.of(x)
+        lanes = Lanes(self.width, x.shape[1])
         held = [lanes.side_by_side(z) for z in (x, *state)]
         numbers = lanes.side_by_side(self._numbers(methods, x))
         samples = x.new_zeros(0, 0, 0, 0) if samples is None else samples.contiguous()
         place = lanes.filled if place is None else place[lanes.filled]
         tensors = [samples, place, numbers, *held, *self.program.constants]
         pointers = (ctypes.c_void_p * len(tensors))(*(z.data_ptr() for z in tensors))
-        run = function(self.program.text, lanes.width)
         seeds, scheduled = samples.shape[2], numbers.shape[1] > 1
 
         def take(first: int, last: int) -> None:
             sizes = (ctypes.c_long * 5)(len(methods), first, last, seeds, scheduled)
-            run(sizes, float(t), pointers)
+            self.run(sizes, float(t), pointers)
 
         _in_threads(take, len(held[0]))
         after = [lanes.stacked(z) for z in held]
@@ -85,6 +131,11 @@ class NativeLoop:
         return made
 
 
+def _require_cache(size: int) -> None:
+    if size > SCRATCH_BYTES:
+        raise Unsupported("a step of arrays that no core's cache holds")
+
+
 @dataclass(frozen=True)
 class Lanes:
     """R runs side by side, the last run again where one is missing."""
@@ -94,75 +145,30 @@ class Lanes:
 
     runs: int
 
-    @classmethod
-    def of(cls, x: Tensor) -> Lanes:
-        """For stacked runs `(nodes, runs, dim)`."""
-        runs = x.shape[1]
-        return cls(1 if runs == 1 else register_bytes() // x.element_size(), runs)
+    @property
+    def blocks(self) -> int:
+        """How many times R."""
+        return -(-self.runs // self.width)
 
     @property
     def filled(self) -> Tensor:
         """Which run is where."""
-        return torch.arange(self.runs + -self.runs % self.width).clamp(max=self.runs - 1)
+        return torch.arange(self.blocks * self.width).clamp(max=self.runs - 1)
 
     def side_by_side(self, z: Tensor) -> Tensor:
         """`(rows, runs, k)` → `(blocks, rows, k, R)`."""
         whole = z if self.runs % self.width == 0 else z[:, self.filled]
-        blocks = whole.view(len(z), -1, self.width, z.shape[2])
+        blocks = whole.reshape(len(z), self.blocks, self.width, z.shape[2])
         return blocks.permute(1, 0, 3, 2).clone(memory_format=torch.contiguous_format)
 
     def stacked(self, blocks: Tensor) -> Tensor:
         """Back again."""
         rows, k = blocks.shape[1:3]
-        return blocks.permute(1, 0, 3, 2).reshape(rows, -1, k)[:, : self.runs].contiguous()
+        whole = blocks.permute(1, 0, 3, 2).reshape(rows, self.blocks * self.width, k)
+        return whole[:, : self.runs].contiguous()
 
 
-def native_loop(
-    algorithm: Algorithm[Any],
-    names: Sequence[str],
-    problem: Problem,
-    noise: Noise | None,
-    mixer: Mixer,
-    runs: int,
-) -> NativeLoop | None:
-    """The loop of a method on a problem, or None where it cannot be had.
-
-    Before it is used, one step of it is compared with the step as it is written.
-    """
-    if compiler() is None:
-        return None
-    x = problem.start.expand(problem.num_nodes, 1, problem.dim).contiguous()
-    bare = algorithm.holding({name: x.new_full((1, 1), 0.5) for name in names})
-    try:
-        one = OneRun(algorithm, names, problem, noise, mixer, bare.init(x))
-        program = source(one)
-        loop = NativeLoop(one, program)
-        fits = program.scratch * Lanes.of(x.expand(-1, runs, -1)).width <= SCRATCH_BYTES
-        return loop if fits and _agrees(loop, runs) else None
-    except Exception:  # whatever a tracer or a compiler cannot do, the step as it is written can
-        return None
-
-
-def _agrees(loop: NativeLoop, runs: int) -> bool:
-    """Whether a step of so many runs, from a random point, is that of the method, up to √ε."""
-    one = loop.one
-    t, x, *given = one.example()
-    state: Any = type(one.state)(*given[: len(one.state)])
-    rest = given[len(one.state) :]
-    samples = None if one.noise is None else rest.pop(0)[None]
-    method = one.algorithm.holding({**dict(zip(one.names, rest, strict=True)), "scheduled": ()})
-    few = min(runs, 2)
-    place = torch.zeros(few, dtype=torch.int64)
-    stacked: Any = type(state)(*(z.expand(-1, few, -1).contiguous() for z in state))
-    many = x.expand(-1, few, -1).contiguous()
-    found_x, found = loop.advance(int(t), [method], many, stacked, samples, place)
-    expected = one.step(*one.example())
-    share = torch.finfo(x.dtype).eps ** 0.5
-    pairs = zip((found_x, *found), expected, strict=True)
-    return all(torch.allclose(a, b, rtol=0, atol=share * float(b.abs().max())) for a, b in pairs)
-
-
-def _in_threads(take: Any, blocks: int) -> None:
+def _in_threads(take: Callable[[int, int], None], blocks: int) -> None:
     """All blocks, as many parts at once as torch has threads."""
     threads = min(torch.get_num_threads(), blocks)
     if threads == 1:
@@ -173,6 +179,7 @@ def _in_threads(take: Any, blocks: int) -> None:
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the threads
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from gossamer.native.emit import Emitter
-from gossamer.native.expressions import KINDS
+from gossamer.native.expressions import FUNCTIONS, KINDS
 from gossamer.native.trace import OneRun
 
 SIZES = {"float": 4, "double": 8, "int": 4}
@@ -23,6 +24,19 @@ class Source:
     constants: tuple[Tensor, ...]
     scratch: int
     """Bytes of all arrays of a step, for one run."""
+
+    def same_as(self, other: Source) -> bool:
+        """Whether both are one program that reads the same numbers."""
+        same = self.text == other.text and len(self.constants) == len(other.constants)
+        return same and all(map(_same_bits, self.constants, other.constants))
+
+
+def _bits(z: Tensor) -> Tensor:
+    return z.flatten().view(torch.uint8)
+
+
+def _same_bits(a: Tensor, b: Tensor) -> bool:
+    return a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
 
 
 @dataclass(frozen=True)
@@ -49,21 +63,25 @@ class Held:
         return f"memcpy(to_{self.name}, from_{self.name}, sizeof({self.kind}) * {self.size} * R);"
 
 
-def source(run: OneRun) -> Source:
-    """The program of a run, for the number R of them that the compiler is told."""
+def source(run: OneRun, seed: int) -> Source:
+    """The program of a run, for the number R of them that the compiler is told.
+
+    It is recorded with the numbers of an example, of which nothing must be seen in it.
+    """
     fields = [(f"s{k}", z) for k, z in enumerate(run.state)]
     samples = [] if run.noise is None else ["noise"]
     numbers = [f"h{k}" for k in range(len(run.names))]
     names = ["x", *(name for name, _ in fields)]
     inputs = [("t", False), *((name, True) for name in [*names, *samples, *numbers])]
     kind = run.problem.start.dtype
-    emitter = Emitter(run.operations(), inputs, [f"next_{name}" for name in names], kind)
+    emitter = Emitter(run.operations(seed), inputs, [f"next_{name}" for name in names], kind)
     x = Held("x", KINDS[kind], run.problem.num_nodes * run.problem.dim)
     held = [x, *(Held(name, KINDS[z.dtype], z.numel()) for name, z in fields)]
     step = _step(emitter, held, KINDS[kind], [*samples, *numbers])
     taken = sum(size * SIZES[own] for _, own, size, _ in emitter.arrays)
     constants = tuple(z for _, z in emitter.constants)
-    return Source("\n".join([HEAD, step, _run(emitter, held, run)]), constants, taken)
+    head = HEAD.replace("FUNCTIONS", "\n".join(map(_at_once, FUNCTIONS)))
+    return Source("\n".join([head, step, _run(emitter, held, run)]), constants, taken)
 
 
 HEAD = """\
@@ -71,6 +89,12 @@ HEAD = """\
 #include <stdlib.h>
 #include <string.h>
 #include <tgmath.h>
+
+/* glibc has these for all numbers of a register at once, a few units in the last place apart. */
+#if defined __x86_64__ && defined __GLIBC__ && __GLIBC_PREREQ(2, 35)
+#define AT_ONCE __attribute__((simd("notinbranch"), const)) extern
+FUNCTIONS
+#endif
 
 #define LARGEST_float FLT_MAX
 #define LARGEST_double DBL_MAX
@@ -88,10 +112,14 @@ return aligned_alloc(ALIGNED, (bytes + ALIGNED - 1) / ALIGNED * ALIGNED);
 """
 
 
+def _at_once(name: str) -> str:
+    return f"AT_ONCE double ({name})(double); AT_ONCE float ({name}f)(float);"
+
+
 def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str]) -> str:
     """One step of one block."""
     arguments = [
-        f"const {kind} *restrict t",
+        "const double *restrict t",
         *(f"const {one.kind} *restrict {one.name}" for one in held),
         *(f"const {kind} *restrict {name}" for name in given),
         *(f"{one.kind} *restrict next_{one.name}" for one in held),
@@ -133,7 +161,7 @@ def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
         "for (long block = first; block < last; block++) {",
         *(one.places(3 + k) for k, one in enumerate(held)),
         "for (long s = 0; s < steps; s++) {",
-        f"const {kind} now = t + s;",
+        "const double now = t + s;",
         "const long row = scheduled ? block * steps + s : block;",
         f"const {kind} *h = numbers + row * {count} * R;",
         *(_gather(nodes, dim) if noisy else []),

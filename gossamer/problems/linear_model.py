@@ -102,7 +102,7 @@ class LinearModel(Problem):
     @property
     def exact(self) -> bool:
         """Whether every gradient is over all that a node holds."""
-        return self._orders is None
+        return self._orders is None and self._draws_by(LinearModel.sample_grad)
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""

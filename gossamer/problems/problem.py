@@ -2,7 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, SupportsIndex
 
 import torch
@@ -48,7 +48,11 @@ class Problem(ABC):
     @property
     def exact(self) -> bool:
         """Whether `sample_grad` is `local_grad`: no randomness of its own."""
-        return type(self).sample_grad is Problem.sample_grad
+        return self._draws_by(Problem.sample_grad)
+
+    def _draws_by(self, function: Callable[..., Tensor]) -> bool:
+        """Whether `sample_grad` is that function of a class, which no subclass has replaced."""
+        return getattr(self.sample_grad, "__func__", None) is function
 
     @abstractmethod
     def local_loss(self, x: Tensor) -> Tensor:
@@ -56,7 +60,7 @@ class Problem(ABC):
 
     @abstractmethod
     def local_grad(self, x: Tensor) -> Tensor:
-        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape."""
+        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape; pure."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:

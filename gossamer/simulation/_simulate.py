@@ -95,7 +95,7 @@ def simulate(
         diverged_at=done.diverged_at,
         steps_taken=done.steps_taken,
         x=done.x,
-        config=config | {"metrics": list(done.metrics)},
+        config=config | {"metrics": list(done.metrics), "in_c": done.in_c},
     )
 
 

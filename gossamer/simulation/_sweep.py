@@ -102,7 +102,7 @@ def sweep(
         diverged_at=done.diverged_at.view(count, -1),
         steps_taken=done.steps_taken.view(count, -1),
         x=done.x.unflatten(1, (count, -1)),
-        config=config | {"metrics": list(done.metrics)},
+        config=config | {"metrics": list(done.metrics), "in_c": done.in_c},
     )
 
 

@@ -34,6 +34,7 @@ class Recorder:
         gradients: int,
     ) -> None:
         num_runs = len(seeds)
+        self.in_c = simulation.native is not None
         self._times, self._measures = simulation.record_steps, metrics
         self._rows = {t: row for row, t in enumerate(self._times)}
         nodes, dim = simulation.problem.num_nodes, simulation.problem.dim

@@ -49,7 +49,10 @@ class Record:
     """Final parameters, `(nodes, runs, dim)`; NaN where the run did not finish."""
 
     config: Mapping[str, Any]
-    """Method, problem, network, noise, seeds, precision and versions: plain JSON."""
+    """Method, problem, network, noise, seeds, precision and versions: plain JSON.
+
+    `in_c` tells whether steps were taken in C, which may differ in the last digits.
+    """
 
     @property
     def main_metric(self) -> str:
@@ -77,6 +80,7 @@ class Record:
         """What the runs ran on, in words."""
         noise, steps = self.config["noise"], self.config["steps"]
         where = f"{self.config['dtype']} on {self.config['device']}"
+        where += " in C" if self.config.get("in_c") else ""
         return {
             "problem": show_call(self.config["problem"]),
             "network": self.config["network"]["name"],

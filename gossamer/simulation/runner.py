@@ -83,7 +83,7 @@ def record(
     one = moved.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
     metrics = choose_metrics(simulation.metrics, one)
     asked = what_a_step_asks(one)
-    recorder = Recorder(simulation, seeds, metrics, asked.widths, asked.gradients)
+    recorder = Recorder(moved, seeds, metrics, asked.widths, asked.gradients)
     rungs = [] if halving is None else halving.rungs(simulation.steps)
     bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
     opened: AbstractContextManager[Shelf] = nullcontext(Shelf(len(seeds)))

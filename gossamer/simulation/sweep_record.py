@@ -95,8 +95,10 @@ class Sweep(Record):
     def joined(self, other: "Sweep") -> "Sweep":
         """Both as one: the settings of this sweep, then those of the other, on the same seeds."""
         ours, theirs = (
-            {k: v for k, v in one.config.items() if k != "settings"} for one in (self, other)
+            {k: v for k, v in one.config.items() if k not in ("settings", "in_c")}
+            for one in (self, other)
         )
+        in_c = self.config.get("in_c", False) or other.config.get("in_c", False)
         require(ours == theirs, "other", "a sweep of something else", "the same but its settings")
         return Sweep(
             steps=self.steps,
@@ -104,7 +106,7 @@ class Sweep(Record):
             diverged_at=torch.cat([self.diverged_at, other.diverged_at]),
             steps_taken=torch.cat([self.steps_taken, other.steps_taken]),
             x=torch.cat([self.x, other.x], 1),
-            config={**self.config, "settings": self.settings + other.settings},
+            config={**self.config, "settings": self.settings + other.settings, "in_c": in_c},
         )
 
     def __repr__(self) -> str:

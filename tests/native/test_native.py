@@ -3,54 +3,14 @@
 import pytest
 import torch
 from algorithms.table import TABLE, Row
+from native.both import SEEDS, STEPS, quadratic, simulate_both
 
 import gossamer as gs
-from gossamer.native import build, loop
-from gossamer.native.expressions import Unsupported
-from gossamer.native.recorder import record_operations
-from gossamer.simulation import simulation as simulations
+from gossamer.native import build, emit, loop
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
 
-SEEDS, STEPS = [3, 4, 3], 37
 PLAIN = [row for row in TABLE if not row.algorithm.asks_local or row.algorithm.asks_shapes_only]
-
-
-@pytest.fixture(autouse=True)
-def compiled_in_a_hurry(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory):
-    folder = tmp_path_factory.getbasetemp() / "native"
-    folder.mkdir(exist_ok=True)
-    monkeypatch.setattr(build, "cache_folder", lambda: folder)
-    monkeypatch.setattr(build, "FLAGS", ("-O0", "-march=native", "-shared", "-fPIC"))
-    build.function.cache_clear()
-
-
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch):
-    """Runs of any length are worth it."""
-    monkeypatch.setattr(simulations, "COMPILE_SECONDS", 0.0)
-
-
-def simulate_both(monkeypatch: pytest.MonkeyPatch, method: gs.Algorithm, problem, **given):
-    """The same runs as written and in C; the second must not be the first again."""
-    taken = []
-    advance = loop.NativeLoop.advance
-    monkeypatch.setattr(
-        loop.NativeLoop,
-        "advance",
-        lambda self, t, *rest: taken.append(t) or advance(self, t, *rest),
-    )
-    task = {"network": gs.ring(problem.num_nodes), "steps": STEPS, "seeds": SEEDS} | given
-    monkeypatch.setattr(simulations, "COMPILE_SECONDS", float("inf"))
-    as_written = gs.simulate(method, problem, **task)
-    assert not taken
-    monkeypatch.setattr(simulations, "COMPILE_SECONDS", 0.0)
-    in_c = gs.simulate(method, problem, **task)
-    return as_written, in_c, len(taken) > 0
-
-
-def quadratic(nodes: int = 5, dim: int = 6) -> gs.Quadratic:
-    return gs.Quadratic(nodes, dim, spread=2.0)
 
 
 @pytest.mark.parametrize("row", PLAIN, ids=str)
@@ -152,41 +112,19 @@ def _sines(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
-    monkeypatch.setattr(loop, "_agrees", lambda *_: False)
+    monkeypatch.setattr(loop, "agrees", lambda *_: False)
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
     gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3)
+
+
+@pytest.mark.parametrize(("where", "limit"), [(loop, "SCRATCH_BYTES"), (emit, "DATA_BYTES")])
+def test_what_no_cache_holds_is_not_written_in_c(always, monkeypatch, where, limit: str):
+    given = (gs.DSGD(lr=0.1), gs.LeastSquares(samples()), gs.ring(3))
+    assert gs.simulate(*given, steps=3).config["in_c"]
+    monkeypatch.setattr(where, limit, 200)
+    assert not gs.simulate(*given, steps=3).config["in_c"]
 
 
 def test_short_runs_are_not_compiled(monkeypatch):
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
     gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=1000)
-
-
-# ---------------------------------------------------------------------- what is recorded
-
-
-def test_operations_in_place_are_recorded_as_new_tensors():
-    recording = record_operations(lambda x: (x.clone().mul_(2).add_(1),), [torch.ones(3)])
-    names = [str(node.target) for node in recording.operations]
-    assert names == ["aten.clone.default", "aten.mul.Tensor", "aten.add.Tensor"]
-    assert recording.outputs[0] is recording.operations[-1]
-
-
-def test_a_view_of_what_was_changed_is_not_read():
-    def through_a_view(x: torch.Tensor) -> tuple[torch.Tensor]:
-        own = x.clone()
-        part = own[1:]
-        own.mul_(2)
-        return (part + 1,)
-
-    with pytest.raises(Unsupported, match="changed in place"):
-        record_operations(through_a_view, [torch.ones(3)])
-
-
-def test_what_does_not_depend_on_the_inputs_is_a_constant():
-    fixed = torch.arange(3.0)
-    recording = record_operations(lambda x: (x * (fixed + 1),), [torch.ones(3)])
-    constant = recording.operations[0].constant
-    assert constant is not None
-    assert constant.tolist() == [1.0, 2.0, 3.0]
-    assert recording.operations[1].constant is None
