@@ -3,6 +3,7 @@
     make benchmark            everything: prints tables, writes benchmarks/sweep.json
     python benchmarks/sweep.py --only jax       only the comparison
     python benchmarks/sweep.py --only growth    only the growth
+    python benchmarks/sweep.py --only growth --growth "random regular"      one of its tables
     python benchmarks/sweep.py --one-core       CPU time on one core: holds on a busy machine too
 
 The workload is the paper's synthetic study: GT-NSGDm, 2-hop ring of 20 nodes, robust regression,
@@ -26,17 +27,41 @@ from rich.console import Console
 from rich.table import Table
 
 import gossamer as gs
+from gossamer.simulation.noise_stream import block_steps
 
 SETTINGS, SEEDS, STEPS, SINGLE_STEPS, REPETITIONS = 143, 5, 1000, 20_000, 5
 LR = torch.linspace(0.001, 0.1, SETTINGS).tolist()
 MOMENTUM = 0.8
 GOALS = {"sweep": 0.5, "single run": 1.0}
 
-GROWTH = {
-    "runs": [1, 10, 100, 1000, 5000],
-    "nodes": [8, 100, 1000, 10_000],
-    "dim": [20, 1000, 100_000, 1_000_000],
+NETWORKS: dict[str, Callable[[int], gs.Network]] = {
+    "ring": gs.ring,
+    "torus": lambda n: gs.torus(n // 50, 50),
+    "regular": lambda n: gs.random_regular(n, degree=4),
+    "lossy": lambda n: gs.ring(n).drops(0.1, both_ways=True),
 }
+PROBLEMS: dict[str, Callable[[int, int], gs.Problem]] = {
+    "quadratic": gs.Quadratic,
+    "regression": lambda n, dim: gs.RobustRegression(n, num_samples=10 * n, dim=dim),
+}
+
+MANY = [100, 1000, 2500, 5000, 10_000]
+GROWTH: dict[str, tuple[str, list[int], dict[str, Any]]] = {
+    "runs, 20 nodes, d = 20": ("runs", [1, 10, 100, 1000, 5000], {}),
+    "nodes of a ring": ("nodes", [8, *MANY], {}),
+    "nodes of a torus": ("nodes", MANY, {"network": "torus"}),
+    "nodes of a random regular graph": ("nodes", MANY, {"network": "regular"}),
+    "the same, robust regression": (
+        "nodes", MANY, {"network": "regular", "problem": "regression"}
+    ),
+    "nodes of a lossy ring": ("nodes", MANY, {"network": "lossy"}),
+    "dim, 8 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 8}),
+    "dim, 64 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 64}),
+}  # fmt: skip
+"""What grows → its name, its sizes, and what stays."""
+
+LARGE, FLAT = 50_000, 1.5
+"""From so many numbers on, the cost of one must not change by more than this factor."""
 
 Times = dict[str, list[float]]
 clock = time.perf_counter
@@ -153,18 +178,27 @@ def summary(values: list[float]) -> dict[str, float]:
     return {"median": median, "lower quartile": low, "upper quartile": high, "best": min(values)}
 
 
-def growth_case(runs: int = 1, nodes: int = 20, dim: int = 20) -> dict[str, float]:
+def growth_case(
+    runs: int = 1,
+    nodes: int = 20,
+    dim: int = 20,
+    network: str = "ring",
+    problem: str = "quadratic",
+) -> dict[str, float]:
     """One size, alone in its process: microseconds per step and the memory it took at its peak."""
-    problem, network = gs.Quadratic(nodes, dim), gs.ring(nodes)
+    before, start = memory_mb("VmRSS"), clock()
+    net, task = NETWORKS[network](nodes), PROBLEMS[problem](nodes, dim)
     noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
-    steps = 32 * max(1, min(32, 10**8 // (32 * runs * nodes * dim)))  # whole blocks of noise
+    json.dumps([repr(net), net.describe(), net.lam, task.describe()])
+    prepared, block = clock() - start, block_steps(nodes, dim)
+    steps = max(4, block * (min(1024, 5 * 10**7 // (runs * nodes * dim)) // block))
     rates = torch.linspace(0.001, 0.1, runs)[:, None]
 
     def simulate(steps: int) -> None:
         gs.simulate(
             gs.GTNSGDm(lr=rates, momentum=MOMENTUM),
-            problem,
-            network,
+            task,
+            net,
             noise=noise,
             steps=steps,
             seeds=[run % SEEDS for run in range(runs)],
@@ -173,10 +207,13 @@ def growth_case(runs: int = 1, nodes: int = 20, dim: int = 20) -> dict[str, floa
             dtype=torch.float32,
         )
 
-    before = memory_mb("VmRSS")
-    taken = min(seconds(lambda: simulate(steps)) for _ in range(2))
-    micros = 1e6 * taken / steps
-    return {"us per step": micros, "before MB": before, "peak MB": memory_mb("VmHWM")}
+    taken = min(seconds(lambda: simulate(steps)) for _ in range(1 if steps == 4 else 2))
+    return {
+        "set up s": prepared,
+        "us per step": 1e6 * taken / steps,
+        "before MB": before,
+        "peak MB": memory_mb("VmHWM"),
+    }
 
 
 def memory_mb(field: str) -> float:
@@ -186,16 +223,18 @@ def memory_mb(field: str) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6
 
 
-def growth(options: list[str]) -> dict[str, list[dict[str, float]]]:
+def growth(options: list[str], wanted: str) -> dict[str, list[dict[str, float]]]:
     results: dict[str, list[dict[str, float]]] = {}
-    for axis, sizes in GROWTH.items():
-        results[axis] = []
+    for name, (axis, sizes, rest) in GROWTH.items():
+        if wanted not in name:
+            continue
+        results[name] = []
         for size in sizes:
-            case = {axis: size} | ({"nodes": 8} if axis == "dim" else {})
+            case = {axis: size, **rest}
             command = [sys.executable, __file__, *options, "--case", json.dumps(case)]
             answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             elements = case.get("runs", 1) * case.get("nodes", 20) * case.get("dim", 20)
-            results[axis].append({"size": size, "elements": elements, **json.loads(answer)})
+            results[name].append({"size": size, "elements": elements, **json.loads(answer)})
     return results
 
 
@@ -214,20 +253,42 @@ def spread(s: dict[str, float]) -> str:
 
 
 def show_growth(results: dict[str, list[dict[str, float]]]) -> None:
-    for axis, rows in results.items():
-        table = Table(title=f"growth with {axis} (Quadratic on a ring, float32)")
-        for column in (axis, "µs per step", "ns per number", "peak MB", "of it, before"):
+    for name, rows in results.items():
+        table = Table(title=f"growth with {name}", caption=flatness(rows))
+        for column in ("size", "set up, s", "µs per step", "ns per number", "MB", "B per number"):
             table.add_column(column, justify="right")
         for row in rows:
-            per_number = 1e3 * row["us per step"] / row["elements"]
             table.add_row(
                 f"{row['size']:,}",
+                f"{row['set up s']:.2f}",
                 f"{row['us per step']:,.0f}",
-                f"{per_number:.2f}",
-                f"{row['peak MB']:,.0f}",
-                f"{row['before MB']:,.0f}",
+                f"{nanoseconds(row):.2f}",
+                f"{row['peak MB'] - row['before MB']:,.0f}",
+                f"{octets(row):,.0f}",
             )
         console.print(table)
+
+
+def nanoseconds(row: dict[str, float]) -> float:
+    """Per number and step."""
+    return 1e3 * row["us per step"] / row["elements"]
+
+
+def octets(row: dict[str, float]) -> float:
+    """Bytes per number, beyond what Python, torch and Gossamer take to start."""
+    return 1e6 * (row["peak MB"] - row["before MB"]) / row["elements"]
+
+
+def flatness(rows: list[dict[str, float]]) -> str:
+    """How much dearer a number is at the largest size than at the cheapest large one."""
+    large = [row for row in rows if row["elements"] >= LARGE]
+    if len(large) < 2:
+        return ""
+    grown = [each(large[-1]) / min(map(each, large)) for each in (nanoseconds, octets)]
+    verdict = "flat" if max(grown) <= FLAT else "NOT FLAT"
+    return f"largest / cheapest from {LARGE:,} numbers on: time {grown[0]:.2f}, memory " + (
+        f"{grown[1]:.2f}: {verdict} (goal {FLAT})"
+    )
 
 
 def machine() -> dict[str, Any]:
@@ -245,6 +306,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["jax", "growth"])
     parser.add_argument("--json", type=Path, help="where to write; by default sweep.json, if all")
+    parser.add_argument("--growth", default="", help="only the tables whose name holds this word")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--one-core", action="store_true")
     chosen = parser.parse_args()
@@ -260,9 +322,10 @@ def main() -> None:
         result |= against_jax()
         show_comparison(result)
     if chosen.only != "jax":
-        result["growth"] = growth(["--one-core"] if chosen.one_core else [])
+        options = ["--one-core"] if chosen.one_core else []
+        result["growth"] = growth(options, chosen.growth)
         show_growth(result["growth"])
-    everything = not (chosen.only or chosen.one_core)
+    everything = not (chosen.only or chosen.one_core or chosen.growth)
     path = chosen.json or (Path(__file__).with_suffix(".json") if everything else None)
     if path:
         path.write_text(json.dumps(result, indent=2) + "\n")

@@ -1,34 +1,36 @@
 """Memory that a loop frees at every step and needs again at the next."""
 
 import ctypes
+import sys
 
-import torch
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -3, -4
+"""Of mallopt(3), as in malloc.h."""
 
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
-"""Of mallopt(3)."""
+LEAST, MOST = 31 * 2**20, 2**30
+"""Between these lie the largest blocks that are kept."""
 
-LARGEST_BLOCK = 31 * 2**20
-"""Just below the size from which glibc always maps a block anew."""
+AROUND = 2**12
+"""Bytes that malloc and torch put around a block, at most."""
 
 
-def keep_freed_memory() -> None:
-    """Let malloc keep up to 62 MB of freed memory instead of returning it to the system.
+def keep_freed_memory(size: int = 0) -> None:
+    """Let malloc keep some freed blocks of `size` bytes instead of returning them to the system.
 
-    A step frees its temporaries; glibc gives what lies at the top of its heap back and the next
-    step faults every page in again, at some sizes for half of its time. Freeing one block that was
-    mapped on its own raises glibc's thresholds to the size of that block (`M_MMAP_THRESHOLD` in
-    mallopt(3)). No page of it is touched, and other allocators take no notice.
+    A step frees its temporaries; glibc gives what lies at the top of its heap back, and what is
+    larger than 32 MB at once, and the next step faults every page in again: half of its time. Now
+    up to four blocks at the top are kept, and at least 62 MB. Other allocators take no notice.
     """
-    torch.empty(LARGEST_BLOCK, dtype=torch.uint8)
+    _tell_malloc(M_MMAP_THRESHOLD, min(max(size + AROUND, LEAST), MOST))
+    _tell_malloc(M_TRIM_THRESHOLD, min(max(4 * size, 2 * LEAST), 2 * MOST - 1))
 
 
 def keep_all_freed_memory() -> None:
-    """Let malloc keep all that is freed, for a process that trains one model until it ends.
+    """Let malloc keep all that is freed, for a process that trains one model until it ends."""
+    _tell_malloc(M_MMAP_MAX, 0)  # nothing is mapped on its own
+    _tell_malloc(M_TRIM_THRESHOLD, -1)  # nothing is given back
 
-    Beyond `LARGEST_BLOCK` glibc maps every temporary anew, and a step of a large model faults
-    several models in: more than half of its time. Other allocators take no notice.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+
+def _tell_malloc(option: int, value: int) -> None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
-        mallopt(M_MMAP_MAX, 0)  # nothing is mapped on its own
-        mallopt(M_TRIM_THRESHOLD, -1)  # nothing is given back
+        mallopt(option, value)

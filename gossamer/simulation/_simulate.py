@@ -51,8 +51,9 @@ def simulate(
         record_every: record the metrics at steps 0, k, 2k, … and T; by default 100 to 200 times.
         metrics: names among `METRICS` and of the method's `info`, or functions of a `Stack` that
             give one number per run, recorded under their names; by default all that exist for the
-            problem and the method. Beside them is recorded what a node has spent so far:
-            "gradients" evaluated, "messages" and "bytes" sent.
+            problem and the method; beyond 1,000 nodes "grad_norm", which evaluates f at each of
+            their points, only where asked for. Beside them is recorded what a node has spent so
+            far: "gradients" evaluated, "messages" and "bytes" sent.
         clock: what a gradient and a message take; then "seconds" are recorded, too.
         dtype: precision of the simulation. Noise is always drawn in float64, and totals such as
             trackers are kept in it; in bfloat16 and float16 only gradients are computed.

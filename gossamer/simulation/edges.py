@@ -22,8 +22,10 @@ def grid_edges(settings: Sequence[Setting], chosen: Algorithm[Any]) -> dict[str,
     """
     found: dict[str, Edge] = {}
     for name, admissible in admissible_sets(type(chosen)).items():
+        if not isinstance(admissible, Interval):
+            continue  # a word
         value, tried = getattr(chosen, name), {setting[name] for setting in settings}
-        if len(tried) == 1 or not isinstance(admissible, Interval):
+        if len(tried) == 1:
             continue
         if any(isinstance(one, Schedule) for one in tried):
             continue  # they have no order

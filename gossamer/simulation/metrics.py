@@ -167,6 +167,13 @@ METRICS: dict[str, Measure] = {
 """Name → metric; one put here is recorded wherever what it needs is there."""
 
 
+AT_EVERY_POINT = ("grad_norm",)
+"""Metrics that evaluate f at every node's point, which takes n times as long as a step."""
+
+MANY_NODES = 1000
+"""Most nodes for which they are recorded without being asked for."""
+
+
 COSTS = ("gradients", "messages", "bytes", "seconds")
 """What is recorded beside the metrics, and says nothing about how good a method is.
 
@@ -193,10 +200,13 @@ def available_metrics(stack: Stack) -> dict[str, Metric]:
 def choose_metrics(asked: Sequence[str | Measure] | None, stack: Stack) -> dict[str, Metric]:
     """Those asked for, by name or as functions of a stack; by default all that exist here.
 
-    Costs may be among them, which are recorded anyway, and not by a function of a stack.
+    With many nodes what is evaluated on all data at every node's point, n² of them, has to be asked
+    for. Costs may be among those asked for; they are recorded anyway, and not by a function.
     """
     if asked is None:
-        return available_metrics(stack)
+        left_out = AT_EVERY_POINT if stack.problem.num_nodes > MANY_NODES else ()
+        here = available_metrics(stack)
+        return {name: metric for name, metric in here.items() if name not in left_out}
     asked = [one for one in asked if one not in COSTS]
     chosen = {metric_name(one): _choose(one, stack) for one in asked}
     require(len(chosen) == len(asked), "metrics", list(map(metric_name, asked)), "each name once")

@@ -61,7 +61,7 @@ class Stack:
         nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
         require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")
         require_fit(algorithm, network)
-        keep_freed_memory()
+        keep_freed_memory(8 * problem.num_nodes * len(seeds) * problem.dim)  # of a tracker
         self._model, self.network = problem.to(device, dtype), network
         dtype = state_dtype(dtype)
         self.problem = self._model.to(device, dtype)

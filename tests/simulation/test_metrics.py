@@ -66,6 +66,13 @@ def names(problem: gs.Problem, method: gs.Algorithm) -> list[str]:
     return list(available_metrics(gs.Stack(method, problem, gs.ring(5), None, [0])))
 
 
+def test_with_many_nodes_the_gradient_at_every_point_is_measured_where_asked_for(monkeypatch):
+    monkeypatch.setattr(metrics, "MANY_NODES", 4)
+    shared = (gs.DSGD(lr=0.1), gs.Quadratic(5, 3), gs.ring(5))
+    assert "grad_norm" not in gs.simulate(*shared, steps=1).metrics
+    assert "grad_norm" in gs.simulate(*shared, steps=1, metrics=["error", "grad_norm"]).metrics
+
+
 def test_only_metrics_that_exist_are_recorded():
     problem = gs.Quadratic(5, 3)
     everything = ["error", "loss", "grad_norm", "consensus_error", "tracker_error"]
