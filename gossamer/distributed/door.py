@@ -5,7 +5,7 @@ In the rendezvous store, for ticket k:
     newcomer  door/k         its number
     member    door/k/open    a random text: is anybody there?
     newcomer  door/k/here    the same text
-    member    door/k/entry   an `Entry`, when all members know of it
+    member    door/k/entry   an `Entry`, when all members have agreed on it
 """
 
 import json
@@ -36,11 +36,8 @@ class Entry(TypedDict):
     began: int
     """With how many nodes the run began."""
 
-    step: int
-    """The next one."""
-
-    acts: int
-    """How many collectives there have been."""
+    words: dict[str, Any]
+    """What is known of each rank, by number."""
 
     options: list[dict[str, Any]]
     """Hyper-parameters of every param group."""

@@ -4,9 +4,9 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, NoReturn, cast, overload
+from typing import Any, Literal, NoReturn, overload
 
 import torch
 import torch.distributed as dist
@@ -152,9 +152,15 @@ class DecentralizedOptimizer(Optimizer):
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
-        entry = self._knock(on_peer_failure) if is_late() else None
-        if on_peer_failure == "drop":
-            self._survivors = _survivors(self.group, network, timeout, min_nodes, entry)
+        entry, known = self._knock(on_peer_failure) if is_late() else None, {}
+        if entry:
+            options = (network, range(entry["began"]), timeout, min_nodes)
+            self._survivors = Survivors(patient_store(timeout), *options)
+            known = self._survivors.enter(entry, int(os.environ["RANK"]))
+        elif on_peer_failure == "drop":
+            _require_all_processes(size_of(self.group))
+            options = (network, range(size_of(self.group)), timeout, min_nodes)
+            self._survivors = Survivors(patient_store(timeout), *options)
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
@@ -166,7 +172,7 @@ class DecentralizedOptimizer(Optimizer):
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
-        self._come_in(entry) if entry else self._begin()
+        self._come_in(entry, known) if entry else self._begin()
 
     def _begin(self) -> None:
         """Start together with all others."""
@@ -423,7 +429,7 @@ class DecentralizedOptimizer(Optimizer):
         for p, grad in zip(self._flat.params, grads, strict=True):
             p.grad = grad
 
-    def _recover(self, failure: PeerFailure) -> None:
+    def _recover(self, failure: PeerFailure, comers: Sequence[tuple[int, int]] = ()) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
         told = self._last_words.heard() if self._last_words else None
@@ -433,7 +439,8 @@ class DecentralizedOptimizer(Optimizer):
             if told:
                 self._end(told)
             raise failure
-        words = self._survivors.regroup(group, failure, self.steps, self._acts)
+        own = (self.steps, self._acts, self._greeting(), comers)
+        words = self._survivors.regroup(group, failure, *own)
         self._node.exchange.forget()
         self.network = self._survivors.network()
         self._node.reconnect(self._connected(), max(word["step"] for word in words.values()))
@@ -454,22 +461,18 @@ class DecentralizedOptimizer(Optimizer):
         assert self._survivors is not None
         waiting = self._survivors.waiting
         comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
+        if fresh := self._survivors.fresh(comers):
+            numbers = [number for _, number in fresh]
+            self._recover(PeerFailure(self.rank, [], self.steps, f"{numbers} come in"), fresh)
         if comers:
-            with suppress(Interrupted):  # all know of them; some may be gone already
-                gather(None, self.group, self._patience)
-            group, self._group = self._group, None
-            self._survivors.admit(group, comers, self._entry)
-            self._node.exchange.forget()
             self._settle([number for _, number in comers])
         return sorted(number for _, number in comers)
 
-    def _entry(self, **facts: Any) -> Entry:
+    def _greeting(self) -> dict[str, Any]:
         """What newcomers are told."""
         names = ["weight_decay", *self.algorithm.hyperparameters]
         options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
-        run = self._last_words.about if self._last_words else ""
-        own = {"step": self.steps, "acts": self._acts, "options": options, "run": run}
-        return cast(Entry, own | facts)
+        return {"options": options, "run": self._last_words.about if self._last_words else ""}
 
     def _knock(self, on_peer_failure: str) -> Entry:
         """Wait outside of a run that has begun without this rank."""
@@ -478,14 +481,15 @@ class DecentralizedOptimizer(Optimizer):
         require(on_peer_failure == "drop", "on_peer_failure", late, '"drop"', way_out)
         return knock(patient_store(self.timeout), int(os.environ["RANK"]), self.timeout)
 
-    def _come_in(self, entry: Entry) -> None:
+    def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
         """Take over what the others have."""
-        self.came_at = entry["step"]
-        self._acts = entry["acts"]
+        mine = words[self.rank]
+        self.came_at, self._acts = mine["step"], mine["acts"]
         self._hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
-        self._node.place(entry["step"], self.x, self.algorithm_state)
+        self._node.place(mine["step"], self.x, self.algorithm_state)
+        self._hand_over(words)
         self._settle(entry["comers"])
 
     def _settle(self, comers: Sequence[int]) -> None:
@@ -698,22 +702,6 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
 def patient_store(timeout: float) -> PatientStore:
     """The store of this launch, asked for no longer than others are waited for."""
     return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
-
-
-def _survivors(
-    group: dist.ProcessGroup | None,
-    network: Network | Callable[[int], Network],
-    timeout: float,
-    min_nodes: int | None,
-    entry: Entry | None,
-) -> Survivors:
-    if entry is None:
-        _require_all_processes(size_of(group))
-    numbers = range(entry["began"] if entry else size_of(group))
-    survivors = Survivors(patient_store(timeout), network, numbers, timeout, min_nodes)
-    if entry:
-        survivors.enter(entry, int(os.environ["RANK"]))
-    return survivors
 
 
 def _require_all_processes(processes: int) -> None:
