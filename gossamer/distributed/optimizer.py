@@ -18,7 +18,6 @@ from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
 from gossamer.distributed.collectives import (
-    Interrupted,
     gather,
     rank_in,
     size_of,
@@ -45,6 +44,7 @@ from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.secret import require_secret
 from gossamer.distributed.survivors import Survivors, Word
+from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
@@ -122,8 +122,6 @@ class DecentralizedOptimizer(Optimizer):
     _holds_average = False
     came_at: int | None = None
     """The step at which this rank was let in to a run that had begun."""
-    _acts = 0  # collectives that have come to their end
-    _result: Tensor | None = None  # of the last one, while others may still need it
     _flat: FlatParameters
     _node: Node
 
@@ -169,6 +167,7 @@ class DecentralizedOptimizer(Optimizer):
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
         require_fit(algorithm, self.network)
+        self._together = Together(self._interrupted, keeps=self._survivors is not None)
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
@@ -245,13 +244,13 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
-        return self._together(lambda: self._average(self.x), self.x.dtype)
+        return self._together.do(lambda: self._average(self.x), self.x.dtype)
 
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
         distance = torch.linalg.vector_norm(self.x - self.mean()).view(1)
-        return float(self._together(lambda: self._average(distance), distance.dtype))
+        return float(self._together.do(lambda: self._average(distance), distance.dtype))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -275,7 +274,7 @@ class DecentralizedOptimizer(Optimizer):
             everyone = gather(say(), self.group, self._patience)
             return torch.frombuffer(bytearray(json.dumps(everyone).encode()), dtype=torch.uint8)
 
-        return list(json.loads(bytes(self._together(gathered, torch.uint8).tolist())))
+        return list(json.loads(bytes(self._together.do(gathered, torch.uint8).tolist())))
 
     def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average over all ranks but newcomers."""
@@ -288,46 +287,11 @@ class DecentralizedOptimizer(Optimizer):
         numbers = self._survivors.numbers if self._survivors else range(size_of(self.group))
         return [rank for rank, number in enumerate(numbers) if number not in comers]
 
-    def _together(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
-        """What the collective `act` returns, `(numbers,)`, however many ranks fail on the way.
-
-        All ranks return the same: one that has come to its end hands it to those that have not.
-        """
-        taken = self._acts
-        while self._acts == taken:
-            try:
-                self._end_act(act())
-            except Interrupted as reason:
-                self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
-        assert self._result is not None
-        result = self._result.view(dtype)
-        if self._survivors is None:
-            self._result = None
-            return result
-        return result.clone()
-
-    def _end_act(self, result: Tensor) -> None:
-        self._acts, self._result = self._acts + 1, result
-
     def _hand_over(self, words: Mapping[int, Word]) -> None:
-        """Give the last result to those who have not come to the end of that collective.
+        self._together.hand_over(words, self.group, self._patience, self.x.device)
 
-        All have begun it if one has ended it, so that nobody is further behind.
-        """
-        most = max(word["acts"] for word in words.values())
-        if all(word["acts"] == most for word in words.values()):
-            return
-        source = min(rank for rank, word in words.items() if word["acts"] == most)
-        try:
-            mine = self._result if self._acts == most else None
-            content = torch.empty(0) if mine is None else mine.cpu().contiguous()
-            length = self._values_of(source, torch.tensor([content.nbytes]))
-            empty = torch.zeros(int(length), dtype=torch.uint8)
-            told = self._values_of(source, empty if mine is None else content.view(torch.uint8))
-            if self._acts < most:
-                self._end_act(told.to(self.x.device))
-        except Interrupted as reason:
-            self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
+    def _interrupted(self, reason: str) -> None:
+        self._recover(PeerFailure(self.rank, [], self.steps, reason))
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
         return values_of(rank, tensor, self.group, self._patience)
@@ -336,7 +300,7 @@ class DecentralizedOptimizer(Optimizer):
         """Give `tensors` the values they have on the first rank that is no newcomer."""
         for tensor in tensors:
             act = lambda tensor=tensor: self._values_of(self._members(comers)[0], tensor)  # noqa: E731
-            values = self._together(act, tensor.dtype)
+            values = self._together.do(act, tensor.dtype)
             with torch.no_grad():
                 tensor.copy_(values.view(tensor.shape))
 
@@ -439,7 +403,7 @@ class DecentralizedOptimizer(Optimizer):
             if told:
                 self._end(told)
             raise failure
-        own = (self.steps, self._acts, self._greeting(), comers)
+        own = (self.steps, self._together.acts, self._greeting(), comers)
         words = self._survivors.regroup(group, failure, *own)
         self._node.exchange.forget()
         self.network = self._survivors.network()
@@ -484,7 +448,7 @@ class DecentralizedOptimizer(Optimizer):
     def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
         """Take over what the others have."""
         mine = words[self.rank]
-        self.came_at, self._acts = mine["step"], mine["acts"]
+        self.came_at, self._together.acts = mine["step"], mine["acts"]
         self._hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
@@ -497,7 +461,7 @@ class DecentralizedOptimizer(Optimizer):
         assert self._survivors is not None
         self.network = self._survivors.network()
         self._node.reconnect(self._connected(), self.steps)
-        average = self._together(lambda: self._average(self.x, comers), self.x.dtype)
+        average = self._together.do(lambda: self._average(self.x, comers), self.x.dtype)
         if self.rank not in self._members(comers):
             self._move(average)
         self._start_equal(frozen(self.param_groups, self.state), comers)
@@ -608,6 +572,8 @@ class DecentralizedOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         links = state.pop("_links", {})
         super().__setstate__(state)  # of a pickle, or of a state dict
+        if not hasattr(self, "_together"):
+            self._together = Together(self._interrupted, keeps=False)
         self._link()
         self._node.links = self._memory(links)
 
