@@ -20,6 +20,9 @@ from gossamer.distributed.secret import opened, sealed
 ANSWER_SECONDS = 2.0
 """How long a newcomer may take to answer that it is still there."""
 
+WAIT = 10
+"""Timeouts that a newcomer waits: the others let it in now and then only."""
+
 
 class Entry(TypedDict):
     """What a newcomer is told of the run."""
@@ -93,7 +96,7 @@ def knock(store: PatientStore, number: int, timeout: float) -> Entry:
     ticket = store.add("door/tickets", 1)
     ask, here, told = (f"door/{ticket}/{what}" for what in ("open", "here", "entry"))
     store.put(f"door/{ticket}", sealed(f"door/{ticket}", str(number)))
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + WAIT * timeout
     while time.monotonic() < deadline:
         asked, entry = store.look([ask, told])
         if (text := opened(told, entry)) is not None:
@@ -102,6 +105,7 @@ def knock(store: PatientStore, number: int, timeout: float) -> Entry:
             store.put(here, sealed(here, question))
         time.sleep(POLL_SECONDS)
     store.put(f"door/{ticket}", sealed(f"door/{ticket}", ""))
-    problem = f"rank {number}: the run has begun, and did not let this rank in within {timeout:g} s"
+    waited = f"within {WAIT * timeout:g} s"
+    problem = f"rank {number}: the run has begun, and did not let this rank in {waited}"
     way_out = "let the others call optimizer.admit() more often, or start all ranks anew"
     raise ConnectionError(f"{problem}; {way_out}")

@@ -170,8 +170,12 @@ class ComeAndGo:
                 return
             time.sleep(0.01)
         for rank in alive:
-            self.run.signal(self.places[rank], signal.SIGUSR1)  # where it is
-            time.sleep(0.5)
+            place = self.places[rank]
+            if self.run.pipes[place].poll():
+                print(f"rank {rank}:", getattr(self.run.answer(place), "text", "has ended"))
+            elif self.run.ranks[place].is_alive():
+                self.run.signal(place, signal.SIGUSR1)  # shows where it is
+                time.sleep(0.5)
         raise AssertionError(f"ranks {alive} are not {nodes} in 40 s: {now}")
 
     def kill(self, rank: int) -> None:
