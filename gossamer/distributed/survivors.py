@@ -80,7 +80,7 @@ class Survivors:
         self.numbers, self._network, self._timeout = list(numbers), network, timeout
         if isinstance(network, Network):
             _require_removable(network)
-        self.store, self._door, self._regroupings = store, Door(store), 0
+        self.store, self._door, self._regroupings = store, Door(store, timeout), 0
         self._admitted: set[int] = set()
         self._greeting: Mapping[str, Any] = {}
         self._began = len(self.numbers)
