@@ -445,6 +445,23 @@ def test_a_dropped_node_comes_back_and_a_new_one_comes(tmp_path):
         assert answers[rank][2] == steps
 
 
+def uneven(rank: int) -> tuple[int, float]:
+    """Rank i has i + 1 batches, each with gradient 1."""
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=1.0), complete)
+    for t in range(max(optimizer.gather(lambda: rank + 1))):
+        optimizer.zero_grad()
+        if t <= rank:
+            parameter.sum().backward()
+        optimizer.step()
+    return optimizer.steps, float(optimizer.mean())
+
+
+def test_ranks_with_less_data_go_on_with_gradient_0():
+    for steps, mean in on_ranks(uneven, size=3):
+        assert (steps, mean) == (3, pytest.approx(-2.0, abs=1e-12))  # six gradients of three nodes
+
+
 def test_a_directed_network_cannot_drop():
     answers = Processes(
         quadratic_steps, DSGD(lr=0.1), exponential(4), 1, None, None, True
