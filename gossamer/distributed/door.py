@@ -5,20 +5,23 @@ In the rendezvous store, for ticket k:
     newcomer  door/k         its number
     member    door/k/open    a random text: is anybody there?
     newcomer  door/k/here    the same text
-    member    door/k/entry   an `Entry`, when all members know of it
+    member    door/k/entry   an `Entry`, when all members have agreed on it
 """
 
 import json
 import secrets
 import time
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any, TypedDict, cast
 
 from gossamer.distributed.patient_store import POLL_SECONDS, PatientStore
 from gossamer.distributed.secret import opened, sealed
 
-ANSWER_SECONDS = 2.0
-"""How long a newcomer may take to answer that it is still there."""
+ANSWER_SECONDS, ANSWER_PART = 2.0, 0.2
+"""How soon a newcomer must answer that it is still there, in seconds and as a part of a timeout."""
+
+WAIT = 10
+"""Timeouts that a newcomer waits: the others let it in now and then only."""
 
 
 class Entry(TypedDict):
@@ -36,11 +39,8 @@ class Entry(TypedDict):
     began: int
     """With how many nodes the run began."""
 
-    step: int
-    """The next one."""
-
-    acts: int
-    """How many collectives there have been."""
+    words: dict[str, Any]
+    """What is known of each rank, by number."""
 
     options: list[dict[str, Any]]
     """Hyper-parameters of every param group."""
@@ -52,59 +52,81 @@ class Entry(TypedDict):
 class Door:
     """The members' side."""
 
-    def __init__(self, store: PatientStore) -> None:
+    def __init__(self, store: PatientStore, timeout: float) -> None:
         self._store = store
+        self._seconds = min(ANSWER_SECONDS, ANSWER_PART * timeout)
         self._done: set[int] = set()
 
     def waiting(self, members: Container[int], admissible: Container[int]) -> list[tuple[int, int]]:
         """(ticket, number) of all who wait outside, and answer."""
-        found: dict[int, int] = {}
-        for ticket in range(1, self._store.add("door/tickets", 0) + 1):
-            number = self._number(ticket)
-            if number is None or number in members or number in found:
-                continue
-            if number in admissible and self._answers(ticket):
-                found[number] = ticket
-        return [(ticket, number) for number, ticket in found.items()]
+        tickets = set(range(1, self._store.add("door/tickets", 0) + 1)) - self._done
+        found = {number: t for t in sorted(tickets) if (number := self._number(t)) is not None}
+        asked = {t: n for n, t in found.items() if n not in members and n in admissible}
+        answering = self._answering(list(asked)) if asked else set()
+        for ticket in set(asked) - answering:
+            self._shut(ticket)
+        return [(ticket, asked[ticket]) for ticket in sorted(answering)]
 
     def let_in(self, ticket: int, entry: Entry) -> None:
         """Tell a newcomer what it needs to know."""
         about = f"door/{ticket}/entry"
         self._store.put(about, sealed(about, json.dumps(entry)))
+        self._shut(ticket)
+
+    def _shut(self, ticket: int) -> None:
+        """Let nobody come with this ticket any more."""
+        self._store.put(f"door/{ticket}", sealed(f"door/{ticket}", ""))
 
     def _number(self, ticket: int) -> int | None:
-        if ticket in self._done:
-            return None
+        """Who has this ticket; None if nobody has it any more."""
         text = opened(f"door/{ticket}", self._store.look([f"door/{ticket}"])[0])
+        if not text:
+            self._done.add(ticket)
         return int(text) if text else None
 
-    def _answers(self, ticket: int) -> bool:
-        """Whether the newcomer is there; who does not answer is not asked again."""
-        ask, here, question = f"door/{ticket}/open", f"door/{ticket}/here", secrets.token_hex(8)
-        self._store.put(ask, sealed(ask, question))
-        deadline = time.monotonic() + ANSWER_SECONDS
-        self._done.add(ticket)
-        while time.monotonic() < deadline:
-            if opened(here, self._store.look([here])[0]) == question:
-                return True
+    def _answering(self, tickets: Sequence[int]) -> set[int]:
+        """Those who are there; all are asked at once."""
+        question = secrets.token_hex(8)
+        for ticket in tickets:
+            self._store.put(f"door/{ticket}/open", sealed(f"door/{ticket}/open", question))
+        here = [f"door/{ticket}/here" for ticket in tickets]
+        deadline = time.monotonic() + self._seconds
+        while True:
+            found = zip(tickets, here, self._store.look(here), strict=True)
+            there = {ticket for ticket, about, text in found if opened(about, text) == question}
+            if len(there) == len(tickets) or time.monotonic() > deadline:
+                return there
             time.sleep(POLL_SECONDS)
-        return False
 
 
 def knock(store: PatientStore, number: int, timeout: float) -> Entry:
     """Ask to be let in as node `number`, and wait for it."""
-    ticket = store.add("door/tickets", 1)
-    ask, here, told = (f"door/{ticket}/{what}" for what in ("open", "here", "entry"))
-    store.put(f"door/{ticket}", sealed(f"door/{ticket}", str(number)))
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + WAIT * timeout
     while time.monotonic() < deadline:
-        asked, entry = store.look([ask, told])
+        entry = _wait_outside(store, number, deadline)
+        if entry is not None:
+            return entry
+    problem = f"rank {number}: the run has begun, and nobody let this rank in"
+    way_out = "let the others call optimizer.admit() more often, or start all ranks anew"
+    raise ConnectionError(f"{problem} within {WAIT * timeout:g} s; {way_out}")
+
+
+def _wait_outside(store: PatientStore, number: int, deadline: float) -> Entry | None:
+    """With one ticket; None if it is worth nothing, since the answer came too late."""
+    ticket = store.add("door/tickets", 1)
+    own, ask, here, told = (f"door/{ticket}{what}" for what in ("", "/open", "/here", "/entry"))
+    store.put(own, sealed(own, str(number)))
+    answered = None
+    while time.monotonic() < deadline:
+        held, asked, entry = store.look([own, ask, told])
         if (text := opened(told, entry)) is not None:
             return cast(Entry, json.loads(text))
-        if (question := opened(ask, asked)) is not None:
+        if opened(own, held) != str(number):
+            return None
+        question = opened(ask, asked)
+        if question is not None and question != answered:
             store.put(here, sealed(here, question))
+            answered = question
         time.sleep(POLL_SECONDS)
-    store.put(f"door/{ticket}", sealed(f"door/{ticket}", ""))
-    problem = f"rank {number}: the run has begun, and did not let this rank in within {timeout:g} s"
-    way_out = "let the others call optimizer.admit() more often, or start all ranks anew"
-    raise ConnectionError(f"{problem}; {way_out}")
+    store.put(own, sealed(own, ""))
+    return None

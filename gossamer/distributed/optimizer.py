@@ -4,9 +4,9 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, NoReturn, cast, overload
+from typing import Any, Literal, NoReturn, overload
 
 import torch
 import torch.distributed as dist
@@ -18,7 +18,6 @@ from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
 from gossamer.distributed.collectives import (
-    Interrupted,
     gather,
     rank_in,
     size_of,
@@ -45,6 +44,7 @@ from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.secret import require_secret
 from gossamer.distributed.survivors import Survivors, Word
+from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
@@ -122,8 +122,6 @@ class DecentralizedOptimizer(Optimizer):
     _holds_average = False
     came_at: int | None = None
     """The step at which this rank was let in to a run that had begun."""
-    _acts = 0  # collectives that have come to their end
-    _result: Tensor | None = None  # of the last one, while others may still need it
     _flat: FlatParameters
     _node: Node
 
@@ -152,9 +150,15 @@ class DecentralizedOptimizer(Optimizer):
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
-        entry = self._knock(on_peer_failure) if is_late() else None
-        if on_peer_failure == "drop":
-            self._survivors = _survivors(self.group, network, timeout, min_nodes, entry)
+        entry, known = self._knock(on_peer_failure) if is_late() else None, {}
+        if entry:
+            options = (network, range(entry["began"]), timeout, min_nodes)
+            self._survivors = Survivors(patient_store(timeout), *options)
+            known = self._survivors.enter(entry, int(os.environ["RANK"]))
+        elif on_peer_failure == "drop":
+            _require_all_processes(size_of(self.group))
+            options = (network, range(size_of(self.group)), timeout, min_nodes)
+            self._survivors = Survivors(patient_store(timeout), *options)
         require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
         processes = size_of(self.group)
         self.network = network if isinstance(network, Network) else network(processes)
@@ -163,10 +167,11 @@ class DecentralizedOptimizer(Optimizer):
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
         require_fit(algorithm, self.network)
+        self._together = Together(self._interrupted, keeps=self._survivors is not None)
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
-        self._come_in(entry) if entry else self._begin()
+        self._come_in(entry, known) if entry else self._begin()
 
     def _begin(self) -> None:
         """Start together with all others."""
@@ -239,13 +244,13 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
-        return self._together(lambda: self._average(self.x), self.x.dtype)
+        return self._together.do(lambda: self._average(self.x), self.x.dtype)
 
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
         distance = torch.linalg.vector_norm(self.x - self.mean()).view(1)
-        return float(self._together(lambda: self._average(distance), distance.dtype))
+        return float(self._together.do(lambda: self._average(distance), distance.dtype))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -269,7 +274,7 @@ class DecentralizedOptimizer(Optimizer):
             everyone = gather(say(), self.group, self._patience)
             return torch.frombuffer(bytearray(json.dumps(everyone).encode()), dtype=torch.uint8)
 
-        return list(json.loads(bytes(self._together(gathered, torch.uint8).tolist())))
+        return list(json.loads(bytes(self._together.do(gathered, torch.uint8).tolist())))
 
     def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average over all ranks but newcomers."""
@@ -282,46 +287,11 @@ class DecentralizedOptimizer(Optimizer):
         numbers = self._survivors.numbers if self._survivors else range(size_of(self.group))
         return [rank for rank, number in enumerate(numbers) if number not in comers]
 
-    def _together(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
-        """What the collective `act` returns, `(numbers,)`, however many ranks fail on the way.
-
-        All ranks return the same: one that has come to its end hands it to those that have not.
-        """
-        taken = self._acts
-        while self._acts == taken:
-            try:
-                self._end_act(act())
-            except Interrupted as reason:
-                self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
-        assert self._result is not None
-        result = self._result.view(dtype)
-        if self._survivors is None:
-            self._result = None
-            return result
-        return result.clone()
-
-    def _end_act(self, result: Tensor) -> None:
-        self._acts, self._result = self._acts + 1, result
-
     def _hand_over(self, words: Mapping[int, Word]) -> None:
-        """Give the last result to those who have not come to the end of that collective.
+        self._together.hand_over(words, self.group, self._patience, self.x.device)
 
-        All have begun it if one has ended it, so that nobody is further behind.
-        """
-        most = max(word["acts"] for word in words.values())
-        if all(word["acts"] == most for word in words.values()):
-            return
-        source = min(rank for rank, word in words.items() if word["acts"] == most)
-        try:
-            mine = self._result if self._acts == most else None
-            content = torch.empty(0) if mine is None else mine.cpu().contiguous()
-            length = self._values_of(source, torch.tensor([content.nbytes]))
-            empty = torch.zeros(int(length), dtype=torch.uint8)
-            told = self._values_of(source, empty if mine is None else content.view(torch.uint8))
-            if self._acts < most:
-                self._end_act(told.to(self.x.device))
-        except Interrupted as reason:
-            self._recover(PeerFailure(self.rank, [], self.steps, str(reason)))
+    def _interrupted(self, reason: str) -> None:
+        self._recover(PeerFailure(self.rank, [], self.steps, reason))
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
         return values_of(rank, tensor, self.group, self._patience)
@@ -330,7 +300,7 @@ class DecentralizedOptimizer(Optimizer):
         """Give `tensors` the values they have on the first rank that is no newcomer."""
         for tensor in tensors:
             act = lambda tensor=tensor: self._values_of(self._members(comers)[0], tensor)  # noqa: E731
-            values = self._together(act, tensor.dtype)
+            values = self._together.do(act, tensor.dtype)
             with torch.no_grad():
                 tensor.copy_(values.view(tensor.shape))
 
@@ -423,7 +393,7 @@ class DecentralizedOptimizer(Optimizer):
         for p, grad in zip(self._flat.params, grads, strict=True):
             p.grad = grad
 
-    def _recover(self, failure: PeerFailure) -> None:
+    def _recover(self, failure: PeerFailure, comers: Sequence[tuple[int, int]] = ()) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
         group, self._group = self._group, None
         told = self._last_words.heard() if self._last_words else None
@@ -433,7 +403,8 @@ class DecentralizedOptimizer(Optimizer):
             if told:
                 self._end(told)
             raise failure
-        words = self._survivors.regroup(group, failure, self.steps, self._acts)
+        own = (self.steps, self._together.acts, self._greeting(), comers)
+        words = self._survivors.regroup(group, failure, *own)
         self._node.exchange.forget()
         self.network = self._survivors.network()
         self._node.reconnect(self._connected(), max(word["step"] for word in words.values()))
@@ -454,22 +425,18 @@ class DecentralizedOptimizer(Optimizer):
         assert self._survivors is not None
         waiting = self._survivors.waiting
         comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
+        if fresh := self._survivors.fresh(comers):
+            numbers = [number for _, number in fresh]
+            self._recover(PeerFailure(self.rank, [], self.steps, f"{numbers} come in"), fresh)
         if comers:
-            with suppress(Interrupted):  # all know of them; some may be gone already
-                gather(None, self.group, self._patience)
-            group, self._group = self._group, None
-            self._survivors.admit(group, comers, self._entry)
-            self._node.exchange.forget()
             self._settle([number for _, number in comers])
         return sorted(number for _, number in comers)
 
-    def _entry(self, **facts: Any) -> Entry:
+    def _greeting(self) -> dict[str, Any]:
         """What newcomers are told."""
         names = ["weight_decay", *self.algorithm.hyperparameters]
         options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
-        run = self._last_words.about if self._last_words else ""
-        own = {"step": self.steps, "acts": self._acts, "options": options, "run": run}
-        return cast(Entry, own | facts)
+        return {"options": options, "run": self._last_words.about if self._last_words else ""}
 
     def _knock(self, on_peer_failure: str) -> Entry:
         """Wait outside of a run that has begun without this rank."""
@@ -478,14 +445,15 @@ class DecentralizedOptimizer(Optimizer):
         require(on_peer_failure == "drop", "on_peer_failure", late, '"drop"', way_out)
         return knock(patient_store(self.timeout), int(os.environ["RANK"]), self.timeout)
 
-    def _come_in(self, entry: Entry) -> None:
+    def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
         """Take over what the others have."""
-        self.came_at = entry["step"]
-        self._acts = entry["acts"]
+        mine = words[self.rank]
+        self.came_at, self._together.acts = mine["step"], mine["acts"]
         self._hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
-        self._node.place(entry["step"], self.x, self.algorithm_state)
+        self._node.place(mine["step"], self.x, self.algorithm_state)
+        self._hand_over(words)
         self._settle(entry["comers"])
 
     def _settle(self, comers: Sequence[int]) -> None:
@@ -493,7 +461,7 @@ class DecentralizedOptimizer(Optimizer):
         assert self._survivors is not None
         self.network = self._survivors.network()
         self._node.reconnect(self._connected(), self.steps)
-        average = self._together(lambda: self._average(self.x, comers), self.x.dtype)
+        average = self._together.do(lambda: self._average(self.x, comers), self.x.dtype)
         if self.rank not in self._members(comers):
             self._move(average)
         self._start_equal(frozen(self.param_groups, self.state), comers)
@@ -604,6 +572,8 @@ class DecentralizedOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         links = state.pop("_links", {})
         super().__setstate__(state)  # of a pickle, or of a state dict
+        if not hasattr(self, "_together"):
+            self._together = Together(self._interrupted, keeps=False)
         self._link()
         self._node.links = self._memory(links)
 
@@ -698,22 +668,6 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
 def patient_store(timeout: float) -> PatientStore:
     """The store of this launch, asked for no longer than others are waited for."""
     return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
-
-
-def _survivors(
-    group: dist.ProcessGroup | None,
-    network: Network | Callable[[int], Network],
-    timeout: float,
-    min_nodes: int | None,
-    entry: Entry | None,
-) -> Survivors:
-    if entry is None:
-        _require_all_processes(size_of(group))
-    numbers = range(entry["began"] if entry else size_of(group))
-    survivors = Survivors(patient_store(timeout), network, numbers, timeout, min_nodes)
-    if entry:
-        survivors.enter(entry, int(os.environ["RANK"]))
-    return survivors
 
 
 def _require_all_processes(processes: int) -> None:

@@ -2,11 +2,11 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore
@@ -41,6 +41,9 @@ class Word(TypedDict):
 
     silent: list[int]
     """Ranks that it has waited for too long."""
+
+    comers: list[tuple[int, int]]
+    """(ticket, number) of newcomers that it knows of."""
 
 
 class Survivors:
@@ -77,16 +80,19 @@ class Survivors:
         self.numbers, self._network, self._timeout = list(numbers), network, timeout
         if isinstance(network, Network):
             _require_removable(network)
-        self.store, self._door, self._regroupings = store, Door(store), 0
+        self.store, self._door, self._regroupings = store, Door(store, timeout), 0
+        self._admitted: set[int] = set()
+        self._greeting: Mapping[str, Any] = {}
         self._began = len(self.numbers)
         self.min_nodes = self._began // 2 + 1 if min_nodes is None else min_nodes
         enough = 2 <= self.min_nodes <= self._began or self.min_nodes == self._began == 1
         require(enough, "min_nodes", min_nodes, f"an integer in [2, {self._began}]")
 
-    def enter(self, entry: Entry, number: int) -> None:
-        """Be one of those whom the others have let in."""
+    def enter(self, entry: Entry, number: int) -> dict[int, Word]:
+        """Be one of those whom the others let in; returns what is known of all, by rank."""
         self.numbers, self._regroupings = entry["numbers"], entry["regroupings"]
-        self._form(number, entry["step"], entry["acts"])
+        words = {int(number): word for number, word in entry["words"].items()}
+        return self._form(number, words)
 
     def waiting(self) -> list[tuple[int, int]]:
         """(ticket, number) of the nodes that wait to be let in."""
@@ -95,25 +101,9 @@ class Survivors:
             return self._door.waiting(self.numbers, nodes)
         return []
 
-    def admit(
-        self,
-        group: dist.ProcessGroup | None,
-        comers: Sequence[tuple[int, int]],
-        entry: Callable[..., Entry],
-    ) -> None:
-        """Form a group with newcomers, given as (ticket, number), all of whom all members know."""
-        me, first = self.numbers[dist.get_rank()], dist.get_rank() == 0
-        new = sorted(number for _, number in comers)
-        self._regroupings += 1
-        self.numbers = sorted([*self.numbers, *new])
-        facts = {"numbers": self.numbers, "comers": new, "regroupings": self._regroupings}
-        told = entry(**facts, began=self._began)
-        disconnect(group, RuntimeError())
-        with suppress(StoreLost):
-            for ticket, _ in comers if first else ():
-                self._door.let_in(ticket, told)
-        self._form(me, told["step"], told["acts"])
-        warn_user(f"step {told['step']}: rank(s) {new} let in, on {self.network()}")
+    def fresh(self, comers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those whom a regrouping has not let in yet."""
+        return [(ticket, number) for ticket, number in comers if ticket not in self._admitted]
 
     @property
     def patience(self) -> float:
@@ -130,39 +120,56 @@ class Survivors:
         return network
 
     def regroup(
-        self, group: dist.ProcessGroup | None, failure: PeerFailure, step: int, acts: int
+        self,
+        group: dist.ProcessGroup | None,
+        failure: PeerFailure,
+        step: int,
+        acts: int,
+        greeting: Mapping[str, Any],
+        comers: Sequence[tuple[int, int]] = (),
     ) -> dict[int, Word]:
-        """Leave the group and form one of those who are left; returns what they said, by rank."""
+        """Leave the group and form one of who is left and who has come; what they said, by rank.
+
+        Args:
+            group: the group to leave; None for all.
+            failure: why.
+            step: the next one of this rank.
+            acts: how many collectives it has come to the end of.
+            greeting: what newcomers are told besides.
+            comers: newcomers that it knows of, as (ticket, number).
+        """
         self._regroupings += 1
+        self._greeting = greeting
         before, me = self.numbers, self.numbers[failure.rank]
-        word = Word(step=step, acts=acts, closed=[], silent=[])
+        word = Word(step=step, acts=acts, closed=[], silent=[], comers=list(comers))
         try:
             self._post(me, word)
             closed = {before[rank] for rank in disconnect(group, failure)}
             silent = {before[rank] for rank in failure.silent(len(before))}
             self._post(me, {**word, "closed": sorted(closed), "silent": sorted(silent)})
             words = self._decide()
+            words = self._go_on_with(words, me, failure.numbered(before))
         except StoreLost as reason:
-            if dist.is_initialized():
-                disconnect(group, failure)
+            disconnect(group, failure)
             raise _gave_up(failure.numbered(before), str(reason)) from reason
-        self._go_on_with(words, me, failure.numbered(before))
-        gone = sorted(set(before) - set(self.numbers))
-        warn_user(f"step {step}: going on without rank(s) {gone}, on {self.network()}")
-        later = self._form(me, step, acts)
-        return later or {self.numbers.index(number): word for number, word in words.items()}
+        gone, new = sorted(set(before) - set(words)), sorted(set(words) - set(before))
+        changes = [f"with rank(s) {new}"] * bool(new) + [f"without rank(s) {gone}"] * bool(gone)
+        changes = changes or ["over new connections"]
+        warn_user(f"step {step}: going on {' and '.join(changes)}, on {self.network()}")
+        return self._form(me, words)
 
-    def _form(self, me: int, step: int, acts: int) -> dict[int, Word]:
-        """Form the group; if someone dies meanwhile, that of who is left, and what they said."""
+    def _form(self, me: int, words: Mapping[int, Word]) -> dict[int, Word]:
+        """Form the group, or that of who is left if someone dies meanwhile; what they said."""
         start = time.monotonic()
         try:
             self._form_group(me)
-            return {}
+            return {self.numbers.index(number): word for number, word in words.items()}
         except (RuntimeError, OSError) as error:
             late = "timed out: " if time.monotonic() - start > self.patience else ""
             reason = f"{late}{str(error).splitlines()[0]}"
+            step, acts = words[me]["step"], words[me]["acts"]
             failure = PeerFailure(self.numbers.index(me), [], step, reason)
-            return self.regroup(None, failure, step, acts)
+            return self.regroup(None, failure, step, acts, self._greeting)
 
     def _post(self, number: int, word: Word) -> None:
         about = self._about(number)
@@ -196,18 +203,33 @@ class Survivors:
     def _about(self, what: object) -> str:
         return f"survivors_{self._regroupings}/{what}"
 
-    def _go_on_with(self, words: Mapping[int, Any], me: int, failure: PeerFailure) -> None:
+    def _go_on_with(
+        self, words: Mapping[int, Word], me: int, failure: PeerFailure
+    ) -> dict[int, Word]:
+        """Be those who are left and who has come, if they can go on; what is known of each."""
         if me not in words:
             raise _gave_up(failure, "this rank was silent too long, the others go on without it")
         gone = sorted(set(self.numbers) - set(words))
         if len(words) < self.min_nodes:
             few = f"{len(words)} of them left, fewer than min_nodes={self.min_nodes}"
             raise _gave_up(failure, f"cannot go on without {gone}: {few}")
-        self.numbers = sorted(words)
+        tickets = {number: ticket for word in words.values() for ticket, number in word["comers"]}
+        everyone = {**words, **dict.fromkeys(tickets, _newcomer(words.values()))}
+        self.numbers = sorted(everyone)
         try:
             self.network()
         except InvalidInput as reason:
             raise _gave_up(failure, f"cannot go on without {gone}: {reason}") from reason
+        self._admitted |= set(tickets.values())
+        if me == min(words):
+            self._let_in(tickets, everyone)
+        return everyone
+
+    def _let_in(self, tickets: Mapping[int, int], words: Mapping[int, Word]) -> None:
+        facts: dict[str, Any] = {"numbers": self.numbers, "comers": sorted(tickets)}
+        facts |= {"words": words, "regroupings": self._regroupings, "began": self._began}
+        for ticket in tickets.values():
+            self._door.let_in(ticket, cast(Entry, {**facts, **self._greeting}))
 
     def _form_group(self, me: int) -> None:
         """A new default group, within the timeout even if the store is cut off meanwhile."""
@@ -217,6 +239,12 @@ class Survivors:
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
         in_time(form, self._timeout + self.store.patience)
         require_secret(dist.group.WORLD, self._timeout)
+
+
+def _newcomer(words: Collection[Word]) -> Word:
+    """What is known of a newcomer: it lacks the last thing that some of the others did together."""
+    step, acts = max(word["step"] for word in words), max(word["acts"] for word in words)
+    return Word(step=step, acts=acts - 1, closed=[], silent=[], comers=[])
 
 
 def _named(words: Mapping[int, Word], how: str) -> set[int]:

@@ -57,13 +57,17 @@ class Processes:
                 assert ready, f"ranks {sorted(open_pipes.values())} gave no answer in {deadline} s"
                 for pipe in ready:
                     rank = open_pipes.pop(pipe)
-                    try:
-                        answers[rank] = pickle.loads(pipe.recv_bytes())
-                    except EOFError:
-                        answers[rank] = Dead()
+                    answers[rank] = self.answer(rank)
         finally:
             self.kill_all()
         return answers
+
+    def answer(self, rank: int) -> Any:
+        """What one rank returned or raised, `Dead` if killed; waits for it."""
+        try:
+            return pickle.loads(self.pipes[rank].recv_bytes())
+        except EOFError:
+            return Dead()
 
     def kill(self, rank: int) -> None:
         """SIGKILL one rank."""

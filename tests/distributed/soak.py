@@ -8,6 +8,7 @@ Flips: a checkpoint with another byte, at any place, must be refused by the name
 """
 
 import argparse
+import faulthandler
 import os
 import random
 import signal
@@ -121,6 +122,7 @@ def drop_run(folder: Path, seed: int) -> float:
 def busy(rank: int, log: Path, policy: str) -> float:
     """Node i has (x − i)²/2; steps and all that ranks do together, until `log` exists."""
     warnings.simplefilter("ignore")
+    faulthandler.register(signal.SIGUSR1)
     parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
     options = {"timeout": PATIENCE, "on_peer_failure": policy}
     options |= {"min_nodes": 2} if policy == "drop" else {}
@@ -167,6 +169,13 @@ class ComeAndGo:
                 self.longest = max(self.longest, time.monotonic() - start)
                 return
             time.sleep(0.01)
+        for rank in alive:
+            place = self.places[rank]
+            if self.run.pipes[place].poll():
+                print(f"rank {rank}:", getattr(self.run.answer(place), "text", "has ended"))
+            elif self.run.ranks[place].is_alive():
+                self.run.signal(place, signal.SIGUSR1)  # shows where it is
+                time.sleep(0.5)
         raise AssertionError(f"ranks {alive} are not {nodes} in 40 s: {now}")
 
     def kill(self, rank: int) -> None:

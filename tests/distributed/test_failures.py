@@ -5,6 +5,7 @@ import signal
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -311,25 +312,23 @@ def test_a_death_in_a_collective_is_reported_by_all_others(tmp_path, what):
         assert answer.at - start < 15
 
 
-def steps_until_told(rank: int, log: Path, min_nodes: int | None) -> tuple[list[str], list[float]]:
-    """GT-DSGD on a ring of those left, until `log` exists; networks, and how long drops took."""
+def steps_until_told(rank: int, log: Path, min_nodes: int | None) -> tuple[Any, ...]:
+    """GT-DSGD on a ring of those left, until `log` exists; networks, seconds of drops, state."""
     warnings.simplefilter("ignore")
     parameter = nn.Parameter(torch.zeros(6, dtype=torch.float64))
     options = {"timeout": TIMEOUT, "on_peer_failure": "drop", "min_nodes": min_nodes}
     optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, **options)
-    networks, seconds = [optimizer.network.name], []
+    networks, seconds, start = [optimizer.network.name], [], time.monotonic()
     while not all(optimizer.gather(log.exists)):
         Path(f"{log}-{rank}").write_text(str(optimizer.steps))
         parameter.grad = parameter.detach() - rank
-        start = time.monotonic()
         optimizer.step()
+        end = time.monotonic()
         if optimizer.network.name != networks[-1]:
             networks.append(optimizer.network.name)
-            seconds.append(time.monotonic() - start)
-            trackers = optimizer._average(optimizer.algorithm_state.y)
-            gradients = optimizer._average(optimizer.algorithm_state.grad)
-            torch.testing.assert_close(trackers, gradients, rtol=0, atol=1e-12)
-    return networks, seconds
+            seconds.append(end - start)
+        start = end
+    return networks, seconds, optimizer.algorithm_state
 
 
 def later(log: Path, rank: int, steps: int = 20) -> None:
@@ -350,10 +349,14 @@ def test_two_at_once_then_a_silent_one_are_dropped_in_time(tmp_path):
     log.touch()
     answers = run.results(30, 1, 3, 4)
     for rank in (0, 2):
-        networks, (closed, silent) = answers[rank]
+        networks, (closed, silent), _ = answers[rank]
         assert networks == ["ring(5)", "ring(3)", "ring(2)"]
         assert closed < 1.5
         assert silent < TIMEOUT + 1
+    trackers, gradients = (
+        getattr(answers[0][2], k) + getattr(answers[2][2], k) for k in ("y", "grad")
+    )
+    torch.testing.assert_close(trackers, gradients, rtol=0, atol=1e-12)
 
 
 def test_with_the_store_gone_a_death_ends_the_run_at_once(tmp_path):
@@ -440,6 +443,23 @@ def test_a_dropped_node_comes_back_and_a_new_one_comes(tmp_path):
     for rank in (1, 3, 4, 5):
         torch.testing.assert_close(answers[rank][1][-1], ends[-1], rtol=0, atol=1e-6)
         assert answers[rank][2] == steps
+
+
+def uneven(rank: int) -> tuple[int, float]:
+    """Rank i has i + 1 batches, each with gradient 1."""
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=1.0), complete)
+    for t in range(max(optimizer.gather(lambda: rank + 1))):
+        optimizer.zero_grad()
+        if t <= rank:
+            parameter.sum().backward()
+        optimizer.step()
+    return optimizer.steps, float(optimizer.mean())
+
+
+def test_ranks_with_less_data_go_on_with_gradient_0():
+    for steps, mean in on_ranks(uneven, size=3):
+        assert (steps, mean) == (3, pytest.approx(-2.0, abs=1e-12))  # six gradients of three nodes
 
 
 def test_a_directed_network_cannot_drop():
