@@ -179,7 +179,8 @@ def _in_threads(take: Callable[[int, int], None], blocks: int) -> None:
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}
-os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the threads
+if hasattr(os, "register_at_fork"):  # on Unix: a child has none of the threads
+    os.register_at_fork(after_in_child=_pools.clear)
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

@@ -132,25 +132,7 @@ def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str
 
 def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
     """All steps of all blocks, from one copy of x and state to another and back."""
-    kind, noisy = KINDS[run.problem.start.dtype], run.noise is not None
-    nodes, dim, count = run.problem.num_nodes, run.problem.dim, len(run.names)
-    buffers = [
-        *(
-            (name, own, f"{size} * R" if wide else f"{size}")
-            for name, own, size, wide in emitter.arrays
-        ),
-        *((f"spare_{one.name}", one.kind, f"{one.size} * R") for one in held),
-        *([("noise", kind, f"{nodes * dim} * R")] if noisy else []),
-    ]
-    arguments = [
-        "&now",
-        *(f"from_{one.name}" for one in held),
-        *(["noise"] if noisy else []),
-        *(f"h + {k} * R" for k in range(count)),
-        *(f"to_{one.name}" for one in held),
-        *(name for name, _, _, _ in emitter.arrays),
-        *(f"p[{3 + len(held) + k}]" for k in range(len(emitter.constants))),
-    ]
+    kind, buffers = KINDS[run.problem.start.dtype], _buffers(emitter, held, run)
     lines = [
         "void run(const long *sizes, double t, void **p)",
         "{",
@@ -160,14 +142,7 @@ def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
         *(f"{own} *{name} = allocate(sizeof({own}) * {size});" for name, own, size in buffers),
         "for (long block = first; block < last; block++) {",
         *(one.places(3 + k) for k, one in enumerate(held)),
-        "for (long s = 0; s < steps; s++) {",
-        "const double now = t + s;",
-        "const long row = scheduled ? block * steps + s : block;",
-        f"const {kind} *h = numbers + row * {count} * R;",
-        *(_gather(nodes, dim) if noisy else []),
-        f"step({', '.join(arguments)});",
-        *(one.swapped() for one in held),
-        "}",
+        *_steps(emitter, held, run),
         "if (steps % 2) {",
         *(one.copied_back() for one in held),
         "}",
@@ -176,6 +151,41 @@ def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _buffers(emitter: Emitter, held: Sequence[Held], run: OneRun) -> list[tuple[str, str, str]]:
+    """Name, C type and size of all memory that a thread needs for a block."""
+    kind, numbers = KINDS[run.problem.start.dtype], run.problem.num_nodes * run.problem.dim
+    arrays = emitter.arrays
+    return [
+        *((name, own, f"{size} * R" if wide else f"{size}") for name, own, size, wide in arrays),
+        *((f"spare_{one.name}", one.kind, f"{one.size} * R") for one in held),
+        *([] if run.noise is None else [("noise", kind, f"{numbers} * R")]),
+    ]
+
+
+def _steps(emitter: Emitter, held: Sequence[Held], run: OneRun) -> list[str]:
+    """The loop over the steps of a block."""
+    problem, noisy, count = run.problem, run.noise is not None, len(run.names)
+    arguments = [
+        "&now",
+        *(f"from_{one.name}" for one in held),
+        *(["noise"] if noisy else []),
+        *(f"h + {k} * R" for k in range(count)),
+        *(f"to_{one.name}" for one in held),
+        *(name for name, _, _, _ in emitter.arrays),
+        *(f"p[{3 + len(held) + k}]" for k in range(len(emitter.constants))),
+    ]
+    return [
+        "for (long s = 0; s < steps; s++) {",
+        "const double now = t + s;",
+        "const long row = scheduled ? block * steps + s : block;",
+        f"const {KINDS[problem.start.dtype]} *h = numbers + row * {count} * R;",
+        *(_gather(problem.num_nodes, problem.dim) if noisy else []),
+        f"step({', '.join(arguments)});",
+        *(one.swapped() for one in held),
+        "}",
+    ]
 
 
 def _gather(nodes: int, dim: int) -> list[str]:

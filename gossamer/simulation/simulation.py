@@ -129,7 +129,8 @@ class Simulation:
         """The same, with steps in C where that is possible and worth it.
 
         Nothing of a step may be drawn but the noise, and nothing lost on the way. Whether it is
-        worth it depends on the work alone, so that the same call gives the same bits on a machine.
+        worth it depends on the work alone, so that the same call gives the same bits on a machine;
+        recording after every step would copy as much as is saved.
         """
         problem, network = self.problem, self.network
         numbers = runs * problem.num_nodes * problem.dim
@@ -137,7 +138,7 @@ class Simulation:
         kept = state_dtype(self.dtype) == self.dtype and torch.device(self.device).type == "cpu"
         asks = algorithm.asks_local and not algorithm.asks_shapes_only
         plain = type(network) is StaticNetwork and problem.exact and not asks
-        if self.alike or not (long and kept and plain):
+        if self.alike or self.interval == 1 or not (long and kept and plain):
             return self
         assert isinstance(network, StaticNetwork)  # one that mixes as it does
         mixer, names = network.mixer(self.dtype, "cpu"), numeric(type(algorithm))

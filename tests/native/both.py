@@ -22,7 +22,8 @@ def simulate_both(
         "advance",
         lambda self, t, *rest: taken.append(t) or advance(self, t, *rest),
     )
-    task = {"network": gs.ring(problem.num_nodes), "steps": STEPS, "seeds": SEEDS} | given
+    task = {"network": gs.ring(problem.num_nodes), "steps": STEPS, "seeds": SEEDS}
+    task = task | {"record_every": 8} | given
     monkeypatch.setattr(simulations, "COMPILE_SECONDS", float("inf"))
     as_written = gs.simulate(method, problem, **task)
     assert not taken

@@ -96,15 +96,17 @@ NOT_IN_C = {
 def test_what_is_not_written_in_c(always, monkeypatch, what: str):
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
     method, problem, network = NOT_IN_C[what]
-    assert gs.simulate(method, problem, network, steps=3).steps_taken.tolist() == [3]
+    assert gs.simulate(method, problem, network, steps=3, record_every=3).steps_taken.tolist() == [
+        3
+    ]
 
 
 def test_an_unknown_operation_or_no_compiler_is_no_error(always, monkeypatch):
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
     method, problem = gs.DSGD(lr=0.1), gs.FunctionProblem(_sines, [torch.ones(2)] * 3, dim=2)
-    gs.simulate(method, problem, gs.ring(3), steps=3)
+    gs.simulate(method, problem, gs.ring(3), steps=3, record_every=3)
     monkeypatch.setattr(loop, "compiler", lambda: None)
-    gs.simulate(method, quadratic(3), gs.ring(3), steps=3)
+    gs.simulate(method, quadratic(3), gs.ring(3), steps=3, record_every=3)
 
 
 def _sines(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
@@ -114,15 +116,15 @@ def _sines(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
 def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
     monkeypatch.setattr(loop, "agrees", lambda *_: False)
     monkeypatch.setattr(loop.NativeLoop, "advance", None)
-    gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3)
+    gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3, record_every=3)
 
 
 @pytest.mark.parametrize(("where", "limit"), [(loop, "SCRATCH_BYTES"), (emit, "DATA_BYTES")])
 def test_what_no_cache_holds_is_not_written_in_c(always, monkeypatch, where, limit: str):
     given = (gs.DSGD(lr=0.1), gs.LeastSquares(samples()), gs.ring(3))
-    assert gs.simulate(*given, steps=3).config["in_c"]
+    assert gs.simulate(*given, steps=3, record_every=3).config["in_c"]
     monkeypatch.setattr(where, limit, 200)
-    assert not gs.simulate(*given, steps=3).config["in_c"]
+    assert not gs.simulate(*given, steps=3, record_every=3).config["in_c"]
 
 
 def test_short_runs_are_not_compiled(monkeypatch):
