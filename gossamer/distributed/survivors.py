@@ -234,10 +234,10 @@ class Survivors:
     def _form_group(self, me: int) -> None:
         """A new default group, within the timeout even if the store is cut off meanwhile."""
         store = PrefixStore(self._about("group"), self.store.store)
-        limit = timedelta(seconds=self._timeout)
+        limit = timedelta(seconds=self.patience)
         rank, size = self.numbers.index(me), len(self.numbers)
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
-        in_time(form, self._timeout + self.store.patience)
+        in_time(form, self._timeout)
         require_secret(dist.group.WORLD, self._timeout)
 
 
