@@ -12,16 +12,19 @@ AROUND = 2**12
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """As in malloc.h."""
 
+NEVER = -1
+"""Return nothing."""
+
 
 def keep_freed_memory(size: int = 0) -> None:
     """Let malloc keep some freed blocks of `size` bytes instead of returning them to the system.
 
     A step frees its temporaries; glibc gives what lies at the top of its heap back, and what is
     larger than 32 MB at once, and the next step faults every page in again: half of its time. Now
-    up to four blocks at the top are kept, and at least 62 MB; see mallopt(3). Other allocators take
-    no notice.
+    up to four blocks at the top are kept, at least 62 MB, and all there is where they are 2 GB or
+    more; see mallopt(3). Other allocators take no notice.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, min(max(size + AROUND, LEAST), MOST))
-        mallopt(M_TRIM_THRESHOLD, min(max(4 * size, 2 * LEAST), 2 * MOST - 1))
+        mallopt(M_TRIM_THRESHOLD, max(4 * size, 2 * LEAST) if 4 * size < 2 * MOST else NEVER)
