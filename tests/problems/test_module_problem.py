@@ -398,7 +398,7 @@ def test_random_evaluation_on_a_gpu(vectorize: bool):
 def test_an_embedding_alone_needs_no_function_mode():
     """The mode costs time on every call of torch: only modules with a padding row pay for it."""
     for module, padding in ((Tied(), False), (Padded(0), True)):
-        evaluator = build(module, None).evaluator
+        evaluator = build(module, None, vectorize=True).evaluator
         assert (evaluator._training.padding, evaluator._evaluation.padding) == (padding, padding)
 
 
