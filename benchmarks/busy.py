@@ -2,6 +2,7 @@
 
     python benchmarks/busy.py                two busy processes beside it
     python benchmarks/busy.py --processes 4
+    python benchmarks/busy.py --only sweep   the public `gs.sweep` only; it must take ≤ 3 × as long
 
 A stack is advanced with one thread, with all, and with as many as `gossamer.simulation.threads`
 decides; times are medians, ratios are to one thread on the quiet machine. On two cores, two busy
@@ -19,11 +20,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from sweep import our_sweep
 
 import gossamer as gs
 from gossamer.simulation import threads
 
 SECONDS, REPETITIONS = 0.25, 5
+SWEEP_STEPS, GOAL = 1000, 3.0
 CASES = {
     "30 × 40 × 31": (gs.Quadratic(30, 31), gs.ring(30), 40),
     "20 × 160 × 20": (gs.RobustRegression(20), gs.ring(20, hops=2), 160),
@@ -77,11 +80,40 @@ def measure(stack: gs.Stack, processes: int) -> dict[tuple[str, int], float]:
     return {key: statistics.median(values) for key, values in times.items()}
 
 
+def sweep_seconds() -> float:
+    """The sweep of `sweep.py`, as users get it: with steps in C where there is a compiler."""
+    start = time.perf_counter()
+    our_sweep(gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1), SWEEP_STEPS)
+    return time.perf_counter() - start
+
+
+def compare_sweeps(processes: int) -> None:
+    sweep_seconds()  # compile
+    times: dict[int, list[float]] = {0: [], processes: []}
+    for _ in range(REPETITIONS):
+        for beside, found in times.items():
+            with busy(beside):
+                found.append(sweep_seconds())
+    quiet, slow = (statistics.median(found) for found in times.values())
+    ratio = f"{slow / quiet:.2f} times (goal {GOAL})"
+    print(
+        f"sweep of 715 runs: quiet {quiet:.2f} s, beside {processes} busy {slow:.2f} s: {ratio}\n"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--processes", type=int, default=2)
-    beside = parser.parse_args().processes
+    parser.add_argument("--only", choices=["sweep", "stacks"])
+    options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, torch {torch.__version__}")
+    if options.only != "stacks":
+        compare_sweeps(options.processes)
+    if options.only != "sweep":
+        compare_stacks(options.processes)
+
+
+def compare_stacks(beside: int) -> None:
     print(
         f"{'nodes × runs × dim':18} {'µs, one':>9}  quiet: all, gossamer   busy: one, all, gossamer"
     )

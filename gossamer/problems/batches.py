@@ -1,7 +1,7 @@
 """The mini-batches of all nodes and runs of a step."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor
@@ -23,7 +23,6 @@ class NodeOrders:
 
     def __init__(self, sizes: Sequence[int], batch_size: int, device: Device = "cpu") -> None:
         self.sizes, self.batch_size, self._device = list(sizes), batch_size, device
-        self._epochs: dict[tuple[int, int], tuple[int, Tensor]] = {}
         orders = [self._order(0, node) for node in range(len(self.sizes))]
         self.steps_per_epoch = min(order.steps_per_epoch for order in orders)
 
@@ -34,6 +33,11 @@ class NodeOrders:
         rows = [self._row(t, seed, node) for node in nodes for seed in groups.distinct]
         by_seed = torch.stack(rows).view(len(self.sizes), -1, self.batch_size)
         return by_seed if len(groups.distinct) == len(seeds) else by_seed[:, groups.place]
+
+    @cached_property
+    def _epochs(self) -> dict[tuple[int, int], tuple[int, Tensor]]:
+        """Seed and node → the epoch that is kept, and its order; no fingerprint sees it."""
+        return {}
 
     def _row(self, t: int, seed: int, node: int) -> Tensor:
         """The batch of step `t`; the epoch that it belongs to is kept on the device."""

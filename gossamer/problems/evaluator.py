@@ -18,6 +18,11 @@ ModelGradients = Callable[[Tensor, Tensor, Tensor], Tensor]
 class Evaluator(Protocol):
     """Evaluates a model at many points."""
 
+    @property
+    def way(self) -> str:
+        """How gradients are evaluated, in a word."""
+        ...
+
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`.
 
@@ -46,6 +51,11 @@ class LoopEvaluator:
 
     def __init__(self, model: VectorModule) -> None:
         self._model = model
+
+    @property
+    def way(self) -> str:
+        """How gradients are evaluated."""
+        return "loop"
 
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""

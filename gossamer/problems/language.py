@@ -118,6 +118,11 @@ class StackedGPTEvaluator:
     modules: Evaluator
     stacked: StackedGPT
 
+    @property
+    def way(self) -> str:
+        """How gradients are evaluated."""
+        return "stacked by hand"
+
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
         return self.modules.losses(points, inputs, targets)

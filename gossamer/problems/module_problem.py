@@ -12,6 +12,7 @@ from gossamer.data.pairs import Pairs, as_pairs
 from gossamer.errors import InvalidInput, require
 from gossamer.problems.batches import NodeBatches
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
+from gossamer.problems.faster_evaluator import FasterEvaluator
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
@@ -36,10 +37,11 @@ class ModuleProblem(Problem):
     x⁰ is what the module holds. Gradients of step t use the batch that `BatchOrder` gives node i
     in step t of the run's seed, the same batch that a real process i of that seed sees.
 
-    All nodes and runs are evaluated at once (`vmap`), or one after the other when `vectorize` is
-    off: the same numbers, slower, for modules that `vmap` does not know. Dropout draws masks of
-    its own for each node, step and seed; they differ between the two ways. Losses are evaluated
-    without dropout.
+    All nodes and runs are evaluated at once (`vmap`), or one after the other (`loop`): the same
+    numbers up to rounding. By default a CPU does what it does faster, found by a short measurement
+    at the first gradient; `problem.way` tells which. Dropout draws masks of its own for each node,
+    step and seed; they differ between the two ways, so that modules which draw are evaluated at
+    once. Losses are evaluated without dropout.
 
     It is made of a `VectorModule`, the batches of all nodes (`batches`), and an `Evaluator` of
     many points at once (`evaluator`), for which a faster one of the same module may be put.
@@ -54,7 +56,9 @@ class ModuleProblem(Problem):
         validation: data for `validation_loss`, and for `accuracy` where targets are integers and
             the outputs have one axis more, the scores of the classes.
         penalty: a function of x that every node adds, e.g. `gs.L2Penalty(1e-4)`.
-        vectorize: evaluate all nodes at once.
+        vectorize: True evaluates all nodes at once, False one after the other, also modules that
+            `vmap` does not know; by default the faster of both. Where last digits matter, e.g. to
+            compare two machines, choose one.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
 
     >>> inputs = torch.arange(12.0).view(3, 4, 1)           # three nodes with four samples each
@@ -78,7 +82,7 @@ class ModuleProblem(Problem):
         batch_size: int,
         validation: Any = None,
         penalty: Penalty | VectorFunction | None = None,
-        vectorize: bool = True,
+        vectorize: bool | None = None,
         autocast: torch.dtype | None = None,
     ) -> None:
         self._model = model = VectorModule(module, loss, autocast)
@@ -95,8 +99,13 @@ class ModuleProblem(Problem):
         samples = first[torch.arange(min(2, len(first)))]
         with seeded(self.start.device):  # the caller's random numbers stay as they were
             model.check(*samples)
-            self.evaluator = VmapEvaluator(model, *samples) if vectorize else LoopEvaluator(model)
+            self.evaluator = _evaluator(model, samples, vectorize)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
+
+    @property
+    def way(self) -> str:
+        """How gradients are evaluated: "vmap", "loop", or "not measured yet"."""
+        return self.evaluator.way
 
     @property
     def parameter_shapes(self) -> tuple[torch.Size, ...]:
@@ -190,6 +199,18 @@ class ModuleProblem(Problem):
     def __repr__(self) -> str:
         sizes = {"num_nodes": self.num_nodes, "dim": self.dim, "batch_size": self.batch_size}
         return as_call(type(self).__name__, module=self._model.name, **sizes)
+
+
+def _evaluator(
+    model: VectorModule, samples: tuple[Tensor, Tensor], vectorize: bool | None
+) -> Evaluator:
+    """At once, one after the other, or the faster of both where that is one and the same."""
+    if vectorize is False:
+        return LoopEvaluator(model)
+    at_once = VmapEvaluator(model, *samples)
+    if vectorize or at_once.draws:
+        return at_once
+    return FasterEvaluator(at_once, LoopEvaluator(model))
 
 
 def share_right(outputs: Tensor, targets: Tensor) -> Tensor:

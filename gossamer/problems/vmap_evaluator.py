@@ -88,6 +88,16 @@ class VmapEvaluator:
                 f"({first_line(reason)}); pass vectorize=False"
             ) from reason
 
+    @property
+    def draws(self) -> bool:
+        """Whether the model draws at random, e.g. dropout masks."""
+        return self._training.random
+
+    @property
+    def way(self) -> str:
+        """How gradients are evaluated."""
+        return "vmap"
+
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
         if len(points) == 0:

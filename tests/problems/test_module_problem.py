@@ -1,4 +1,6 @@
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -7,6 +9,8 @@ from torch.nn import functional
 
 import gossamer as gs
 from gossamer.data import BatchOrder
+from gossamer.fingerprint import fingerprint
+from gossamer.problems import faster_evaluator
 from gossamer.problems.module_problem import ModuleProblem
 
 NODES, SAMPLES, CLASSES = 3, 20, 4
@@ -157,7 +161,7 @@ def points(problem: ModuleProblem, runs: int = 2) -> Tensor:
 @pytest.mark.parametrize(("make", "shape"), VECTORIZED.values(), ids=VECTORIZED)
 def test_all_nodes_at_once_is_one_after_the_other(make, shape, dtype, tolerance):
     module = make()
-    stacked = build(module, shape, dtype=dtype)
+    stacked = build(module, shape, dtype=dtype, vectorize=True)
     loop = build(module, shape, dtype=dtype, vectorize=False)
     x, seeds = points(stacked), [0, 7]
     for found, expected in (
@@ -166,6 +170,54 @@ def test_all_nodes_at_once_is_one_after_the_other(make, shape, dtype, tolerance)
         (stacked.local_grad(x), loop.local_grad(x)),
     ):
         torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("slow", ["vmap", "loop"])
+def test_the_faster_way_is_taken_and_told(slow: str, monkeypatch: pytest.MonkeyPatch):
+    """Times are made up: those of the slow way are ten times those of the other."""
+    problem = build(perceptron(), VECTORS)
+    assert problem.way == "not measured yet"
+    at_once, in_turn = problem.evaluator._at_once, problem.evaluator._in_turn
+    asked: list[str] = []
+    for name, way in (("vmap", at_once), ("loop", in_turn)):
+        monkeypatch.setattr(way, "gradients", counted(name, way.gradients, asked))
+    times = {"vmap": 1.0, "loop": faster_evaluator.TIMED_NODES / NODES}
+
+    def made_up(*calls: Callable[[], object]) -> list[float]:
+        for call in calls:
+            call()
+        return [10 * times[name] if name == slow else times[name] for name in asked]
+
+    monkeypatch.setattr(faster_evaluator, "shortest_times", made_up)
+    x, seeds = points(problem), [0, 7]
+    fast = "loop" if slow == "vmap" else "vmap"
+    for t in range(3):
+        problem.sample_grad(x, t, seeds)
+    assert asked == ["vmap", "loop", fast, fast, fast]
+    assert problem.way == fast
+
+
+def counted(name: str, gradients: Callable[..., Tensor], asked: list[str]) -> Callable[..., Tensor]:
+    def asks(*given: Any) -> Tensor:
+        asked.append(name)
+        return gradients(*given)
+
+    return asks
+
+
+def test_the_way_can_be_chosen_and_is_not_measured_where_it_changes_the_numbers():
+    assert build(perceptron(), VECTORS, vectorize=True).way == "vmap"
+    assert build(perceptron(), VECTORS, vectorize=False).way == "loop"
+    assert build(perceptron(nn.Dropout(0.5)), VECTORS).way == "vmap"
+
+
+def test_what_a_simulation_chose_is_told_by_the_problem_that_it_was_given():
+    """And does not make another problem of it."""
+    problem = build(perceptron(), VECTORS)
+    before = fingerprint(problem)
+    gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=1, dtype=torch.float32)
+    assert problem.way in ("vmap", "loop")
+    assert fingerprint(problem) == before
 
 
 @pytest.mark.parametrize(("make", "shape"), LOOPED.values(), ids=LOOPED)
@@ -346,7 +398,7 @@ def test_random_evaluation_on_a_gpu(vectorize: bool):
 def test_an_embedding_alone_needs_no_function_mode():
     """The mode costs time on every call of torch: only modules with a padding row pay for it."""
     for module, padding in ((Tied(), False), (Padded(0), True)):
-        evaluator = build(module, None).evaluator
+        evaluator = build(module, None, vectorize=True).evaluator
         assert (evaluator._training.padding, evaluator._evaluation.padding) == (padding, padding)
 
 
