@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gossamer.native.elementwise import Body, Statement
 from gossamer.native.expressions import EXPRESSIONS, KINDS, Unsupported, number
-from gossamer.native.joins import joined, padded, scattered
+from gossamer.native.joins import joined, padded, scattered, stacked
 from gossamer.native.products import product
 from gossamer.native.recorder import Node, Recording
 from gossamer.native.reductions import mean, norm, total
@@ -42,6 +42,7 @@ VIEWS = {
     aten.alias.default,
     aten.detach.default,
     aten.split_with_sizes.default,
+    aten.unbind.int,
     operator.getitem,
 }
 """Operations that only count in another way."""
@@ -60,6 +61,7 @@ WRITERS: dict[Any, Callable[[Emitter, Node], Value]] = {
     aten.addmm.default: product,
     aten.baddbmm.default: product,
     aten.cat.default: joined,
+    aten.stack.default: stacked,
     aten.constant_pad_nd.default: padded,
     aten.slice_backward.default: scattered,
 }

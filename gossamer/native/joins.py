@@ -26,6 +26,16 @@ def joined(emitter: Emitter, node: Node) -> Value:
     return made
 
 
+def stacked(emitter: Emitter, node: Node) -> Value:
+    """Tensors side by side along a new axis."""
+    parts: Any = node.args[0]
+    axis: Any = node.args[1] if len(node.args) > 1 else 0
+    made = emitter.new(node, lanes=True)
+    for k, part in enumerate(map(emitter.value, parts)):
+        emitter.copy(part, made.seen_as(made.layout.select(axis, k)))
+    return made
+
+
 def scattered(emitter: Emitter, node: Node) -> Value:
     """A tensor as some of the coordinates along an axis, and zeros elsewhere."""
     source, _, *where = node.args

@@ -54,7 +54,7 @@ def test_shapes_and_kinds():
     kinds = {name: values.dtype for name, values in run.metrics.items()}
     assert {kinds.pop(cost) for cost in ("gradients", "messages", "bytes")} == {torch.float64}
     assert set(kinds.values()) == {torch.float32}
-    assert run.hyperparameters == {"lr": 0.1, "momentum": 0.8, "order": "adapt-then-combine"}
+    assert run.hyperparameters == {"lr": 0.1, "momentum": 0.8}
 
 
 @pytest.mark.parametrize(
