@@ -21,11 +21,11 @@ def keep_freed_memory(size: int = 0) -> None:
 
     A step frees its temporaries; glibc gives what lies at the top of its heap back, and what is
     larger than 32 MB at once, and the next step faults every page in again: half of its time. Now
-    up to four blocks at the top are kept, at least 62 MB, and all there is where they are 2 GB or
+    up to eight blocks at the top are kept, at least 62 MB, and all there is where they are 2 GB or
     more. Other allocators take no notice.
     """
     _tell_malloc(M_MMAP_THRESHOLD, min(max(size + AROUND, LEAST), MOST))
-    _tell_malloc(M_TRIM_THRESHOLD, max(4 * size, 2 * LEAST) if 4 * size < 2 * MOST else NEVER)
+    _tell_malloc(M_TRIM_THRESHOLD, max(8 * size, 2 * LEAST) if 8 * size < 2 * MOST else NEVER)
 
 
 def keep_all_freed_memory() -> None:

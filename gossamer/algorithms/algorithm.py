@@ -122,19 +122,21 @@ class Algorithm(ABC, Generic[StateT]):
                 require(value in admissible, name, value, str(admissible))
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """Name → value of every hyper-parameter."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @property
     def hyperparameters(self) -> dict[str, Any]:
-        """Name → value of every hyper-parameter; words only where they are not the default.
+        """What is told of them: all numbers, and words where they are not the default.
 
         >>> from gossamer.algorithms import DSGDGClip
         >>> DSGDGClip(lr=0.1, clip=1.0).hyperparameters
         {'lr': 0.1, 'clip': 1.0}
         """
-        values = {field: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {
-            field.name: value
-            for field, value in values.items()
-            if not (isinstance(value, str) and value == field.default)
-        }
+        default = {field.name: field.default for field in dataclasses.fields(self)}
+        given = self.arguments.items()
+        return {k: v for k, v in given if not (isinstance(v, str) and v == default[k])}
 
     def __repr__(self) -> str:
         """How it is made."""

@@ -27,14 +27,14 @@ class ScheduledAlgorithm:
     def __init__(self, algorithm: Algorithm[Any]) -> None:
         self._algorithm = self._current = algorithm
         self._values: dict[str, list[Any]] = {}
-        self._shown = {name: algorithm.at(0).hyperparameters[name] for name in algorithm.scheduled}
+        self._shown = {name: algorithm.at(0).arguments[name] for name in algorithm.scheduled}
 
     def at(
         self, t: int, groups: Sequence[dict[str, Any]], sizes: Sequence[int], like: Tensor
     ) -> Algorithm[Any]:
         """The algorithm of step `t`; `sizes` are the groups' shares of `like`, `(dim,)`."""
         self._follow_schedules(t, groups)
-        names = self._algorithm.hyperparameters
+        names = self._algorithm.arguments
         values = {name: [value_of(group[name]) for group in groups] for name in names}
         if values != self._values:
             each = {name: _joint(name, held, sizes, like) for name, held in values.items()}

@@ -147,7 +147,7 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
-        super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).hyperparameters)
+        super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
         entry, known = self._knock(on_peer_failure) if is_late() else None, {}
@@ -342,7 +342,7 @@ class DecentralizedOptimizer(Optimizer):
             self._agree()
         now = (self.steps, self.param_groups, self._flat.sizes)
         self._node.algorithm = self._scheduled.at(*now, like=self.x)
-        if "weight_decay" not in self.algorithm.hyperparameters:  # else it is the method's own
+        if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
             self._node.decay = self._decay.at(*now[1:], like=self.x)
         elsewhere = partial(self._grad_at, closure, before)
         self._advance(self._finite_grad(), elsewhere)
@@ -434,7 +434,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _greeting(self) -> dict[str, Any]:
         """What newcomers are told."""
-        names = ["weight_decay", *self.algorithm.hyperparameters]
+        names = ["weight_decay", *self.algorithm.arguments]
         options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
         return {"options": options, "run": self._last_words.about if self._last_words else ""}
 
@@ -637,7 +637,7 @@ class DecentralizedOptimizer(Optimizer):
             "links": digest(self.network.describe()),
             "seed": self.seed,
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
-            **group_values(self.param_groups, ["weight_decay", *self.algorithm.hyperparameters]),
+            **group_values(self.param_groups, ["weight_decay", *self.algorithm.arguments]),
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
             "on_peer_failure": "drop" if self._survivors else "raise",
@@ -682,7 +682,7 @@ def _require_own(
     state_dict: StateDict, algorithm: Algorithm[Any], state_fields: tuple[str, ...]
 ) -> None:
     way_out = f"it was saved by another method than {type(algorithm).__name__}"
-    fields, names = {*state_fields, "step"}, {"weight_decay", *algorithm.hyperparameters}
+    fields, names = {*state_fields, "step"}, {"weight_decay", *algorithm.arguments}
     for saved in state_dict["state"].values():
         require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
     for group in state_dict["param_groups"]:

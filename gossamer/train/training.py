@@ -128,7 +128,7 @@ class Report:
 def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:
     """A checkpoint brings its hyper-parameters along, which must not silently replace others."""
     last_step = max(0, optimizer.steps - 1)
-    asked = optimizer.algorithm.at(last_step).hyperparameters
+    asked = optimizer.algorithm.at(last_step).arguments
     held = {name: optimizer.param_groups[0][name] for name in asked}
     found, way_out = f"{config.checkpoints}, a run with {held}", "use those, or another folder"
     same = all(_alike(held[name], value) for name, value in asked.items())

@@ -104,7 +104,7 @@ def agrees_with_its_loop(
     def numpy_grad(t: int, x: np.ndarray) -> np.ndarray:
         return curvatures.numpy() * (x - centers.numpy()) + noise[t].numpy()
 
-    h = row.algorithm.hyperparameters
+    h = row.algorithm.arguments
     expected = row.reference(numpy_grad, weights, x.numpy(), STEPS, **h)
     state = row.algorithm.init(x)
     for t, x_expected in enumerate(expected):

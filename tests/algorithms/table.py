@@ -38,11 +38,11 @@ class Row:
     @property
     def adapts_then_combines(self) -> bool:
         """Whether xᵗ⁺¹ = W(xᵗ − update), so that the complete graph leaves all nodes equal."""
-        order = self.algorithm.hyperparameters.get("order", "adapt-then-combine")
+        order = self.algorithm.arguments.get("order", "adapt-then-combine")
         return self.mixes_last and order == "adapt-then-combine"
 
     def __str__(self) -> str:
-        words = [v for v in self.algorithm.hyperparameters.values() if isinstance(v, str)]
+        words = [v for v in self.algorithm.arguments.values() if isinstance(v, str)]
         return "-".join([self.name, *words])
 
 
