@@ -120,15 +120,18 @@ class NativeLoop:
     def _numbers(self, methods: Sequence[Algorithm[Any]], x: Tensor) -> Tensor:
         """`(steps, runs, names)`; one step stands for all where nothing changes."""
         same = all(method is methods[0] for method in methods)
-        rows = [
-            [torch.as_tensor(getattr(m, name), dtype=x.dtype).view(-1) for name in self.one.names]
-            for m in (methods[:1] if same else methods)
-        ]
-        made = x.new_empty(len(rows), x.shape[1], len(self.one.names))
-        for step, row in enumerate(rows):
-            for k, value in enumerate(row):
-                made[step, :, k] = value
+        asked = methods[:1] if same else methods
+        made = x.new_empty(len(asked), x.shape[1], len(self.one.names))
+        for k, name in enumerate(self.one.names):
+            made[..., k] = _column([getattr(method, name) for method in asked], x)
         return made
+
+
+def _column(values: Sequence[Any], x: Tensor) -> Tensor:
+    """A number of every step, `(steps, runs or 1)`: all at once, for steps are short."""
+    if any(isinstance(value, Tensor) for value in values):
+        return torch.stack([torch.as_tensor(value, dtype=x.dtype).view(-1) for value in values])
+    return torch.tensor(values, dtype=x.dtype)[:, None]
 
 
 def _require_cache(size: int) -> None:
