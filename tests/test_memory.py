@@ -12,8 +12,9 @@ import gossamer as gs
 
 STACKS = {
     "many runs": (20, gs.RobustRegression(20), 983),  # faulted in 1,000 pages at every step
-    "large blocks": (3, gs.Quadratic(8, 700_000), 1),  # 40,000 pages
+    "large blocks": (12, gs.Quadratic(8, 700_000), 1),  # 35,000 to 60,000 pages
 }
+"""Steps until the heap has its size, and again while faults are counted; problem; runs."""
 
 
 def faults_per_step(name: str) -> float:
@@ -27,9 +28,9 @@ def faults_per_step(name: str) -> float:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's malloc")
-@pytest.mark.parametrize(("name", "most"), [("many runs", 250), ("large blocks", 15_000)])
+@pytest.mark.parametrize(("name", "most"), [("many runs", 250), ("large blocks", 5_500)])
 def test_a_step_faults_hardly_any_pages_in(name: str, most: int):
-    """Of large blocks one tensor's pages at most, a fraction of what a step needs."""
+    """Of large blocks fewer than one tensor's pages, a fraction of what a step needs."""
     command = [sys.executable, __file__, name]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert float(answer.stdout) < most
