@@ -36,6 +36,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def cache_folder(name: str) -> Path:
+    """Where what can be had again is kept: `gossamer/name` below `XDG_CACHE_HOME` or `~/.cache`."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "gossamer" / name
+
+
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Sequence[Any]]) -> int:
     """Write rows as CSV, whole or not at all, and return how many; the folder is made."""
     count = 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.errors import InvalidInput, require
-from gossamer.files import whole_file
+from gossamer.files import cache_folder, whole_file
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,3 @@ class Download:
         same = found == self.sha256
         require(same, where, f"sha256 {found}", f"sha256 {self.sha256}", way_out)
         return content
-
-
-def cache_folder(corpus: str) -> Path:
-    """Where downloads are kept: `gossamer/corpus` below `XDG_CACHE_HOME` or `~/.cache`."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "gossamer" / corpus

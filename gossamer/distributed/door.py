@@ -14,7 +14,8 @@ import time
 from collections.abc import Container, Sequence
 from typing import Any, TypedDict, cast
 
-from gossamer.distributed.patient_store import POLL_SECONDS, PatientStore
+from gossamer.distributed.patient_store import PatientStore
+from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import opened, sealed
 
 ANSWER_SECONDS, ANSWER_PART = 2.0, 0.2

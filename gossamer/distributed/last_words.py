@@ -3,7 +3,8 @@
 import time
 from contextlib import suppress
 
-from gossamer.distributed.patient_store import POLL_SECONDS, PatientStore, StoreLost
+from gossamer.distributed.patient_store import PatientStore, StoreLost
+from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import opened, sealed
 
 PATIENCE = 5.0

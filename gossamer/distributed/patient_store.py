@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from torch.distributed.distributed_c10d import Store
 
-POLL_SECONDS = 0.02
-
 T = TypeVar("T")
 
 

@@ -13,7 +13,8 @@ from torch.distributed.distributed_c10d import PrefixStore
 
 from gossamer.distributed.door import Door, Entry
 from gossamer.distributed.failures import PeerFailure, disconnect
-from gossamer.distributed.patient_store import POLL_SECONDS, PatientStore, StoreLost, in_time
+from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
+from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import opened, require_secret, sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork

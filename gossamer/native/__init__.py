@@ -17,6 +17,6 @@ What is left to Python and torch: drawing the noise, schedules, metrics, `init`,
 that is refused on the way. A refusal is no error: the steps are then taken as they are written.
 """
 
-from gossamer.native.loop import NativeLoop, native_loop
+from gossamer.native.loop import Lanes, NativeLoop, native_loop
 
-__all__ = ["NativeLoop", "native_loop"]
+__all__ = ["Lanes", "NativeLoop", "native_loop"]

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.native.trace import OneRun
+from gossamer.problems.flat_program import agree
 
 if TYPE_CHECKING:
     from gossamer.native.loop import NativeLoop
@@ -30,16 +31,8 @@ def agrees(loop: NativeLoop, runs: int) -> bool:
     given = (trial.x, trial.state, trial.samples, trial.place)
     found_x, found_state = loop.advance(FIRST, [trial.method] * STEPS, *given)
     x, state = trial.as_written()
-    share = torch.finfo(x.dtype).eps ** 0.5
     pairs = zip((found_x, *found_state), (x, *state), strict=True)
-    return all(_close(found, expected, share) for found, expected in pairs)
-
-
-def _close(found: Tensor, expected: Tensor, share: float) -> bool:
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        return False
-    allowed = share * float(expected.nan_to_num().abs().max())
-    return torch.allclose(found, expected, rtol=0, atol=allowed, equal_nan=True)
+    return all(agree(found, expected, x.dtype) for found, expected in pairs)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from gossamer.files import cache_folder
+
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
 PATIENCE = 120.0
 """Seconds after which the compiler is given up."""
@@ -40,7 +42,7 @@ def function(text: str, width: int) -> Callable[..., None] | None:
 
     It lets other threads of Python go on meanwhile.
     """
-    path = cache_folder() / f"{_key(text, width)}.so"
+    path = program_folder() / f"{_key(text, width)}.so"
     try:
         if not (_is_ours(path) and _is_whole(path)):
             _compile(text, width, path)
@@ -52,15 +54,14 @@ def function(text: str, width: int) -> Callable[..., None] | None:
     return run
 
 
-def cache_folder() -> Path:
-    """Where compiled programs are kept: `gossamer/native` below `XDG_CACHE_HOME` or `~/.cache`.
+def program_folder() -> Path:
+    """Where compiled programs are kept: the cache's folder `native`.
 
     Where that cannot be written to, or others can write to it, a folder that this process makes and
     takes away again.
     """
     try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(base) / "gossamer" / "native"
+        folder = cache_folder("native")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if _is_ours(folder) and os.access(folder, os.W_OK):
             return folder

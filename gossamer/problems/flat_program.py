@@ -97,10 +97,14 @@ def _agrees(program: TensorFunction, probe: tuple[Tensor, ...], expected: Tensor
         found = program(*probe)
     except Exception:  # made for another shape
         return False
+    return agree(found, expected, expected.dtype)
+
+
+def agree(found: Tensor, expected: Tensor, precision: torch.dtype) -> bool:
+    """Whether two tensors are the same up to √ε of the largest entry, ε that of a precision."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return False
-    largest = float(expected.nan_to_num().abs().max())
-    allowed = largest * torch.finfo(expected.dtype).eps ** 0.5
+    allowed = float(expected.nan_to_num().abs().max()) * torch.finfo(precision).eps ** 0.5
     return torch.allclose(found, expected, rtol=0, atol=allowed, equal_nan=True)
 
 

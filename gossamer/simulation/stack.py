@@ -12,7 +12,7 @@ from gossamer.algorithms.local import STREAM
 from gossamer.errors import require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
-from gossamer.native import NativeLoop
+from gossamer.native import Lanes, NativeLoop
 from gossamer.networks import Network
 from gossamer.networks.chance import Coins
 from gossamer.noise import Noise
@@ -128,9 +128,8 @@ class Stack:
         The first `count` of what is held then are these runs, the others copies.
         """
         self.count = len(runs)
-        lacking = -len(runs) % self._lanes if len(runs) > 0 else 0
-        if lacking > 0:
-            filled = torch.arange(len(runs) + lacking, device=runs.device).clamp(max=len(runs) - 1)
+        if self.count % self._lanes > 0:
+            filled = Lanes(self._lanes, self.count).filled.to(runs.device)
             runs, content = runs[filled], select_runs(filled, content)
         self.runs, (self.x, self.state, self.links) = runs, content
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]

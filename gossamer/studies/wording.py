@@ -3,6 +3,8 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from gossamer.experiments import Verdict
+
 
 def mean_and_deviation(values: Sequence[float]) -> str:
     """The mean and the deviation of a sample.
@@ -11,6 +13,28 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     '0.260 ± 0.010'
     """
     return f"{statistics.fmean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
+def edges_in_words(edges: Mapping[str, str]) -> str:
+    """Which hyper-parameters are the lowest or highest tried.
+
+    >>> edges_in_words({"lr": "highest", "clip": "lowest"})
+    'lr highest, clip lowest'
+    """
+    return ", ".join(f"{name} {edge}" for name, edge in edges.items())
+
+
+def none_on_an_edge(edges: Mapping[str, Mapping[str, str]], note: str = "") -> Verdict:
+    """The verdict on searches, by name, and the edges on which their choice lies."""
+    there = [name for name, of in edges.items() if of]
+    return Verdict(
+        "No tuned optimum lies on the edge of what was tried",
+        f"{len(there)} of {len(edges)} searches end on an edge"
+        + (f": {'; '.join(there)}" if there else ""),
+        not there,
+        note,
+        source="ours",
+    )
 
 
 def listed(values: Mapping[str, float]) -> str:

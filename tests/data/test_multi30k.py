@@ -7,8 +7,8 @@ import pytest
 
 from gossamer.data import multi30k
 from gossamer.data._multi30k import SHA256
-from gossamer.data.downloads import cache_folder
 from gossamer.errors import InvalidInput
+from gossamer.files import cache_folder
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.data import tiny_shakespeare
-from gossamer.data.downloads import cache_folder
 from gossamer.errors import InvalidInput
+from gossamer.files import cache_folder
 
 
 @pytest.fixture

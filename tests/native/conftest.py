@@ -12,7 +12,7 @@ def compiled_in_a_hurry(
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "native"
     folder.mkdir(exist_ok=True)
-    monkeypatch.setattr(build, "cache_folder", lambda: folder)
+    monkeypatch.setattr(build, "program_folder", lambda: folder)
     monkeypatch.setattr(build, "FLAGS", ("-O0", "-march=native", "-shared", "-fPIC"))
     monkeypatch.delenv("GOSSAMER_NATIVE", raising=False)
     build.function.cache_clear()

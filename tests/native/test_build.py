@@ -13,11 +13,11 @@ from gossamer.native import build, loop
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
 
 TEXT = "void run(const long *sizes, double t, void **p) { *(double *)p = t * R; }"
-cache_folder = build.cache_folder  # before it is replaced
+program_folder = build.program_folder  # before it is replaced
 
 
 def path_of(text: str = TEXT) -> Path:
-    return build.cache_folder() / f"{build._key(text, 2)}.so"
+    return build.program_folder() / f"{build._key(text, 2)}.so"
 
 
 def test_compiled_once(monkeypatch):
@@ -81,7 +81,7 @@ def test_which_compiler(monkeypatch):
 
 def test_the_folder_is_ours_alone(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = cache_folder()
+    folder = program_folder()
     assert folder == tmp_path / "gossamer" / "native"
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -100,7 +100,7 @@ def test_another_folder_where_it_is_not(monkeypatch, tmp_path, what: str):
         folder.chmod(0o777 if what == "others may write" else 0o700)
     if what == "of another user":
         monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
-    found = cache_folder()
+    found = program_folder()
     assert found != folder
     assert found.stat().st_mode & 0o777 == 0o700
 

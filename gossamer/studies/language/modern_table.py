@@ -26,7 +26,7 @@ from gossamer.studies.language.task import (
 )
 from gossamer.studies.language.tuned import Schedule
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
-from gossamer.studies.wording import listed, mean_and_deviation
+from gossamer.studies.wording import edges_in_words, listed, mean_and_deviation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -314,11 +314,7 @@ def _choice(search: Result) -> list[str]:
     beyond = "; ".join(f"{name} {show_list(added)}" for name, added in search["extended"].items())
     chosen = show_hyperparameters(search["hyperparameters"])
     tried = [str(search["settings"]), f"{search['run_steps']:,}"]
-    return [*tried, beyond or "–", chosen, _edges(search) or "–"]
-
-
-def _edges(search: Result) -> str:
-    return ", ".join(f"{name} {edge}" for name, edge in search["edges"].items())
+    return [*tried, beyond or "–", chosen, edges_in_words(search["edges"]) or "–"]
 
 
 def _corpora(results: Results) -> Table:
@@ -369,7 +365,11 @@ def _why(result: Result, printed: float) -> str:
 
 def _interior(results: Results) -> Verdict:
     found = {tuned_name(c, m): results[tuned_name(c, m)]["search"] for c in TASKS for m in MODERN}
-    on_edge = [f"{name} ({_edges(search)})" for name, search in found.items() if search["edges"]]
+    on_edge = [
+        f"{name} ({edges_in_words(search['edges'])})"
+        for name, search in found.items()
+        if search["edges"]
+    ]
     extended = sum(bool(search["extended"]) for search in found.values())
     return Verdict(
         "No tuned hyper-parameter lies on an edge of what was tried",

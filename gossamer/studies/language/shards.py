@@ -8,7 +8,7 @@ from torch import Tensor
 from gossamer.data import Corpus
 from gossamer.experiments import Result, Unit
 from gossamer.problems.language import shuffled
-from gossamer.studies.language.task import Sorted, Task
+from gossamer.studies.language.task import Sorted, Task, corpus_facts
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,8 @@ class Shards(Unit):
             "shuffled": shuffled(text.train, self.task.seed),
         }
         return {
-            "corpus": text.name,
-            "train_tokens": len(text.train),
-            "validation_tokens": len(text.validation),
-            "vocabulary": len(text.vocabulary),
-            "parameters": self.task.problem(device).dim,
+            **corpus_facts(self.task, device),
             "steps": self.task.steps(device),
-            "unigram_loss": text.unigram_loss(),
             "divergence": {name: divergence(text, train, nodes) for name, train in orders.items()},
         }
 

@@ -239,6 +239,19 @@ def simulation(task: Task, records: int, device: str) -> dict[str, Any]:
     }
 
 
+def corpus_facts(task: Task, device: str) -> Result:
+    """Sizes, and the validation loss of a model that knows the frequencies of words."""
+    text = task.corpus
+    return {
+        "corpus": text.name,
+        "train_tokens": len(text.train),
+        "validation_tokens": len(text.validation),
+        "vocabulary": len(text.vocabulary),
+        "parameters": task.problem(device).dim,
+        "unigram_loss": text.unigram_loss(),
+    }
+
+
 def curves(run: Run) -> Result:
     """The validation losses of a run along its steps, rounded for storage."""
     return {

@@ -13,6 +13,7 @@ from gossamer.studies.language.task import (
     SIZES,
     Size,
     Task,
+    corpus_facts,
     final_losses,
     mean_loss,
 )
@@ -54,15 +55,7 @@ class CorpusFacts(Unit):
 
     def run(self, device: str) -> Result:
         """Sizes, and the validation loss of a model that knows the frequencies of words."""
-        text = self.task.corpus
-        return {
-            "corpus": text.name,
-            "train_tokens": len(text.train),
-            "validation_tokens": len(text.validation),
-            "vocabulary": len(text.vocabulary),
-            "parameters": self.task.problem(device).dim,
-            "unigram_loss": text.unigram_loss(),
-        }
+        return corpus_facts(self.task, device)
 
 
 class TransformerTable(Experiment[Size]):

@@ -50,6 +50,7 @@ from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NODES
 from gossamer.studies.synthetic.task import NOISES as ALL_NOISES
+from gossamer.studies.wording import edges_in_words, none_on_an_edge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -437,7 +438,7 @@ def _on_the_edge(results: Results) -> Table:
     rows = [
         [
             name,
-            ", ".join(f"{parameter} {edge}" for parameter, edge in result["edges"].items()),
+            edges_in_words(result["edges"]),
             show_hyperparameters(result["hyperparameters"]),
             spread(result["errors"]),
         ]
@@ -597,15 +598,9 @@ def _short_messages(results: Results) -> Verdict:
 
 
 def _inside(results: Results) -> Verdict:
-    edges = [name for name, result in results.items() if result["edges"]]
-    return Verdict(
-        "No tuned optimum lies on the edge of what was tried",
-        f"{len(edges)} of {len(results)} searches end on an edge"
-        + (f": {'; '.join(edges)}" if edges else ""),
-        not edges,
-        "A search whose best lies on an edge goes on beyond it, up to three times.",
-        source="ours",
-    )
+    edges = {name: result["edges"] for name, result in results.items()}
+    note = "A search whose best lies on an edge goes on beyond it, up to three times."
+    return none_on_an_edge(edges, note)
 
 
 def _lowest(found: Mapping[str, Result]) -> str:

@@ -33,6 +33,7 @@ from gossamer.studies.methods.situations import (
     Situation,
 )
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
+from gossamer.studies.wording import edges_in_words, none_on_an_edge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -317,7 +318,7 @@ def _chosen(results: Results) -> Table:
             method,
             situation.name,
             show_hyperparameters(result["tuned"]["hyperparameters"]),
-            ", ".join(f"{k} {edge}" for k, edge in result["tuned"]["edges"].items()) or "none",
+            edges_in_words(result["tuned"]["edges"]) or "none",
             show_hyperparameters(result["by rule"]["hyperparameters"]),
         ]
         for method in METHODS
@@ -465,11 +466,4 @@ def _forgiving(results: Results) -> Verdict:
 
 
 def _inside(results: Results) -> Verdict:
-    edges = [name for name, of in results.items() if of["tuned"]["edges"]]
-    return Verdict(
-        "No tuned optimum lies on the edge of what was tried",
-        f"{len(edges)} of {len(results)} searches end on an edge"
-        + (f": {'; '.join(edges)}" if edges else ""),
-        not edges,
-        source="ours",
-    )
+    return none_on_an_edge({name: of["tuned"]["edges"] for name, of in results.items()})
