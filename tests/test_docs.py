@@ -54,6 +54,7 @@ def code_pages() -> list[Path]:
     return [p for p in PAGES if any(pages.blocks(p)) and p.name != "extend.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", code_pages(), ids=name)
 def test_page(page: Path):
     pages.run(page)
@@ -70,6 +71,7 @@ def shell_pages() -> list[Path]:
     return [p for p in every if any(pages.commands(p)) and p.name != "reproduce.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", shell_pages(), ids=name)
 def test_commands(page: Path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "120")
@@ -123,6 +125,7 @@ def test_the_source_says_in_words_what_the_site_generates(page: Path):
         assert len(marker.partition(": ")[2].split()) > 3, marker
 
 
+@pytest.mark.slow
 def test_a_method_costs_its_file_one_line_and_one_row():
     """The page runs; its method passes the contract, which notices when the method is wrong."""
     from algorithms.contract import CONTRACT, check

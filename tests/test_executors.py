@@ -86,6 +86,7 @@ def test_threads_of_the_user_are_an_executor():
         assert_same(compare(threads), compare(ThisProcess()))
 
 
+@pytest.mark.slow
 def test_workers_compute_the_same_bits_and_one_that_dies_costs_its_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

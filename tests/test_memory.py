@@ -27,6 +27,7 @@ def faults_per_step(name: str) -> float:
     return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / steps
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's malloc")
 @pytest.mark.parametrize(("name", "most"), [("many runs", 250), ("large blocks", 5_500)])
 def test_a_step_faults_hardly_any_pages_in(name: str, most: int):

@@ -8,6 +8,7 @@ import pytest
 README = Path(__file__).parent.parent / "README.md"
 
 
+@pytest.mark.slow
 def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")

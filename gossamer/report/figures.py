@@ -19,4 +19,5 @@ def save_figure(figure: "Figure", stem: Path) -> dict[str, Path]:
     for fmt, path in paths.items():
         with style(), whole_file(path) as partial:
             figure.savefig(partial, format=fmt)
+        figure.set_layout_engine("none")  # the layout is found; finding it takes most of the time
     return paths

@@ -44,6 +44,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_the_files_are_the_same(gossamer, tmp_path: Path):
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "mine.py").write_text(MINE)

@@ -13,6 +13,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for language, block in BLOCKS if not language for line in block.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formats", [("svg",)])
 def test_every_command_in_the_order_of_the_page(gossamer, tmp_path: Path):
     """As it stands there, but at the size "test", and once where only the size differs."""

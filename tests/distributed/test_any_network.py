@@ -176,6 +176,7 @@ def ends() -> dict[str, list[tuple[End, int]]]:
     return {pair.id: [by_rank[rank][i] for rank in range(NODES)] for i, pair in enumerate(PAIRS)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "network"), PAIRS)
 def test_processes_equal_simulator(ends, request, method, network):
     expected = simulated(method, network)

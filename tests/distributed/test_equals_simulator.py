@@ -125,6 +125,7 @@ def mix_in_order(network, z: Tensor) -> Tensor:
     return torch.stack([weighted_sum(list(w.values()), [z[r] for r in w]) for w in rows])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 def test_processes_equal_simulator(network):
     """1e-12 against the simulator's one product; bit for bit when it sums in the ranks' order."""

@@ -23,6 +23,7 @@ LAUNCHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "command"), LAUNCHES, ids=lambda value: getattr(value, "stem", "")
 )

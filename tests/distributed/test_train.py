@@ -99,6 +99,7 @@ def some_steps(rank: int, folder) -> None:
     train(data="blobs", **METHOD, steps=4, checkpoints=str(folder))
 
 
+@pytest.mark.slow
 def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, capfd):
     on_ranks(some_steps, tmp_path, size=2)
     capfd.readouterr()

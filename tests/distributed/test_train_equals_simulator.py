@@ -74,6 +74,7 @@ def problem_of(model: str, data: str):
     return ModuleProblem(make_model(config, nodes[0]), loss, shards, batch_size=BATCH)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     ("model", "network"),

@@ -69,6 +69,7 @@ def start(machine: str, command: list[str], variables: dict[str, str]) -> subpro
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CAN, reason="needs root, iproute2 and /dev/net/tun")
 def test_a_run_through_a_tunnel_listens_in_the_tunnel_only():
     told = {"WORLD_SIZE": "2", "MASTER_ADDR": INSIDE[0], "MASTER_PORT": "29400"}

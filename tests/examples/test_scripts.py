@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from scripts import EXAMPLES, printed
 
 
+@pytest.mark.slow
 def test_compare_methods(tmp_path):
     out = printed(EXAMPLES / "compare_methods.py", tmp_path)
     errors = dict(re.findall(r"^([\w-]+) .*\(tuned\) +([\d.]+) \[", out, re.MULTILINE))
@@ -13,6 +15,7 @@ def test_compare_methods(tmp_path):
     assert (tmp_path / "compare_methods.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_own_comparison(tmp_path):
     out = printed(EXAMPLES / "own_comparison.py", tmp_path)
     losses = dict(re.findall(r"^([\w-]+) .*\(tuned\) +([\d.]+) \[", out, re.MULTILINE))
@@ -22,6 +25,7 @@ def test_own_comparison(tmp_path):
     assert "GT-NSGDm" in (tmp_path / "own_comparison.tex").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_diagnose_noise(tmp_path):
     """The labels' outliers have tail index 1.5, so the gradients do."""
     out = printed(EXAMPLES / "diagnose_noise.py", tmp_path)

@@ -19,7 +19,7 @@ from gossamer.networks import Channel
 from gossamer.simulation.checkpoint import Checkpoint
 from gossamer.simulation.stored_runs import read_state, write_state
 
-DIM, STEPS, SEEDS = 6, 40, [7, 2**80, -3]
+DIM, STEPS, SEEDS = 6, 20, [7, 2**80, -3]
 HEAVY = gs.StudentT(df=1.5, scale=0.1)
 PROBLEM = gs.Quadratic(NODES, DIM, condition=5.0, seed=3)
 

@@ -71,6 +71,7 @@ def test_every_network_is_there():
     assert set(SETTINGS) == set(NETWORKS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradient_tracking_ends_in_the_optimum(name: str):
     found = SETTINGS[name]

@@ -225,6 +225,7 @@ def script(text: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_ten_kills_lose_nothing(tmp_path: Path):
     script(KILLED, tmp_path / "killed")
     store = gs.Store(tmp_path / "killed")

@@ -58,6 +58,7 @@ def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
     assert time.monotonic() - begin < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_launcher(tmp_path, number):
     """However early it is told to end: here, as soon as both have written who they are."""
