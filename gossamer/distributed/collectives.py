@@ -56,16 +56,17 @@ def gather_bytes(
 ) -> list[bytes]:
     """The bytes of every rank, by rank: first how many, then all, filled up to the longest."""
     device = device_of(group)
-    lengths = _all(torch.tensor([len(text)], device=device), group, timeout)
+    lengths = all_of(torch.tensor([len(text)], device=device), group, timeout)
     longest = int(max(lengths))
     fits = longest <= LONGEST and int(min(lengths)) >= 0
     require(fits, "message", f"{longest} bytes from a rank", f"at most {LONGEST}")
     padded = torch.tensor(list(text.ljust(longest)), dtype=torch.uint8, device=device)
-    whole = [bytes(each.tolist()) for each in _all(padded, group, timeout)]
+    whole = [bytes(each.tolist()) for each in all_of(padded, group, timeout)]
     return [each[: int(length)] for each, length in zip(whole, lengths, strict=True)]
 
 
-def _all(mine: Tensor, group: dist.ProcessGroup, timeout: float | None) -> list[Tensor]:
+def all_of(mine: Tensor, group: dist.ProcessGroup, timeout: float | None = None) -> list[Tensor]:
+    """What every rank holds, of the same shape on all, by rank; a collective."""
     theirs = [torch.zeros_like(mine) for _ in range(dist.get_world_size(group))]
     _finish(lambda: dist.all_gather(theirs, mine, group, async_op=True), timeout)
     return theirs

@@ -1,0 +1,258 @@
+"""Two nodes of two processes each, with torch's own sharding inside, are the simulator's two."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from algorithms.asking import Dithered
+from processes import Failed, Processes, on_ranks
+from safetensors.torch import load_file
+from test_equals_simulator import HYPERPARAMETERS, backward, flat, make_model, minibatch
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+
+from gossamer.algorithms import ALGORITHMS, DSGD, GTNSGDm, Local
+from gossamer.algorithms.local import STREAM
+from gossamer.distributed import (
+    Checkpoints,
+    DecentralizedOptimizer,
+    Diverged,
+    PeerFailure,
+    export,
+    read_nodes,
+)
+from gossamer.distributed.inside.part import Part
+from gossamer.errors import InvalidInput
+from gossamer.networks import ring
+from gossamer.networks.chance import Coins
+
+NODES, PROCESSES, STEPS = 2, 2, 6
+METHOD = GTNSGDm(lr=0.1, momentum=0.8)
+
+
+def on_mesh() -> Any:
+    return init_device_mesh("cpu", (NODES, PROCESSES), mesh_dim_names=("node", "shard"))
+
+
+def fsdp(mesh: Any) -> nn.Module:
+    from torch.distributed.fsdp import fully_shard
+
+    model = make_model()
+    for layer in model:
+        if list(layer.parameters()):
+            fully_shard(layer, mesh=mesh["shard"])
+    return fully_shard(model, mesh=mesh["shard"])
+
+
+def ddp(mesh: Any) -> nn.Module:
+    group = mesh.get_group("shard")
+    return nn.parallel.DistributedDataParallel(make_model(), process_group=group)
+
+
+MODELS = {"fsdp": fsdp, "ddp": ddp}
+
+
+def whole(p: Tensor) -> Tensor:
+    return p.full_tensor() if hasattr(p, "full_tensor") else p
+
+
+def vector(model: nn.Module) -> Tensor:
+    return flat(map(whole, model.parameters()))
+
+
+def made(kind: str, mesh: Any, method: Any = METHOD) -> tuple[nn.Module, DecentralizedOptimizer]:
+    model = MODELS[kind](mesh)
+    return model, DecentralizedOptimizer(model.parameters(), method, ring, device_mesh=mesh)
+
+
+# ---------------------------------------------------------------------- every method
+
+
+def trained(rank: int) -> dict[tuple[str, str], Tensor]:
+    """For every kind of model and method, the parameters of this process's node after all steps."""
+    mesh, final = on_mesh(), {}
+    for kind in MODELS:
+        for name, method in ALGORITHMS.items():
+            model, optimizer = made(kind, mesh, method(**HYPERPARAMETERS[name]))
+            for t in range(STEPS):
+                optimizer.step(partial(backward, model, rank, t))
+            final[kind, name] = vector(model)
+    return final
+
+
+def simulated(name: str) -> Tensor:
+    models = [make_model() for _ in range(NODES)]
+    method = ALGORITHMS[name](**HYPERPARAMETERS[name])
+    x = torch.stack([flat(model.parameters()) for model in models])
+    state, shapes = method.init(x), [p.shape for p in models[0].parameters()]
+    for t in range(STEPS):
+        grad = partial(gradients, models, t)
+        asked = (Local(t, grad, Coins.of(0, 0, STREAM), shapes),) if method.asks_local else ()
+        x, state = method.step(t, x, grad(x), state, ring(NODES).mixer(), *asked)
+    return x
+
+
+def gradients(models: list[nn.Module], t: int, x: Tensor) -> Tensor:
+    """Of each node, that of the batches of its two processes."""
+    for node, model in enumerate(models):
+        nn.utils.vector_to_parameters(x[node], model.parameters())
+        ranks = range(PROCESSES * node, PROCESSES * (node + 1))
+        inputs, labels = map(torch.cat, zip(*(minibatch(rank, t) for rank in ranks), strict=True))
+        model.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+    return torch.stack([flat(p.grad for p in model.parameters()) for model in models])
+
+
+def test_every_method_takes_the_steps_of_the_simulator():
+    real = on_ranks(trained, deadline=180)
+    for name in ALGORITHMS:
+        expected = simulated(name)
+        for kind in MODELS:
+            for rank, final in enumerate(real):
+                node = expected[rank // PROCESSES]
+                found = f"{kind}, {name}, rank {rank}"
+                torch.testing.assert_close(final[kind, name], node, rtol=0, atol=1e-12, msg=found)
+
+
+# ---------------------------------------------------------------------- all else, in one launch
+
+
+def steps(model: nn.Module, optimizer: DecentralizedOptimizer, rank: int, number: int) -> None:
+    for _ in range(number):
+        backward(model, rank, optimizer.steps)
+        optimizer.step()
+
+
+def life(rank: int, folder: Path, kind: str, mesh: Any) -> dict[str, Any]:
+    """A run that is measured, saved, resumed by another optimizer, and given a bad gradient."""
+    model, optimizer = made(kind, mesh)
+    steps(model, optimizer, rank, 3)
+    told: dict[str, Any] = {"bytes": optimizer.bytes_sent, "x": vector(model)}
+    told["error"] = optimizer.consensus_error()
+    with optimizer.averaged_parameters():
+        told["average"] = vector(model)
+    own = model.module if kind == "ddp" else model
+    Checkpoints(folder / kind, optimizer, own).save()
+    told["said"] = optimizer.gather(lambda: rank)
+    steps(model, optimizer, rank, 3)
+    told["uninterrupted"] = vector(model)
+    again, other = made(kind, mesh)
+    told["resumed at"] = Checkpoints(
+        folder / kind, other, again.module if kind == "ddp" else again
+    ).resume()
+    steps(again, other, rank, 3)
+    told["resumed"] = vector(again)
+    told["nonfinite"] = left_out(model, optimizer, rank)
+    return told
+
+
+def left_out(model: nn.Module, optimizer: DecentralizedOptimizer, rank: int) -> tuple[int, bool]:
+    """How many gradients are left out if one process of node 0 has an inf; is x finite then?"""
+    backward(model, rank, 0)
+    grad = next(iter(model.parameters())).grad
+    if rank == 1 or (rank == 0 and not hasattr(grad, "to_local")):
+        (grad.to_local() if hasattr(grad, "to_local") else grad).view(-1)[0] = math.inf
+    optimizer.step()
+    return optimizer.nonfinite_grads, bool(vector(model).isfinite().all())
+
+
+class Dotted(DSGD):
+    """A method of somebody who multiplies vectors."""
+
+    def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Any) -> Any:
+        return super().step(t, x, grad * torch.dot(grad, grad), state, mix)
+
+
+def unequal(mesh: Any, rank: int) -> None:
+    model = make_model()
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring, device_mesh=mesh)
+    steps(model, optimizer, rank, 1)
+
+
+def stepped(mesh: Any, rank: int, method: Any) -> None:
+    model, optimizer = made("fsdp", mesh, method)
+    optimizer.step(partial(backward, model, rank, 0))
+
+
+def disagreeing(mesh: Any, rank: int) -> None:
+    made("fsdp", mesh, GTNSGDm(lr=0.2 if rank == 3 else 0.1, momentum=0.8))
+
+
+def group_as_well(mesh: Any) -> None:
+    group = mesh.get_group("node")
+    parameters = make_model().parameters()
+    DecentralizedOptimizer(parameters, METHOD, ring, process_group=group, device_mesh=mesh)
+
+
+def dropping(mesh: Any) -> None:
+    options = {"device_mesh": mesh, "on_peer_failure": "drop"}
+    DecentralizedOptimizer(make_model().parameters(), METHOD, ring, **options)
+
+
+def refusals(rank: int, mesh: Any) -> dict[str, str]:
+    attempts: dict[str, Callable[[], Any]] = {
+        "no mesh": lambda: DecentralizedOptimizer(fsdp(mesh).parameters(), METHOD, ring),
+        "group": lambda: group_as_well(mesh),
+        "drop": lambda: dropping(mesh),
+        "no DDP": lambda: unequal(mesh, rank),
+        "dot": lambda: stepped(mesh, rank, Dotted(lr=0.1)),
+        "random": lambda: stepped(mesh, rank, Dithered(0.01)),
+        "lr": lambda: disagreeing(mesh, rank),
+    }
+    return {name: _refusal(attempt) for name, attempt in attempts.items()}
+
+
+def _refusal(attempt: Callable[[], Any]) -> str:
+    try:
+        attempt()
+    except InvalidInput as refusal:
+        return str(refusal)
+    return "accepted"
+
+
+def lives(rank: int, folder: Path) -> dict[str, Any]:
+    mesh = on_mesh()
+    told = {kind: life(rank, folder, kind, mesh) for kind in MODELS}
+    return {**told, "refusals": refusals(rank, mesh)}
+
+
+REFUSALS = {
+    "no mesh": "device_mesh=mesh",
+    "group": "one of the two",
+    "drop": "one process per node",
+    "no DDP": "DistributedDataParallel",
+    "dot": "dot mixes coordinates",
+    "random": "random numbers",
+    "lr": "ranks 0, 1, 2 have 0.1, rank 3 has 0.2",
+}
+
+
+def test_a_run_of_nodes_of_two_processes(tmp_path):
+    real = on_ranks(lives, tmp_path, deadline=180)
+    dim = sum(p.numel() for p in make_model().parameters())
+    for kind in MODELS:
+        told = [each[kind] for each in real]
+        nodes = torch.stack([told[0]["x"], told[2]["x"]])
+        distance = torch.linalg.vector_norm(nodes - nodes.mean(0), dim=1).mean()
+        for rank, each in enumerate(told):
+            assert torch.equal(each["x"], nodes[rank // PROCESSES])
+            torch.testing.assert_close(each["average"], nodes.mean(0), rtol=0, atol=1e-12)
+            assert each["error"] == pytest.approx(float(distance), rel=1e-12)
+            assert torch.equal(each["resumed"], each["uninterrupted"])
+            assert each["resumed at"] == 3
+            assert each["said"] == [0, 1, 2, 3]
+            assert each["nonfinite"] == (int(rank < PROCESSES), True)
+        assert sum(each["bytes"] for each in told[:2]) == 3 * 2 * dim * 8  # one copy of x and of y
+        records = read_nodes(tmp_path / kind)
+        torch.testing.assert_close(records[1].tensors["x"], nodes[1], rtol=0, atol=0)
+        export(tmp_path / kind, tmp_path / "model.safetensors")
+        model = make_model()
+        model.load_state_dict(load_file(tmp_path / "model.safetensors"))
+        torch.testing.assert_close(flat(model.parameters()), nodes.mean(0), rtol=0, atol=1e-12)
+    for each in real:
+        for name, words in REFUSALS.items():
+            assert words in each["refusals"][name]
