@@ -18,12 +18,13 @@ from torch.optim.optimizer import ParamsT, StateDict
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
+from gossamer.distributed.by_store import ByStore
 from gossamer.distributed.collectives import (
+    ByTorch,
     Interrupted,
-    gather,
+    connects_on_use,
     rank_in,
     size_of,
-    total,
     values_of,
 )
 from gossamer.distributed.door import Entry, knock
@@ -50,6 +51,7 @@ from gossamer.distributed.secret import require_secret
 from gossamer.distributed.survivors import Survivors, Word
 from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
+from gossamer.distributed.tree import Tree, linked, place_in_tree
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
@@ -128,6 +130,7 @@ class DecentralizedOptimizer(Optimizer):
     _survivors: Survivors | None = None
     _last_words: LastWords | None = None
     _holds_average = False
+    _same_network = False
     crew = Crew()
     """The processes that are this node."""
     came_at: int | None = None
@@ -199,9 +202,12 @@ class DecentralizedOptimizer(Optimizer):
 
     def _begin(self) -> None:
         """Start together with all others."""
-        require_secret(self.group, self.timeout)
-        require_secret(self.crew.group, self.timeout)
-        self._agree()
+        if isinstance(self._everyone, Tree):
+            self._agree()  # through the store, with seals: else they do not know who is linked
+        require_secret(self.group, self.timeout, linked(self.network, self.rank))
+        require_secret(self.crew.group, self.timeout, range(self.crew.size))
+        if not self._agreed:
+            self._agree()
         if self.group:
             run = self.gather(lambda: secrets.token_hex(8))[0]
             self._hear_of(f"last_words_{run}")
@@ -311,17 +317,32 @@ class DecentralizedOptimizer(Optimizer):
         """
 
         def gathered() -> Tensor:
-            nodes = gather(self.crew.gather(say()), self.group, self._patience)
-            everyone = [said for node in nodes for said in node]
-            return torch.frombuffer(bytearray(json.dumps(everyone).encode()), dtype=torch.uint8)
+            nodes = self._asked(self.crew.gather(say()))
+            said = [each for node in nodes for each in node]
+            return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
 
         return list(json.loads(bytes(self._together.do(gathered, torch.uint8).tolist())))
+
+    @property
+    def _everyone(self) -> ByTorch | Tree:
+        """What all ranks do together."""
+        by_torch = not connects_on_use() or uses_nccl(self.group, self._node.x)
+        if self.group is None or by_torch:
+            return ByTorch(self.group, self._patience)
+        return Tree(place_in_tree(self.network, self.rank), self.rank, self.group, self._patience)
+
+    def _asked(self, value: Any) -> list[Any]:
+        """What all nodes say; not along links before they know that they have the same ones."""
+        if isinstance(self._everyone, ByTorch) or self._same_network:
+            return self._everyone.gather(value)
+        assert self.group is not None
+        return ByStore(self.group, patient_store(self.timeout), self._patience).gather(value)
 
     def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average over all ranks but newcomers."""
         members = self._members(comers)
         own = z.clone() if self.rank in members else torch.zeros_like(z)
-        return total(own, self.group, self._patience) / len(members)
+        return self._everyone.total(own) / len(members)
 
     def _members(self, comers: Sequence[int]) -> list[int]:
         """The ranks that are no newcomers."""
@@ -329,13 +350,13 @@ class DecentralizedOptimizer(Optimizer):
         return [rank for rank, number in enumerate(numbers) if number not in comers]
 
     def _hand_over(self, words: Mapping[int, Word]) -> None:
-        self._together.hand_over(words, self.group, self._patience, self.x.device)
+        self._together.hand_over(words, self._values_of, self.x.device)
 
     def _interrupted(self, reason: str) -> None:
         self._recover(PeerFailure(self.rank, [], self.steps, reason))
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
-        return values_of(rank, tensor, self.group, self._patience)
+        return values_of(self.rank == rank, tensor, self._everyone.total)
 
     def _start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
         """Give `tensors` the values they have on the first rank that is no newcomer."""
@@ -399,7 +420,7 @@ class DecentralizedOptimizer(Optimizer):
             except PeerFailure as failure:
                 self._recover(failure)
             except Interrupted as reason:  # another process of this node is gone, or silent
-                self._interrupted(str(reason))
+                self._interrupted(f"inside its node: {reason}")
             except Overflow as overflow:
                 self._diverge(overflow.own)
         self.bytes_sent += self._node.exchange.take_bytes_sent()
@@ -443,7 +464,7 @@ class DecentralizedOptimizer(Optimizer):
         group, self._group = self._group, None
         told = self._last_words.heard() if self._last_words else None
         if told or self._survivors is None:
-            disconnect(group, failure)
+            disconnect(group, failure, linked(self.network, failure.rank))
             self._node.exchange.forget()
             if told:
                 self._end(told)
@@ -492,7 +513,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
         """Take over what the others have."""
-        mine = words[self.rank]
+        mine, self._same_network = words[self.rank], True  # they build it as the others do
         self.came_at, self._together.acts = mine["step"], mine["acts"]
         self._hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
@@ -523,7 +544,7 @@ class DecentralizedOptimizer(Optimizer):
             words = self._last_words.say(words, at_once=own)
         if self.group:
             group, self._group = self._group, None
-            disconnect(group, RuntimeError())
+            disconnect(group, RuntimeError(), [])
         self._end(words)
 
     def _end(self, words: str) -> NoReturn:
@@ -677,7 +698,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _agree(self) -> None:
         require_agreement(self.gather(self._facts))
-        self._agreed = True
+        self._agreed = self._same_network = True
 
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""

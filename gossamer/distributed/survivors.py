@@ -16,6 +16,7 @@ from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
 from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import opened, require_secret, sealed
+from gossamer.distributed.tree import linked
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
@@ -145,13 +146,14 @@ class Survivors:
         word = Word(step=step, acts=acts, closed=[], silent=[], comers=list(comers))
         try:
             self._post(me, word)
-            closed = {before[rank] for rank in disconnect(group, failure)}
+            peers = linked(self.network(), failure.rank)
+            closed = {before[rank] for rank in disconnect(group, failure, peers)}
             silent = {before[rank] for rank in failure.silent(len(before))}
             self._post(me, {**word, "closed": sorted(closed), "silent": sorted(silent)})
             words = self._decide()
             words = self._go_on_with(words, me, failure.numbered(before))
         except StoreLost as reason:
-            disconnect(group, failure)
+            disconnect(group, failure, [])
             raise _gave_up(failure.numbered(before), str(reason)) from reason
         gone, new = sorted(set(before) - set(words)), sorted(set(words) - set(before))
         changes = [f"with rank(s) {new}"] * bool(new) + [f"without rank(s) {gone}"] * bool(gone)
@@ -239,7 +241,7 @@ class Survivors:
         rank, size = self.numbers.index(me), len(self.numbers)
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
         in_time(form, self._timeout)
-        require_secret(dist.group.WORLD, self._timeout)
+        require_secret(dist.group.WORLD, self._timeout, linked(self.network(), rank))
 
 
 def _newcomer(words: Collection[Word]) -> Word:

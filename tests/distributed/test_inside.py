@@ -1,6 +1,8 @@
 """Two nodes of two processes each, with torch's own sharding inside, are the simulator's two."""
 
 import math
+import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from algorithms.asking import Dithered
-from processes import Failed, Processes, on_ranks
+from processes import Dead, Failed, Processes, on_ranks
 from safetensors.torch import load_file
 from test_equals_simulator import HYPERPARAMETERS, backward, flat, make_model, minibatch
 from torch import Tensor, nn
@@ -25,7 +27,6 @@ from gossamer.distributed import (
     export,
     read_nodes,
 )
-from gossamer.distributed.inside.part import Part
 from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 from gossamer.networks.chance import Coins
@@ -256,3 +257,51 @@ def test_a_run_of_nodes_of_two_processes(tmp_path):
     for each in real:
         for name, words in REFUSALS.items():
             assert words in each["refusals"][name]
+
+
+# ---------------------------------------------------------------------- how runs end
+
+
+def diverging(rank: int, mesh: Any) -> str:
+    """Why a run ends in which a process of node 1 leaves the numbers there are."""
+    model, optimizer = made("fsdp", mesh, DSGD(lr=1e300))
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    if rank == 3:
+        next(iter(model.parameters())).grad.to_local().fill_(1e300)
+    try:
+        optimizer.step()
+        optimizer.step()
+    except Diverged as reason:
+        return str(reason)
+    return "goes on"
+
+
+def dying(rank: int, mesh: Any) -> tuple[str, float]:
+    """How a run ends in which rank 3 dies, and after how many seconds."""
+    model, optimizer = made("fsdp", mesh)
+    steps(model, optimizer, rank, 1)
+    if rank == 3:
+        os._exit(1)
+    start = time.monotonic()
+    try:
+        model.zero_grad()
+        optimizer.step()
+    except PeerFailure as reason:
+        return str(reason), time.monotonic() - start
+    return "goes on", 0.0
+
+
+def ends(rank: int) -> tuple[str, tuple[str, float]]:
+    return diverging(rank, on_mesh()), dying(rank, on_mesh())
+
+
+def test_all_processes_end_together():
+    *others, dead = Processes(ends).results()
+    assert isinstance(dead, Dead)
+    for each in others:
+        assert not isinstance(each, Failed), each.text
+        words, (failure, seconds) = each
+        assert words.startswith("node 1: x is no longer finite in step 0")
+        assert "step 1: exchange failed" in failure
+        assert seconds < 30
