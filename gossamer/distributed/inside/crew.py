@@ -6,7 +6,14 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gossamer.distributed.collectives import all_of, gather, gather_bytes, rank_in, size_of
+from gossamer.distributed.collectives import (
+    all_of,
+    device_of,
+    gather,
+    gather_bytes,
+    rank_in,
+    size_of,
+)
 
 
 class Crew:
@@ -19,8 +26,8 @@ class Crew:
         timeout: seconds that one of them may be silent.
 
     >>> alone = Crew()
-    >>> alone.size, alone.position, alone.agree(True), alone.norm(torch.tensor([3.0, 4.0]))
-    (1, 0, True, tensor(5.))
+    >>> alone.size, alone.position, alone.agree(False), alone.norm(torch.tensor([3.0, 4.0]))
+    (1, 0, False, tensor(5.))
     """
 
     def __init__(self, group: dist.ProcessGroup | None = None, timeout: float = 60.0) -> None:
@@ -46,7 +53,10 @@ class Crew:
 
     def agree(self, said: bool) -> bool:
         """Whether all of them say so; a collective."""
-        return self.size == 1 or all(self.gather(bool(said)))
+        if self.group is None:
+            return said
+        vote = torch.tensor([said], device=device_of(self.group))
+        return bool(torch.cat(self.each(vote)).all())
 
     def norm(self, z: Tensor) -> Tensor:
         """‖z‖ of a vector of which each process holds a part; a collective."""
