@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
@@ -122,6 +123,14 @@ def values_of(holder: bool, tensor: Tensor, total: Callable[[Tensor], Tensor]) -
 def connects_on_use() -> bool:
     """Whether gloo connects two ranks when they first talk, or else all from the start."""
     return os.environ.get("TORCH_GLOO_LAZY_INIT", "0") not in ("0", "")
+
+
+_met: WeakKeyDictionary[dist.ProcessGroup, set[int]] = WeakKeyDictionary()
+
+
+def met_in(group: dist.ProcessGroup) -> set[int]:
+    """The ranks from which this one has had a message, so that they are surely connected."""
+    return _met.setdefault(group, set())
 
 
 def _finish(begin: Callable[[], Any], timeout: float | None) -> None:

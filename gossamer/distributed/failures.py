@@ -8,7 +8,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from gossamer.distributed.collectives import connects_on_use
+from gossamer.distributed.collectives import connects_on_use, met_in
 
 PROBE_TAG = 77
 """Of messages that nobody sends."""
@@ -52,13 +52,10 @@ class Diverged(RuntimeError):
     """Some node's x is no longer finite: the message names the first one, and its step."""
 
 
-def disconnect(
-    group: dist.ProcessGroup | None, failure: BaseException, linked: Sequence[int]
-) -> set[int]:
+def disconnect(group: dist.ProcessGroup | None, failure: BaseException) -> set[int]:
     """Close this rank's connections, so that all who wait for it fail now, not at their timeout.
 
-    Returns the ranks that had closed theirs before, of all, or, where gloo connects ranks on first
-    use only, of those that are `linked` with this one. gloo closes all connections of a rank when a
+    Returns the ranks that had closed theirs before. gloo closes all connections of a rank when a
     wait on one of them has timed out, and in any case when nobody refers to the group any more,
     which the frames of a failed exchange still do.
     """
@@ -66,18 +63,18 @@ def disconnect(
         traceback.clear_frames(error.__traceback__ if error else None)
     if not dist.is_initialized():
         return set()
-    closed = _closed_in(group or dist.distributed_c10d._get_default_group(), linked)
+    closed = _closed_in(group or dist.distributed_c10d._get_default_group())
     dist.destroy_process_group(group)
     return closed
 
 
-def _closed_in(group: dist.ProcessGroup, linked: Sequence[int]) -> set[int]:
+def _closed_in(group: dist.ProcessGroup) -> set[int]:
     """Who is found to have gone when asked for a message that nobody sends, for a moment."""
     closed: set[int] = set()
     if "gloo" not in str(dist.get_backend_config(group)):
         return closed
     everyone = set(range(dist.get_world_size(group))) - {dist.get_rank(group)}
-    for peer in sorted(set(linked) if connects_on_use() else everyone):
+    for peer in sorted(met_in(group) if connects_on_use() else everyone):
         try:
             nothing = torch.empty(1, dtype=torch.uint8)
             work = dist.irecv(nothing, group=group, group_src=peer, tag=PROBE_TAG)

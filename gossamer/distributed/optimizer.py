@@ -464,7 +464,7 @@ class DecentralizedOptimizer(Optimizer):
         group, self._group = self._group, None
         told = self._last_words.heard() if self._last_words else None
         if told or self._survivors is None:
-            disconnect(group, failure, linked(self.network, failure.rank))
+            disconnect(group, failure)
             self._node.exchange.forget()
             if told:
                 self._end(told)
@@ -544,7 +544,7 @@ class DecentralizedOptimizer(Optimizer):
             words = self._last_words.say(words, at_once=own)
         if self.group:
             group, self._group = self._group, None
-            disconnect(group, RuntimeError(), [])
+            disconnect(group, RuntimeError())
         self._end(words)
 
     def _end(self, words: str) -> NoReturn:

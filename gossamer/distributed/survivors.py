@@ -146,14 +146,13 @@ class Survivors:
         word = Word(step=step, acts=acts, closed=[], silent=[], comers=list(comers))
         try:
             self._post(me, word)
-            peers = linked(self.network(), failure.rank)
-            closed = {before[rank] for rank in disconnect(group, failure, peers)}
+            closed = {before[rank] for rank in disconnect(group, failure)}
             silent = {before[rank] for rank in failure.silent(len(before))}
             self._post(me, {**word, "closed": sorted(closed), "silent": sorted(silent)})
             words = self._decide()
             words = self._go_on_with(words, me, failure.numbered(before))
         except StoreLost as reason:
-            disconnect(group, failure, [])
+            disconnect(group, failure)
             raise _gave_up(failure.numbered(before), str(reason)) from reason
         gone, new = sorted(set(before) - set(words)), sorted(set(words) - set(before))
         changes = [f"with rank(s) {new}"] * bool(new) + [f"without rank(s) {gone}"] * bool(gone)

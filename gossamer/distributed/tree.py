@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gossamer.distributed.collectives import LONGEST, Interrupted, read_json
+from gossamer.distributed.collectives import LONGEST, Interrupted, met_in, read_json
 from gossamer.errors import require
 from gossamer.networks import Network
 
@@ -144,6 +144,7 @@ class Tree:
         work = dist.irecv(raw, group=self._group, group_src=peer, tag=TAG)
         assert work is not None
         work.wait(self._limit)
+        met_in(self._group).add(peer)
 
     def _finish(self) -> None:
         for work in self._sent:
