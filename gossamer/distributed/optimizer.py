@@ -239,7 +239,8 @@ class DecentralizedOptimizer(Optimizer):
     def x(self) -> Tensor:
         """This node's parameters as one vector, `(dim,)`; writing it moves the model.
 
-        With other processes in the node it is the part of it that this process holds.
+        With other processes in the node it is the part of it that this process holds, to be read
+        only: `restore` writes it.
 
         Of a model in bfloat16 or float16 it is the copy in float32 that steps are taken with, to be
         read only.
@@ -402,10 +403,10 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
-        now = (self.steps, self.param_groups, self._flat.sizes)
-        self._node.algorithm = self._scheduled.at(*now, like=self.x)
+        now, x = (self.steps, self.param_groups, self._flat.sizes), self.x
+        self._node.algorithm = self._scheduled.at(*now, like=x)
         if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
-            self._node.decay = self._decay.at(*now[1:], like=self.x)
+            self._node.decay = self._decay.at(*now[1:], like=x)
         self._advance(partial(self._grad_at, closure, before))
         self._show_moved()
         return loss

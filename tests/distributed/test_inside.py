@@ -1,5 +1,6 @@
 """Two nodes of two processes each, with torch's own sharding inside, are the simulator's two."""
 
+import dataclasses
 import math
 import os
 import time
@@ -27,6 +28,8 @@ from gossamer.distributed import (
     export,
     read_nodes,
 )
+from gossamer.distributed.inside import Crew
+from gossamer.distributed.inside.part import Part
 from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 from gossamer.networks.chance import Coins
@@ -73,21 +76,45 @@ def made(kind: str, mesh: Any, method: Any = METHOD) -> tuple[nn.Module, Decentr
 # ---------------------------------------------------------------------- every method
 
 
+METHODS = {name: kind(**HYPERPARAMETERS[name]) for name, kind in ALGORITHMS.items()}
+
+
 def trained(rank: int) -> dict[tuple[str, str], Tensor]:
     """For every kind of model and method, the parameters of this process's node after all steps."""
     mesh, final = on_mesh(), {}
     for kind in MODELS:
-        for name, method in ALGORITHMS.items():
-            model, optimizer = made(kind, mesh, method(**HYPERPARAMETERS[name]))
-            for t in range(STEPS):
-                optimizer.step(partial(backward, model, rank, t))
+        for name, method in METHODS.items():
+            model, optimizer = made(kind, mesh, method)
+            train(model, optimizer, rank)
             final[kind, name] = vector(model)
+    for kind in MODELS:
+        model = MODELS[kind](mesh)
+        groups = [{"params": [p], "lr": lr} for p, lr in zip(model.parameters(), LRS, strict=True)]
+        options = {"device_mesh": mesh, "overlap": True}
+        train(model, DecentralizedOptimizer(groups, AHEAD, ring, **options), rank)
+        final[kind, "groups"] = vector(model)
     return final
 
 
-def simulated(name: str) -> Tensor:
+def train(model: nn.Module, optimizer: DecentralizedOptimizer, rank: int) -> None:
+    for t in range(STEPS):
+        optimizer.step(partial(backward, model, rank, t))
+
+
+AHEAD = GTNSGDm(lr=0.1, momentum=0.8, order="combine-then-adapt")
+LRS = [0.1, 0.2, 0.1, 0.05, 0.1, 0.3]
+"""One for every parameter."""
+
+
+def grouped() -> GTNSGDm:
+    """The method with the step size of every coordinate."""
+    sizes = [p.numel() for p in make_model().parameters()]
+    lr = torch.tensor(LRS, dtype=torch.float64).repeat_interleave(torch.tensor(sizes))
+    return dataclasses.replace(AHEAD, lr=lr)
+
+
+def simulated(method: Any) -> Tensor:
     models = [make_model() for _ in range(NODES)]
-    method = ALGORITHMS[name](**HYPERPARAMETERS[name])
     x = torch.stack([flat(model.parameters()) for model in models])
     state, shapes = method.init(x), [p.shape for p in models[0].parameters()]
     for t in range(STEPS):
@@ -110,8 +137,8 @@ def gradients(models: list[nn.Module], t: int, x: Tensor) -> Tensor:
 
 def test_every_method_takes_the_steps_of_the_simulator():
     real = on_ranks(trained, deadline=180)
-    for name in ALGORITHMS:
-        expected = simulated(name)
+    for name, method in {**METHODS, "groups": grouped()}.items():
+        expected = simulated(method)
         for kind in MODELS:
             for rank, final in enumerate(real):
                 node = expected[rank // PROCESSES]
@@ -147,8 +174,20 @@ def life(rank: int, folder: Path, kind: str, mesh: Any) -> dict[str, Any]:
     ).resume()
     steps(again, other, rank, 3)
     told["resumed"] = vector(again)
+    told["loaded"] = loaded(optimizer, kind, mesh, rank)
+    steps(model, optimizer, rank, 1)
+    told["one more"] = vector(model)
     told["nonfinite"] = left_out(model, optimizer, rank)
     return told
+
+
+def loaded(optimizer: DecentralizedOptimizer, kind: str, mesh: Any, rank: int) -> Tensor:
+    """The parameters of one that has loaded the state, after one step more."""
+    model, other = made(kind, mesh)
+    other.restore(0, optimizer.x, {})
+    other.load_state_dict(optimizer.state_dict())
+    steps(model, other, rank, 1)
+    return vector(model)
 
 
 def left_out(model: nn.Module, optimizer: DecentralizedOptimizer, rank: int) -> tuple[int, bool]:
@@ -215,10 +254,48 @@ def _refusal(attempt: Callable[[], Any]) -> str:
     return "accepted"
 
 
+REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "norm": lambda z: torch.linalg.vector_norm(z, dim=-1, keepdim=True),
+    "norm of all": lambda z: z.norm(),
+    "sum of sizes": lambda z: torch.linalg.vector_norm(z, 1, dim=-1),
+    "largest size": lambda z: torch.linalg.vector_norm(z, ord=math.inf, dim=-1),
+    "sum": lambda z: z.sum(-1),
+    "mean": lambda z: z.mean(dim=-1, keepdim=True),
+    "largest": lambda z: torch.amax(z, -1),
+    "least": lambda z: z.amin(dim=-1),
+    "of the rows' sum": lambda z: z.sum(0).mean(-1),
+}
+WHOLE = torch.tensor([[3.0, -1.0, 2.0, 0.5, -7.0], [1.0, 1.0, -4.0, 0.0, 2.0]])
+
+
+def reduced(mesh: Any) -> dict[str, Tensor]:
+    """Each reduction of a tensor of which the processes of a node have three and two columns."""
+    crew = Crew(mesh.get_group("shard"))
+    own = WHOLE[:, :3] if crew.position == 0 else WHOLE[:, 3:]
+    return {name: reduce(Part.of(own, crew)) for name, reduce in REDUCTIONS.items()}
+
+
+def one_dimension(rank: int, mesh: Any) -> tuple[int, Tensor]:
+    """Nodes of one process, by a mesh: the number of this one, and x after a step."""
+    model = make_model()
+    options = {"device_mesh": mesh["node"]}
+    optimizer = DecentralizedOptimizer(model.parameters(), DSGD(lr=0.1), ring, **options)
+    optimizer.x.fill_(0.0)
+    for p in model.parameters():
+        p.grad = torch.full_like(p, float(rank))
+    optimizer.step()
+    return optimizer.rank, optimizer.x
+
+
 def lives(rank: int, folder: Path) -> dict[str, Any]:
     mesh = on_mesh()
     told = {kind: life(rank, folder, kind, mesh) for kind in MODELS}
-    return {**told, "refusals": refusals(rank, mesh)}
+    return {
+        **told,
+        "refusals": refusals(rank, mesh),
+        "reduced": reduced(mesh),
+        "row": one_dimension(rank, mesh),
+    }
 
 
 REFUSALS = {
@@ -244,6 +321,7 @@ def test_a_run_of_nodes_of_two_processes(tmp_path):
             torch.testing.assert_close(each["average"], nodes.mean(0), rtol=0, atol=1e-12)
             assert each["error"] == pytest.approx(float(distance), rel=1e-12)
             assert torch.equal(each["resumed"], each["uninterrupted"])
+            assert torch.equal(each["loaded"], each["one more"])
             assert each["resumed at"] == 3
             assert each["said"] == [0, 1, 2, 3]
             assert each["nonfinite"] == (int(rank < PROCESSES), True)
@@ -254,7 +332,12 @@ def test_a_run_of_nodes_of_two_processes(tmp_path):
         model = make_model()
         model.load_state_dict(load_file(tmp_path / "model.safetensors"))
         torch.testing.assert_close(flat(model.parameters()), nodes.mean(0), rtol=0, atol=1e-12)
-    for each in real:
+    for rank, each in enumerate(real):
+        node, x = each["row"]
+        assert node == rank // PROCESSES
+        torch.testing.assert_close(x, torch.full_like(x, -0.1 * (rank % PROCESSES + 1)))  # of two
+        for name, reduce in REDUCTIONS.items():
+            torch.testing.assert_close(each["reduced"][name], reduce(WHOLE), msg=name)
         for name, words in REFUSALS.items():
             assert words in each["refusals"][name]
 
