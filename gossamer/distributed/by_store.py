@@ -54,8 +54,8 @@ class ByStore:
             found |= {key: text for key, raw in told if (text := opened(key, raw)) is not None}
             if time.monotonic() > deadline:
                 silent = ranks_text([keys.index(key) for key in missing])
-                doubt = ", unless it knows another secret" if secret() else ""
+                doubt = ", or for a seal of the same secret" if secret() else ""
                 waited = f"timed out after {self.timeout:g} s"
-                raise Interrupted(f"{waited}, waiting for {silent} to agree{doubt}")
+                raise Interrupted(f"{waited}, waiting for a word of {silent}{doubt}")
             time.sleep(POLL_SECONDS if len(found) < len(keys) else 0)
         return [found[key] for key in keys]

@@ -1,6 +1,7 @@
 """Where gloo connects on first use, ranks connect to their neighbours and to nobody."""
 
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import torch.distributed as dist
 from processes import on_ranks
 from torch import nn
 
-from gossamer.algorithms import GTNSGDm
-from gossamer.distributed import Checkpoints, DecentralizedOptimizer
+from gossamer.algorithms import DSGD, GTNSGDm
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure
 from gossamer.errors import InvalidInput
 from gossamer.networks import Network, line, ring, star
 from gossamer.networks.graphs import from_graph
@@ -72,11 +73,21 @@ def run_on(rank: int, network: Network, folder: Path, secret: str) -> dict[str, 
     return {**told, "new": connections() - before}
 
 
-def run_on_all(rank: int, folder: Path) -> dict[str, dict[str, Any]]:
+def refusal_of_a_stranger(rank: int) -> str:
+    """What ranks are told when rank 2 knows another secret."""
+    os.environ["GOSSAMER_SECRET"] = f"a secret of {'some' if rank == 2 else 'many'} letters"
+    options = {"process_group": dist.new_group(range(SIZE), backend="gloo"), "timeout": 2.0}
+    with pytest.raises(PeerFailure) as refusal:
+        DecentralizedOptimizer([nn.Parameter(torch.zeros(1))], DSGD(lr=0.1), star, **options)
+    return str(refusal.value)
+
+
+def run_on_all(rank: int, folder: Path) -> dict[str, Any]:
     os.environ["TORCH_GLOO_LAZY_INIT"] = "1"
     secrets = {name: "a secret of many letters" * (name == "star") for name in NETWORKS}
     run = partial(run_on, rank)
-    return {name: run(NETWORKS[name], folder / name, secrets[name]) for name in NETWORKS}
+    told = {name: run(NETWORKS[name], folder / name, secrets[name]) for name in NETWORKS}
+    return {**told, "stranger": refusal_of_a_stranger(rank)}
 
 
 def test_ranks_connect_to_their_neighbours_only(tmp_path):
@@ -93,3 +104,5 @@ def test_ranks_connect_to_their_neighbours_only(tmp_path):
             assert each["new"] == len(network.rounds[0].in_neighbors(rank)), name
     assert len({each["star"]["disagreement"] for each in real}) == 1
     assert "network: ranks 0, 1, 3, 4 have line(5)" in real[0]["star"]["disagreement"]
+    for rank in (0, 1, 3, 4):
+        assert re.search(r"waiting for a word of rank.* 2, or for a seal", real[rank]["stranger"])
