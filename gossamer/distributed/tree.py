@@ -135,9 +135,7 @@ class Tree:
         return told
 
     def _send(self, content: Tensor, peer: int) -> Any:
-        """Begin to send: the work keeps the content until it is waited for."""
-        work = dist.isend(content.view(torch.uint8), group=self._group, group_dst=peer, tag=TAG)
-        return _Kept(work, content)
+        return dist.isend(content.view(torch.uint8), group=self._group, group_dst=peer, tag=TAG)
 
     def _receive(self, content: Tensor, peer: int) -> None:
         raw = content.view(torch.uint8)
@@ -150,13 +148,3 @@ class Tree:
         for work in self._sent:
             work.wait(self._limit)
         self._sent.clear()
-
-
-class _Kept(NamedTuple):
-    """A message under way, and the memory that it is sent from."""
-
-    work: Any
-    content: Tensor
-
-    def wait(self, limit: timedelta) -> None:
-        self.work.wait(limit)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ from gossamer.errors import InvalidInput
 from gossamer.networks import Network, line, ring, star
 from gossamer.networks.graphs import from_graph
 
-ESTABLISHED = "01"
+ESTABLISHED = 1
+KEPT: list[dist.ProcessGroup] = []
+"""Groups, so that their connections stay and none closes while those of another are counted."""
+
 SIZE = 5
 NETWORKS = {
     "ring": ring(SIZE),
@@ -31,13 +35,15 @@ NETWORKS = {
 
 def connections() -> int:
     """How many TCP connections this process has."""
-    links = [os.readlink(file) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
-    rows = [
-        line.split()
-        for table in ("tcp", "tcp6")
-        for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]
-    ]
-    return sum(row[3] == ESTABLISHED and f"socket:[{row[9]}]" in links for row in rows)
+    return sum(map(is_connection, map(int, os.listdir("/proc/self/fd"))))
+
+
+def is_connection(descriptor: int) -> bool:
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as one:
+            return one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
+    except OSError:  # it is no socket, or none of TCP
+        return False
 
 
 def disagreement(group: dist.ProcessGroup, rank: int) -> str:
@@ -54,6 +60,7 @@ def run_on(rank: int, network: Network, folder: Path, secret: str) -> dict[str, 
     before = connections()
     os.environ["GOSSAMER_SECRET"] = secret
     group = dist.new_group(range(SIZE), backend="gloo")
+    KEPT.append(group)
     parameter = nn.Parameter(torch.full((300_000,), float(rank)))
     method, options = GTNSGDm(lr=0.1, momentum=0.8), {"process_group": group}
     told: dict[str, Any] = {"disagreement": disagreement(group, rank) if secret else ""}

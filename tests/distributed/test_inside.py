@@ -207,6 +207,13 @@ class Dotted(DSGD):
         return super().step(t, x, grad * torch.dot(grad, grad), state, mix)
 
 
+class Sorted(DSGD):
+    """A method of somebody who sorts coordinates."""
+
+    def step(self, t: int, x: Tensor, grad: Tensor, state: Any, mix: Any) -> Any:
+        return super().step(t, x, grad.sort().values, state, mix)
+
+
 def unequal(mesh: Any, rank: int) -> None:
     model = make_model()
     optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring, device_mesh=mesh)
@@ -240,6 +247,7 @@ def refusals(rank: int, mesh: Any) -> dict[str, str]:
         "drop": lambda: dropping(mesh),
         "no DDP": lambda: unequal(mesh, rank),
         "dot": lambda: stepped(mesh, rank, Dotted(lr=0.1)),
+        "sort": lambda: stepped(mesh, rank, Sorted(lr=0.1)),
         "random": lambda: stepped(mesh, rank, Dithered(0.01)),
         "lr": lambda: disagreeing(mesh, rank),
     }
@@ -304,6 +312,7 @@ REFUSALS = {
     "drop": "one process per node",
     "no DDP": "DistributedDataParallel",
     "dot": "dot mixes coordinates",
+    "sort": "sort mixes coordinates",
     "random": "random numbers",
     "lr": "ranks 0, 1, 2 have 0.1, rank 3 has 0.2",
 }

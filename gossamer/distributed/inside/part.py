@@ -160,6 +160,9 @@ REDUCTIONS: dict[Any, Reduction] = {
 CUTS = {"split", "chunk", "narrow", "unbind", "__getitem__"}
 """What takes out some coordinates."""
 
+MIXES = {"sort", "argsort", "cumsum", "cumprod", "softmax", "log_softmax", "flip", "roll"}
+"""What mixes coordinates and leaves as many; what leaves another number shows by that."""
+
 
 def _over_last(place: int, z: Part, args: tuple[Any, ...], told: Mapping[str, Any]) -> bool:
     dim = args[place] if len(args) > place else told.get("dim")
@@ -189,9 +192,9 @@ def _as_parts(found: Any, func: Callable[..., Any], first: Part) -> Any:
         return type(found)(_as_parts(z, func, first) for z in found)
     if not isinstance(found, Tensor):
         return found
-    if found.shape[-1:] == first.plain.shape[-1:]:
-        return Part.of(found, first.crew)
     name = getattr(func, "__name__", str(func))
+    if found.shape[-1:] == first.plain.shape[-1:] and name not in MIXES:
+        return Part.of(found, first.crew)
     if name in CUTS:
         return found
     need = "what acts on each of them, or a norm, sum, mean, amax or amin over all"
