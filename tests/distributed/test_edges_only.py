@@ -28,7 +28,6 @@ SIZE = 5
 NETWORKS = {
     "ring": ring(SIZE),
     "star": star(SIZE),
-    "line": line(SIZE),
     "two triangles": from_graph(nx.Graph([(0, 3), (3, 1), (1, 0), (1, 4), (4, 2), (2, 1)])),
 }
 

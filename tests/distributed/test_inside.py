@@ -34,7 +34,7 @@ from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 from gossamer.networks.chance import Coins
 
-NODES, PROCESSES, STEPS = 2, 2, 6
+NODES, PROCESSES, STEPS = 2, 2, 4
 METHOD = GTNSGDm(lr=0.1, momentum=0.8)
 
 
