@@ -374,7 +374,8 @@ class DecentralizedOptimizer(Optimizer):
 
     def _move(self, x: Tensor) -> None:
         self.x.copy_(x)
-        self._flat.show()
+        with self._as_one_node():
+            self._flat.show()
 
     # ------------------------------------------------------------------ the step
 
@@ -407,21 +408,28 @@ class DecentralizedOptimizer(Optimizer):
         self._node.algorithm = self._scheduled.at(*now, like=x)
         if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
             self._node.decay = self._decay.at(*now[1:], like=x)
-        self._advance(partial(self._grad_at, closure, before))
-        self._show_moved()
+        elsewhere = partial(self._grad_at, closure, before)
+        with self._as_one_node():
+            self._advance(self._finite_grad(), elsewhere)
+            self._show_moved()
         return loss
 
-    def _advance(self, elsewhere: Callable[[Tensor], Tensor]) -> None:
+    @contextmanager
+    def _as_one_node(self) -> Iterator[None]:
+        """Within, another process of this node may be found to be gone, or silent."""
+        try:
+            yield
+        except Interrupted as reason:
+            self._interrupted(f"inside its node: {reason}")
+
+    def _advance(self, grad: Tensor, elsewhere: Callable[[Tensor], Tensor]) -> None:
         """A step of the node, however many of its neighbours fail on the way."""
-        taken, grad = self.steps, None
+        taken = self.steps
         while self.steps == taken:
             try:
-                grad = self._finite_grad() if grad is None else grad
                 self._node.advance(grad, *self._asked_for(elsewhere))
             except PeerFailure as failure:
                 self._recover(failure)
-            except Interrupted as reason:  # another process of this node is gone, or silent
-                self._interrupted(f"inside its node: {reason}")
             except Overflow as overflow:
                 self._diverge(overflow.own)
         self.bytes_sent += self._node.exchange.take_bytes_sent()
