@@ -75,7 +75,8 @@ class GTLayerNSGDm(GTSteepest):
 
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
         """Every tensor with root mean square 1."""
-        return local.apart(math.sqrt(z.shape[-1]) * inverse_norm(z) * z for z in local.alike(y))
+        stacks = zip(local.alike(y), local.kinds, strict=True)
+        return local.apart(math.sqrt(kind.numel()) * inverse_norm(z) * z for z, kind in stacks)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ class DeMuon(GTSteepest):
 
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
         """The matrix sign of every tensor."""
-        stacks = [as_matrices(z, kind) for z, kind in zip(local.alike(y), local.kinds, strict=True)]
+        pairs = zip(local.alike(y), local.kinds, strict=True)
+        stacks = [as_matrices(local.whole(z, kind), kind) for z, kind in pairs]
         signs = iter(matrix_signs([z for z in stacks if not is_vector(z)]))
         found = [unit(z) if is_vector(z) else next(signs) for z in stacks]
         return local.apart(z.flatten(-2) for z in found)

@@ -72,6 +72,13 @@ class Shapes:
         parts = {i: part for kind, z in pairs for i, part in zip(self._of(kind), z, strict=True)}
         return torch.cat([parts[i] for i in range(len(self.shapes))], dim=-1)
 
+    def whole(self, stack: Tensor, kind: torch.Size) -> Tensor:
+        """A stack of `alike`, for what needs all numbers of a tensor, as matrix products do.
+
+        It is the stack itself, unless several processes share the tensors, which then gather them.
+        """
+        return stack
+
     def _of(self, kind: torch.Size) -> list[int]:
         return [i for i, shape in enumerate(self.shapes) if shape == kind]
 

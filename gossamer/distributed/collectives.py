@@ -1,9 +1,12 @@
 """What the processes of a group do together; None is the group of a process on its own."""
 
 import json
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
@@ -39,10 +42,11 @@ def gather(value: Any, group: dist.ProcessGroup | None, timeout: float | None = 
     """
     text = json.dumps(value).encode()
     texts = gather_bytes(text, group, timeout) if group else [text]
-    return [_read(each, rank) for rank, each in enumerate(texts)]
+    return [read_json(each, rank) for rank, each in enumerate(texts)]
 
 
-def _read(text: bytes, rank: int) -> Any:
+def read_json(text: bytes, rank: int) -> Any:
+    """What a rank said; refused if it is no JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -56,16 +60,17 @@ def gather_bytes(
 ) -> list[bytes]:
     """The bytes of every rank, by rank: first how many, then all, filled up to the longest."""
     device = device_of(group)
-    lengths = _all(torch.tensor([len(text)], device=device), group, timeout)
+    lengths = all_of(torch.tensor([len(text)], device=device), group, timeout)
     longest = int(max(lengths))
     fits = longest <= LONGEST and int(min(lengths)) >= 0
     require(fits, "message", f"{longest} bytes from a rank", f"at most {LONGEST}")
     padded = torch.tensor(list(text.ljust(longest)), dtype=torch.uint8, device=device)
-    whole = [bytes(each.tolist()) for each in _all(padded, group, timeout)]
+    whole = [bytes(each.tolist()) for each in all_of(padded, group, timeout)]
     return [each[: int(length)] for each, length in zip(whole, lengths, strict=True)]
 
 
-def _all(mine: Tensor, group: dist.ProcessGroup, timeout: float | None) -> list[Tensor]:
+def all_of(mine: Tensor, group: dist.ProcessGroup, timeout: float | None = None) -> list[Tensor]:
+    """What every rank holds, of the same shape on all, by rank; a collective."""
     theirs = [torch.zeros_like(mine) for _ in range(dist.get_world_size(group))]
     _finish(lambda: dist.all_gather(theirs, mine, group, async_op=True), timeout)
     return theirs
@@ -84,19 +89,48 @@ def total(tensor: Tensor, group: dist.ProcessGroup | None, timeout: float | None
     return tensor
 
 
-@torch.no_grad()
-def values_of(
-    rank: int, tensor: Tensor, group: dist.ProcessGroup | None, timeout: float | None = None
-) -> Tensor:
-    """The values that `tensor` has on one rank, as `(numbers,)`; a collective.
+@dataclass(frozen=True)
+class ByTorch:
+    """What all ranks do together by torch's own collectives, over connections of its choice."""
 
-    The sum of that rank's bytes and of zeros: gloo sums along a ring, while a broadcast of its own
-    would connect ranks that may be no neighbours.
+    group: dist.ProcessGroup | None
+    timeout: float
+
+    def gather(self, value: Any) -> list[Any]:
+        """`value` of every rank, by rank, as JSON knows it."""
+        return gather(value, self.group, self.timeout)
+
+    def total(self, tensor: Tensor) -> Tensor:
+        """Σ over the ranks, in place."""
+        return total(tensor, self.group, self.timeout)
+
+
+@torch.no_grad()
+def values_of(holder: bool, tensor: Tensor, total: Callable[[Tensor], Tensor]) -> Tensor:
+    """The values that `tensor` has on the one rank that is the holder, as `(numbers,)`.
+
+    `total` is a sum over the ranks: that of the holder's bytes and of zeros.
+
+    >>> values_of(True, torch.tensor([[1.0, 2.0]]), total=lambda z: z)
+    tensor([1., 2.])
     """
     values = tensor.detach().clone(memory_format=torch.contiguous_format).view(-1)
     content = values.view(torch.uint8)
-    total(content if rank_in(group) == rank else content.zero_(), group, timeout)
+    total(content if holder else content.zero_())
     return values
+
+
+def connects_on_use() -> bool:
+    """Whether gloo connects two ranks when they first talk, or else all from the start."""
+    return os.environ.get("TORCH_GLOO_LAZY_INIT", "0") not in ("0", "")
+
+
+_met: WeakKeyDictionary[dist.ProcessGroup, set[int]] = WeakKeyDictionary()
+
+
+def met_in(group: dist.ProcessGroup) -> set[int]:
+    """The ranks from which this one has had a message, so that they are surely connected."""
+    return _met.setdefault(group, set())
 
 
 def _finish(begin: Callable[[], Any], timeout: float | None) -> None:

@@ -1,6 +1,5 @@
 """What is known when an exchange fails."""
 
-import os
 import re
 import traceback
 from collections.abc import Sequence
@@ -8,6 +7,8 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+
+from gossamer.distributed.collectives import connects_on_use, met_in
 
 PROBE_TAG = 77
 """Of messages that nobody sends."""
@@ -72,7 +73,8 @@ def _closed_in(group: dist.ProcessGroup) -> set[int]:
     closed: set[int] = set()
     if "gloo" not in str(dist.get_backend_config(group)):
         return closed
-    for peer in _connected_in(group):
+    everyone = set(range(dist.get_world_size(group))) - {dist.get_rank(group)}
+    for peer in sorted(met_in(group) if connects_on_use() else everyone):
         try:
             nothing = torch.empty(1, dtype=torch.uint8)
             work = dist.irecv(nothing, group=group, group_src=peer, tag=PROBE_TAG)
@@ -82,11 +84,3 @@ def _closed_in(group: dist.ProcessGroup) -> set[int]:
             if CLOSED.search(str(reason)):
                 closed.add(peer)
     return closed
-
-
-def _connected_in(group: dist.ProcessGroup) -> list[int]:
-    """All others, or those next on gloo's ring where it connects ranks on first use only."""
-    me, size = dist.get_rank(group), dist.get_world_size(group)
-    lazy = os.environ.get("TORCH_GLOO_LAZY_INIT", "0") not in ("0", "")
-    peers = {(me - 1) % size, (me + 1) % size} if lazy else set(range(size))
-    return sorted(peers - {me})

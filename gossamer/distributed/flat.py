@@ -67,6 +67,14 @@ class FlatParameters:
                 part.copy_(p.grad.to_dense())
         return grad
 
+    def whole(self, z: Tensor) -> Tensor:
+        """The node's tensor, of which this process holds `z`: all of it."""
+        return z
+
+    def part(self, z: Tensor) -> Tensor:
+        """What this process holds of the node's tensor `z`: all of it."""
+        return z
+
     def show(self) -> None:
         """Let the model have x, which was written."""
         if self.buffer is not self._model:

@@ -44,7 +44,8 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     `timeout` in seconds, this process's own GPU, a store that listens where `MASTER_ADDR` says, an
     error that names the ranks that are missing, and keys of its own for every attempt, so that
     workers restarted by `torchrun --max-restarts` do not read those of the attempt that died.
-    Ranks that do not know the secret of the environment, if there is one, are refused by name.
+    Ranks that do not know the secret of the environment, if there is one, are refused by name;
+    where gloo connects ranks on first use only, when the optimizer is made.
     Without these variables the process is a world of its own. If already joined, does nothing.
 
     Returns when all ranks have connected, so that none can end, e.g. on bad input, while another
@@ -75,7 +76,7 @@ def _connect(timeout: float, backend: str | None) -> None:
     await_ranks(store, rank, size, timeout)
     try:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
-        require_secret(dist.group.WORLD, timeout)
+        require_secret(dist.group.WORLD, timeout, [])
         store.set("begun", sealed("begun", "yes"))
     except RuntimeError as reason:
         leave()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from gossamer.distributed.inside.mesh import give
 from gossamer.errors import require
 
 
@@ -50,7 +51,7 @@ def state_of(model: nn.Module, mixed: Sequence[Tensor]) -> ModelState:
 def load_local(local: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
     """Give the tensors that are not mixed their saved values."""
     for name, tensor in local.items():
-        tensor.copy_(saved[name])
+        give(tensor, saved[name].to(tensor.device))
 
 
 def average(tensors: Sequence[Tensor]) -> Tensor:

@@ -5,8 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm, Both, Local
+from gossamer.algorithms import Algorithm, Both, Local, Mix
 from gossamer.distributed.exchange import NeighborExchange
+from gossamer.distributed.inside import Crew, step_of_part
 from gossamer.networks import LinkMemory
 
 
@@ -29,6 +30,7 @@ class Node:
         exchange: what carries the messages.
         t: the next step.
         links: what its links remember.
+        crew: the processes that are this node; x and the state are what this one holds of them.
 
     >>> from gossamer.algorithms import DSGD
     >>> from gossamer.networks import ring
@@ -48,8 +50,9 @@ class Node:
         exchange: NeighborExchange,
         t: int = 0,
         links: LinkMemory = (),
+        crew: Crew | None = None,
     ) -> None:
-        self.algorithm, self.exchange = algorithm, exchange
+        self.algorithm, self.exchange, self._crew = algorithm, exchange, crew or Crew()
         self.x, self.state, self.t, self.links = x, state, t, links
         self._others_at = t
         self.decay: float | Tensor = 0.0
@@ -68,10 +71,10 @@ class Node:
         """
         if not self.sits_out:
             mix = self.exchange.talk(self.t, self.links, (self.x, *self.state))
-            x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+            x, state = self._step(grad, mix, *local)
             x = self._decayed(x)
-            if not is_finite(x):
-                raise Overflow(own=not is_finite(self._alone(grad, *local)))
+            if not self._crew.agree(is_finite(x)):
+                raise Overflow(own=not self._crew.agree(is_finite(self._alone(grad, *local))))
             self.state, self.links = apart(state, self.x), mix.memory
             self.x.copy_(x)
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
@@ -79,8 +82,12 @@ class Node:
 
     def _alone(self, grad: Tensor, *local: Local) -> Tensor:
         """Where step t would lead without any neighbour."""
-        mix = Both(lambda z: z)
-        return self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)[0]
+        return self._step(grad, Both(lambda z: z), *local)[0]
+
+    def _step(self, grad: Tensor, mix: Mix, *local: Local) -> tuple[Tensor, Any]:
+        return step_of_part(
+            self._crew, self.algorithm, self.t, self.x, grad, self.state, mix, *local
+        )
 
     def _decayed(self, x: Tensor) -> Tensor:
         if isinstance(self.decay, Tensor):

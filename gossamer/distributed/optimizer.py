@@ -11,17 +11,20 @@ from typing import Any, Literal, NoReturn, overload
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
+from gossamer.distributed.by_store import ByStore
 from gossamer.distributed.collectives import (
-    gather,
+    ByTorch,
+    Interrupted,
+    connects_on_use,
     rank_in,
     size_of,
-    total,
     values_of,
 )
 from gossamer.distributed.door import Entry, knock
@@ -34,6 +37,8 @@ from gossamer.distributed.hyperparameters import (
     require_weight_decay,
     value_of,
 )
+from gossamer.distributed.inside import Crew, PartLocal, PartParameters, groups_of
+from gossamer.distributed.inside.mesh import local, require_whole
 from gossamer.distributed.last_words import PATIENCE, LastWords
 from gossamer.distributed.launch import is_late, join, rendezvous_store
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
@@ -46,6 +51,7 @@ from gossamer.distributed.secret import require_secret
 from gossamer.distributed.survivors import Survivors, Word
 from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
+from gossamer.distributed.tree import Tree, linked, place_in_tree
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
@@ -89,6 +95,10 @@ class DecentralizedOptimizer(Optimizer):
         network: a network of as many nodes as there are processes, or a function of that number.
         process_group: who takes part; by default all processes of the launch. Processes launched
             by torchrun are joined on the way, and one that was not launched is a network of one.
+        device_mesh: in its place, a mesh of torch: its first dimension is that of the nodes, and a
+            second one that of the processes of a node, who hold a part of its parameters each, and
+            talk to those who hold the same part in other nodes. The model is one of
+            `DistributedDataParallel` or `fully_shard` along that second dimension.
         seed: of the network's randomness: which messages are lost, who meets whom, which coins
             compressors throw. The same on all ranks, and as in a simulated run of this seed.
         message_dtype: dtype of the messages; a narrower one than the parameters' makes the
@@ -120,6 +130,9 @@ class DecentralizedOptimizer(Optimizer):
     _survivors: Survivors | None = None
     _last_words: LastWords | None = None
     _holds_average = False
+    _same_network = False
+    crew = Crew()
+    """The processes that are this node."""
     came_at: int | None = None
     """The step at which this rank was let in to a run that had begun."""
     _flat: FlatParameters
@@ -133,6 +146,7 @@ class DecentralizedOptimizer(Optimizer):
         *,
         seed: int = 0,
         process_group: dist.ProcessGroup | None = None,
+        device_mesh: DeviceMesh | None = None,
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
         overlap: Overlap = False,
@@ -147,6 +161,8 @@ class DecentralizedOptimizer(Optimizer):
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
+        if device_mesh is not None:
+            self._take_mesh(device_mesh, on_peer_failure)
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
@@ -173,14 +189,29 @@ class DecentralizedOptimizer(Optimizer):
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         self._come_in(entry, known) if entry else self._begin()
 
+    def _take_mesh(self, mesh: DeviceMesh, on_peer_failure: str) -> None:
+        """Be one of the processes of a node, who talk to those of the same part elsewhere."""
+        found = "given together with a process_group"
+        require(self._group is None, "device_mesh", found, "one of the two")
+        self._group, inside = groups_of(mesh)
+        self.crew = Crew(inside, self.timeout)
+        lives = on_peer_failure == "raise" or inside is None
+        way_out = "restart from checkpoints, or take one process per node"
+        need = "raise for nodes of several processes"
+        require(lives, "on_peer_failure", on_peer_failure, need, way_out)
+
     def _begin(self) -> None:
         """Start together with all others."""
-        require_secret(self.group, self.timeout)
-        self._agree()
+        if isinstance(self._everyone, Tree):
+            self._agree()  # through the store, with seals: else they do not know who is linked
+        require_secret(self.group, self.timeout, linked(self.network, self.rank))
+        require_secret(self.crew.group, self.timeout, range(self.crew.size))
+        if not self._agreed:
+            self._agree()
         if self.group:
             run = self.gather(lambda: secrets.token_hex(8))[0]
             self._hear_of(f"last_words_{run}")
-        self._start_equal([self.x, *frozen(self.param_groups, self.state)])
+        self._start_equal([self.x, *map(local, frozen(self.param_groups, self.state))])
         self._flat.show()
 
     def _hear_of(self, run: str) -> None:
@@ -207,6 +238,9 @@ class DecentralizedOptimizer(Optimizer):
     @property
     def x(self) -> Tensor:
         """This node's parameters as one vector, `(dim,)`; writing it moves the model.
+
+        With other processes in the node it is the part of it that this process holds, to be read
+        only: `restore` writes it.
 
         Of a model in bfloat16 or float16 it is the copy in float32 that steps are taken with, to be
         read only.
@@ -237,6 +271,17 @@ class DecentralizedOptimizer(Optimizer):
         """The mixed parameters, in the order in which `x` holds them."""
         return self._flat.params
 
+    def whole(self, z: Tensor) -> Tensor:
+        """The node's vector, of which `z`, e.g. `x`, is what this process holds.
+
+        A collective of the processes of a node; `z` itself if it has no other.
+        """
+        return self._flat.whole(z)
+
+    def part(self, z: Tensor) -> Tensor:
+        """What this process holds of the node's vector `z`."""
+        return self._flat.part(z)
+
     def parameter_names(self) -> list[str]:
         """Their names, if the optimizer was made of named parameters; else numbers."""
         return names_of(self.param_groups, self._flat.params)
@@ -249,8 +294,9 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
-        distance = torch.linalg.vector_norm(self.x - self.mean()).view(1)
-        return float(self._together.do(lambda: self._average(distance), distance.dtype))
+        apart = self.x - self.mean()
+        distance = lambda: self._average(self.crew.norm(apart).view(1))  # noqa: E731
+        return float(self._together.do(distance, apart.dtype))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -267,20 +313,37 @@ class DecentralizedOptimizer(Optimizer):
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """What every rank says, by rank, as JSON knows it; a collective.
 
-        `say` is called again if ranks are dropped on the way.
+        `say` is called again if ranks are dropped on the way. Of nodes of several processes, first
+        all that those of node 0 say, then those of node 1, and so on.
         """
 
         def gathered() -> Tensor:
-            everyone = gather(say(), self.group, self._patience)
-            return torch.frombuffer(bytearray(json.dumps(everyone).encode()), dtype=torch.uint8)
+            nodes = self._asked(self.crew.gather(say()))
+            said = [each for node in nodes for each in node]
+            return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
 
         return list(json.loads(bytes(self._together.do(gathered, torch.uint8).tolist())))
+
+    @property
+    def _everyone(self) -> ByTorch | Tree:
+        """What all ranks do together."""
+        by_torch = not connects_on_use() or uses_nccl(self.group, self._node.x)
+        if self.group is None or by_torch:
+            return ByTorch(self.group, self._patience)
+        return Tree(place_in_tree(self.network, self.rank), self.rank, self.group, self._patience)
+
+    def _asked(self, value: Any) -> list[Any]:
+        """What all nodes say; not along links before they know that they have the same ones."""
+        if isinstance(self._everyone, ByTorch) or self._same_network:
+            return self._everyone.gather(value)
+        assert self.group is not None
+        return ByStore(self.group, patient_store(self.timeout), self._patience).gather(value)
 
     def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average over all ranks but newcomers."""
         members = self._members(comers)
         own = z.clone() if self.rank in members else torch.zeros_like(z)
-        return total(own, self.group, self._patience) / len(members)
+        return self._everyone.total(own) / len(members)
 
     def _members(self, comers: Sequence[int]) -> list[int]:
         """The ranks that are no newcomers."""
@@ -288,13 +351,13 @@ class DecentralizedOptimizer(Optimizer):
         return [rank for rank, number in enumerate(numbers) if number not in comers]
 
     def _hand_over(self, words: Mapping[int, Word]) -> None:
-        self._together.hand_over(words, self.group, self._patience, self.x.device)
+        self._together.hand_over(words, self._values_of, self.x.device)
 
     def _interrupted(self, reason: str) -> None:
         self._recover(PeerFailure(self.rank, [], self.steps, reason))
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
-        return values_of(rank, tensor, self.group, self._patience)
+        return values_of(self.rank == rank, tensor, self._everyone.total)
 
     def _start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
         """Give `tensors` the values they have on the first rank that is no newcomer."""
@@ -311,7 +374,8 @@ class DecentralizedOptimizer(Optimizer):
 
     def _move(self, x: Tensor) -> None:
         self.x.copy_(x)
-        self._flat.show()
+        with self._as_one_node():
+            self._flat.show()
 
     # ------------------------------------------------------------------ the step
 
@@ -340,14 +404,23 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
-        now = (self.steps, self.param_groups, self._flat.sizes)
-        self._node.algorithm = self._scheduled.at(*now, like=self.x)
+        now, x = (self.steps, self.param_groups, self._flat.sizes), self.x
+        self._node.algorithm = self._scheduled.at(*now, like=x)
         if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
-            self._node.decay = self._decay.at(*now[1:], like=self.x)
+            self._node.decay = self._decay.at(*now[1:], like=x)
         elsewhere = partial(self._grad_at, closure, before)
-        self._advance(self._finite_grad(), elsewhere)
-        self._show_moved()
+        with self._as_one_node():
+            self._advance(self._finite_grad(), elsewhere)
+            self._show_moved()
         return loss
+
+    @contextmanager
+    def _as_one_node(self) -> Iterator[None]:
+        """Within, another process of this node may be found to be gone, or silent."""
+        try:
+            yield
+        except Interrupted as reason:
+            self._interrupted(f"inside its node: {reason}")
 
     def _advance(self, grad: Tensor, elsewhere: Callable[[Tensor], Tensor]) -> None:
         """A step of the node, however many of its neighbours fail on the way."""
@@ -365,6 +438,8 @@ class DecentralizedOptimizer(Optimizer):
         """What the step is given beside its arguments, if it asks for it."""
         if not self.algorithm.asks_local:
             return ()
+        if isinstance(self._flat, PartParameters):
+            return (PartLocal(self.steps, elsewhere, self._flat.layout),)
         coins = Coins.of(self.seed, torch.tensor(self.rank, device=self.x.device), STREAM)
         shapes = [p.shape for p in self._flat.params]
         return (Local(self.steps, elsewhere, coins, shapes),)
@@ -447,7 +522,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
         """Take over what the others have."""
-        mine = words[self.rank]
+        mine, self._same_network = words[self.rank], True  # they build it as the others do
         self.came_at, self._together.acts = mine["step"], mine["acts"]
         self._hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
@@ -484,7 +559,7 @@ class DecentralizedOptimizer(Optimizer):
     def _end(self, words: str) -> NoReturn:
         """Raise what all ranks raise."""
         if self._last_words:
-            self._last_words.await_others(self.network.num_nodes)
+            self._last_words.await_others(self.network.num_nodes * self.crew.size)
         raise Diverged(words)
 
     @property
@@ -498,7 +573,7 @@ class DecentralizedOptimizer(Optimizer):
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
         if scale is not None:
             grad.div_(scale)
-        if not is_finite(grad):
+        if not self.crew.agree(is_finite(grad)):
             grad.zero_()
             self.nonfinite_grads += 1
             _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
@@ -563,7 +638,7 @@ class DecentralizedOptimizer(Optimizer):
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
-            self._start_equal(self.param_groups[-1]["params"])
+            self._start_equal(list(map(local, self.param_groups[-1]["params"])))
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in PICKLED}
@@ -582,17 +657,24 @@ class DecentralizedOptimizer(Optimizer):
         """Make parameters and state views of flat buffers, with the values they have."""
         if hasattr(self, "_node"):
             self._node.exchange.forget()
-        self._flat = FlatParameters(mixed(self.param_groups, self.state))
+        self._flat = self._held(mixed(self.param_groups, self.state))
         x = self._flat.buffer
         state = apart(self.algorithm.at(0).init(x), x)
         for name, buffer in state._asdict().items():
             for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
                 part.copy_(self.state[p].get(name, part))
         step = max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
-        self._node = Node(self.algorithm, x, state, self._connected(), step)
+        self._node = Node(self.algorithm, x, state, self._connected(), step, crew=self.crew)
         self._scheduled, self._decay = ScheduledAlgorithm(self.algorithm), WeightDecay()
         self._show_state()
         self._agreed = False
+
+    def _held(self, groups: list[list[Tensor]]) -> FlatParameters:
+        """What this process holds of its node's parameters."""
+        if self.crew.size > 1:
+            return PartParameters(groups, self.crew)
+        require_whole([p for group in groups for p in group])
+        return FlatParameters(groups)
 
     def _link_more(self) -> None:
         """Take in parameters that join: links begin anew, but for totals that are in flight."""
@@ -625,7 +707,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _agree(self) -> None:
         require_agreement(self.gather(self._facts))
-        self._agreed = True
+        self._agreed = self._same_network = True
 
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""

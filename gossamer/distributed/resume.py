@@ -18,6 +18,7 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
+from gossamer.distributed.inside.mesh import whole
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
@@ -79,7 +80,8 @@ class Checkpoints:
         model: nn.Module | None,
         **extras: Stateful,
     ) -> None:
-        self.folder = Path(folder) / group_folder(optimizer.group)
+        own = group_folder(optimizer.group, optimizer.crew.size)
+        self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras
         self._model_state()
         try:
@@ -89,9 +91,13 @@ class Checkpoints:
             raise InvalidInput(problem) from reason
 
     def save(self) -> None:
-        """Write this node's file; older ones go when all ranks have written. A collective."""
-        self.optimizer.gather(lambda: write_node(self.folder, self._record()))
-        prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
+        """Write this node's file; older ones go when all ranks have written. A collective.
+
+        The first process of a node gathers and writes what all of them hold.
+        """
+        self.optimizer.gather(self._write)
+        if self.optimizer.crew.position == 0:
+            prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
 
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
@@ -126,10 +132,19 @@ class Checkpoints:
             return ModelState(self.optimizer.parameter_names(), {}, {})
         return state_of(self.model, self.optimizer.parameters())
 
+    def _write(self) -> None:
+        record = self._record()
+        if self.optimizer.crew.position == 0:
+            write_node(self.folder, record)
+
     def _record(self) -> NodeRecord:
         optimizer, model = self.optimizer, self._model_state()
+        vectors = {
+            "x": optimizer.x,
+            **{f"state.{name}": z for name, z in optimizer.algorithm_state._asdict().items()},
+            **{f"links.{name}": z for name, z in optimizer.links.items()},
+        }
         shapes = [list(p.shape) for p in optimizer.parameters()]
-        state = optimizer.algorithm_state._asdict()
         return NodeRecord(
             step=optimizer.steps,
             node=optimizer.rank,
@@ -138,15 +153,21 @@ class Checkpoints:
             network=optimizer.network.name,
             parameters=list(zip(model.names, shapes, strict=True)),
             tensors={
-                "x": optimizer.x,
-                **{f"state.{name}": z for name, z in state.items()},
-                **{f"links.{name}": z for name, z in optimizer.links.items()},
-                **{f"model.{name}": z for name, z in model.local.items()},
-                "resume": _pack({"rng": rng_state(), **self._live()}),
+                **{name: optimizer.whole(z) for name, z in vectors.items()},
+                **{f"model.{name}": whole(z) for name, z in model.local.items()},
+                **self._packed(),
             },
             seed=optimizer.seed,
             tied=model.tied,
         )
+
+    def _packed(self) -> dict[str, Tensor]:
+        """What each process of the node resumes with besides."""
+        packs = self.optimizer.crew.gather_bytes(_pack({"rng": rng_state(), **self._live()}))
+        return {
+            _pack_of(process): torch.frombuffer(bytearray(pack), dtype=torch.uint8)
+            for process, pack in enumerate(packs)
+        }
 
     def _live(self) -> dict[str, Any]:
         options = [
@@ -172,23 +193,29 @@ class Checkpoints:
 
     def _require_same_run(self, record: NodeRecord) -> None:
         optimizer = self.optimizer
-        ours = type(optimizer.algorithm).__name__, optimizer.network.num_nodes, optimizer.x.numel()
+        dim = sum(p.numel() for p in optimizer.parameters())
+        ours = type(optimizer.algorithm).__name__, optimizer.network.num_nodes, dim
         theirs = record.algorithm, record.num_nodes, record.dim
         facts = "(algorithm, nodes, parameters)"
         require(
             theirs == ours, "checkpoint", f"{theirs} at step {record.step}", f"{facts} = {ours}"
         )
+        saved, crew = sum(name.startswith("resume") for name in record.tensors), optimizer.crew
+        need = f"{crew.size}, as now"
+        require(saved in (0, crew.size), "checkpoint", f"{saved} processes per node", need)
         if record.links:
             require_same_links(record, optimizer.network, optimizer.seed)
 
     def _load(self, record: NodeRecord) -> None:
-        packed = record.tensors.get("resume")  # a simulation writes none
+        part = self.optimizer.part
+        packed = record.tensors.get(_pack_of(self.optimizer.crew.position))  # of a simulation: none
         saved = _unpack(packed) if packed is not None else None
         if saved:
             self._require_same_parts(saved, record)
         fields = self.optimizer.algorithm_state._fields
-        state = {name: record.tensors[f"state.{name}"] for name in fields}
-        self.optimizer.restore(record.step, record.tensors["x"], state, record.links)
+        state = {name: part(record.tensors[f"state.{name}"]) for name in fields}
+        links = {name: part(z) for name, z in record.links.items()}
+        self.optimizer.restore(record.step, part(record.tensors["x"]), state, links)
         if saved:
             load_local(self._model_state().local, record.local)
             self._continue_from(saved)
@@ -214,13 +241,13 @@ class Checkpoints:
         set_rng_state(saved["rng"])
 
 
-def group_folder(group: dist.ProcessGroup | None) -> str:
-    """The folder of a group of some processes, by their ranks; all have none of their own.
+def group_folder(group: dist.ProcessGroup | None, processes: int = 1) -> str:
+    """The folder of a group of some nodes, by their ranks; all have none of their own.
 
     >>> group_folder(None)
     ''
     """
-    if group is None or dist.get_world_size(group) == dist.get_world_size():
+    if group is None or dist.get_world_size(group) * processes == dist.get_world_size():
         return ""
     ranks = dist.get_process_group_ranks(group)
     strides = {after - before for before, after in pairwise(ranks)}
@@ -248,10 +275,15 @@ def _require_newest(step: int, sizes: Sequence[tuple[int, int]]) -> None:
     require(not newer, "checkpoint", newer[-1] if newer else "", need, way_out)
 
 
-def _pack(value: Any) -> Tensor:
+def _pack_of(process: int) -> str:
+    """The name of what a process of a node resumes with."""
+    return f"resume.{process}" if process else "resume"
+
+
+def _pack(value: Any) -> bytes:
     file = io.BytesIO()
     torch.save(value, file)
-    return torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
+    return file.getvalue()
 
 
 def _unpack(packed: Tensor) -> Any:

@@ -15,14 +15,14 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 
 import torch
 import torch.distributed as dist
 
-from gossamer.distributed.collectives import device_of, rank_in, size_of
+from gossamer.distributed.collectives import connects_on_use, device_of, rank_in, size_of
 from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import require
 
@@ -42,16 +42,17 @@ def secret() -> bytes:
     return text.encode()
 
 
-def require_secret(group: dist.ProcessGroup | None, timeout: float) -> None:
+def require_secret(group: dist.ProcessGroup | None, timeout: float, linked: Sequence[int]) -> None:
     """Raise, with their numbers, if some ranks do not know the secret, or do not answer.
 
-    Without a secret nothing is asked, and nobody connects for it.
+    All others are asked; where gloo connects ranks on first use only, those that are `linked` with
+    this one. Without a secret nothing is asked, and nobody connects for it.
     """
     key = secret()
     if group is None or not key:
         return
-    me, peers = rank_in(group), range(size_of(group))
-    nonces = {peer: secrets.token_bytes(LENGTH) for peer in peers if peer != me}
+    me, peers = rank_in(group), linked if connects_on_use() else range(size_of(group))
+    nonces = {peer: secrets.token_bytes(LENGTH) for peer in sorted(peers) if peer != me}
     theirs = _swap(nonces, group, timeout)
     proofs = {p: _proof(key, me, p, theirs[p] + nonces[p]) for p in nonces}
     shown = _swap(proofs, group, timeout)

@@ -16,6 +16,7 @@ from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
 from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import opened, require_secret, sealed
+from gossamer.distributed.tree import linked
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
@@ -239,7 +240,7 @@ class Survivors:
         rank, size = self.numbers.index(me), len(self.numbers)
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
         in_time(form, self._timeout)
-        require_secret(dist.group.WORLD, self._timeout)
+        require_secret(dist.group.WORLD, self._timeout, linked(self.network(), rank))
 
 
 def _newcomer(words: Collection[Word]) -> Word:

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
-from gossamer.distributed.collectives import Interrupted, values_of
+from gossamer.distributed.collectives import Interrupted
 from gossamer.distributed.survivors import Word
 
 
@@ -49,16 +48,18 @@ class Together:
     def hand_over(
         self,
         words: Mapping[int, Word],
-        group: dist.ProcessGroup | None,
-        timeout: float,
+        values_of: Callable[[int, Tensor], Tensor],
         device: torch.device,
     ) -> None:
-        """Give the last result to those who lack it; a collective of all who said `words`."""
+        """Give the last result to those who lack it; a collective of all who said `words`.
+
+        `values_of` tells all what a tensor holds on one rank.
+        """
         most = max(word["acts"] for word in words.values())
         holders = [rank for rank, word in words.items() if word["acts"] == most]
         if len(holders) == len(words):
             return
-        told = partial(values_of, min(holders), group=group, timeout=timeout)
+        told = partial(values_of, min(holders))
         holds = self.acts == most
         content = self._result.cpu().contiguous() if holds else torch.empty(0)
         try:

@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from gossamer.distributed.collectives import met_in
 from gossamer.distributed.failures import PeerFailure
 
 
@@ -100,6 +101,8 @@ class Transport:
             with self._naming_edges(batch):
                 for work in works:
                     work.wait() if self.fused else work.wait(timedelta(seconds=self.timeout))
+        if self.group is not None:
+            met_in(self.group).update(lengths)
         self._own.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
         return {post.peer: post.content for post in posts if post.kind == "receive"}
 

@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from gossamer.distributed.rendezvous import host_store
 
-PRELOAD = ["torch", "torch.distributed", "torch._dynamo", "gossamer.distributed"]
+PRELOAD = ["torch", "torch.distributed.fsdp", "torch._dynamo", "gossamer.distributed"]
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(PRELOAD)
 

@@ -1,50 +1,114 @@
-"""Where gloo connects on first use, ranks of a ring connect to their neighbours and to nobody."""
+"""Where gloo connects on first use, ranks connect to their neighbours and to nobody."""
 
 import os
+import re
+import socket
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import networkx as nx
+import pytest
 import torch
 import torch.distributed as dist
 from processes import on_ranks
 from torch import nn
 
-from gossamer.algorithms import GTNSGDm
-from gossamer.distributed import DecentralizedOptimizer
-from gossamer.networks import ring
+from gossamer.algorithms import DSGD, GTNSGDm
+from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure
+from gossamer.errors import InvalidInput
+from gossamer.networks import Network, line, ring, star
+from gossamer.networks.graphs import from_graph
 
-ESTABLISHED = "01"
+ESTABLISHED = 1
+KEPT: list[dist.ProcessGroup] = []
+"""Groups, so that their connections stay and none closes while those of another are counted."""
+
+SIZE = 5
+NETWORKS = {
+    "ring": ring(SIZE),
+    "star": star(SIZE),
+    "two triangles": from_graph(nx.Graph([(0, 3), (3, 1), (1, 0), (1, 4), (4, 2), (2, 1)])),
+}
 
 
 def connections() -> int:
     """How many TCP connections this process has."""
-    links = [os.readlink(file) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
-    rows = [
-        line.split()
-        for table in ("tcp", "tcp6")
-        for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]
-    ]
-    return sum(row[3] == ESTABLISHED and f"socket:[{row[9]}]" in links for row in rows)
+    return sum(map(is_connection, map(int, os.listdir("/proc/self/fd"))))
 
 
-def connections_of_a_run(rank: int) -> tuple[int, list[float], float]:
-    """New ones while an optimizer is made, takes steps, averages and measures; where it ends."""
+def is_connection(descriptor: int) -> bool:
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as one:
+            return one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
+    except OSError:  # it is no socket, or none of TCP
+        return False
+
+
+def disagreement(group: dist.ProcessGroup, rank: int) -> str:
+    """What ranks are told that come with different networks."""
+    network = star(SIZE) if rank == 2 else line(SIZE)
+    parameter, method = nn.Parameter(torch.zeros(1)), GTNSGDm(lr=0.1, momentum=0.8)
+    with pytest.raises(InvalidInput) as refusal:
+        DecentralizedOptimizer([parameter], method, network, process_group=group)
+    return str(refusal.value)
+
+
+def run_on(rank: int, network: Network, folder: Path, secret: str) -> dict[str, Any]:
+    """New connections while an optimizer is made, takes steps, and all is done that ranks do."""
     before = connections()
-    os.environ["TORCH_GLOO_LAZY_INIT"] = "1"
-    group = dist.new_group(range(5), backend="gloo")
-    parameter = nn.Parameter(torch.full((3,), float(rank)))
+    os.environ["GOSSAMER_SECRET"] = secret
+    group = dist.new_group(range(SIZE), backend="gloo")
+    KEPT.append(group)
+    parameter = nn.Parameter(torch.full((300_000,), float(rank)))
     method, options = GTNSGDm(lr=0.1, momentum=0.8), {"process_group": group}
-    optimizer = DecentralizedOptimizer([parameter], method, ring, **options)
-    start = parameter.tolist()
+    told: dict[str, Any] = {"disagreement": disagreement(group, rank) if secret else ""}
+    optimizer = DecentralizedOptimizer([parameter], method, network, **options)
+    told["start"] = parameter[:3].tolist()
     for _ in range(3):
         parameter.grad = parameter.detach() - rank
         optimizer.step()
+    told["x"] = parameter[0].item()
     with optimizer.averaged_parameters():
-        error = optimizer.consensus_error()
-    return connections() - before, start, error
+        told["average"] = parameter[[0, -1]].tolist()
+        told["error"] = optimizer.consensus_error()
+    told["said"] = optimizer.gather(lambda: rank**2)
+    checkpoints = Checkpoints(folder, optimizer, None)
+    checkpoints.save()
+    told["resumed"] = checkpoints.resume()
+    return {**told, "new": connections() - before}
 
 
-def test_ranks_of_a_ring_connect_to_their_neighbours_only():
-    for count, start, error in on_ranks(connections_of_a_run, size=5):
-        assert start == [0.0, 0.0, 0.0]  # rank 0's
-        assert error < 1e-6
-        assert count == 2
+def refusal_of_a_stranger(rank: int) -> str:
+    """What ranks are told when rank 2 knows another secret."""
+    os.environ["GOSSAMER_SECRET"] = f"a secret of {'some' if rank == 2 else 'many'} letters"
+    options = {"process_group": dist.new_group(range(SIZE), backend="gloo"), "timeout": 2.0}
+    with pytest.raises(PeerFailure) as refusal:
+        DecentralizedOptimizer([nn.Parameter(torch.zeros(1))], DSGD(lr=0.1), star, **options)
+    return str(refusal.value)
+
+
+def run_on_all(rank: int, folder: Path) -> dict[str, Any]:
+    os.environ["TORCH_GLOO_LAZY_INIT"] = "1"
+    secrets = {name: "a secret of many letters" * (name == "star") for name in NETWORKS}
+    run = partial(run_on, rank)
+    told = {name: run(NETWORKS[name], folder / name, secrets[name]) for name in NETWORKS}
+    return {**told, "stranger": refusal_of_a_stranger(rank)}
+
+
+def test_ranks_connect_to_their_neighbours_only(tmp_path):
+    real = on_ranks(run_on_all, tmp_path, size=SIZE)
+    for name, network in NETWORKS.items():
+        told = [each[name] for each in real]
+        average = sum(each["x"] for each in told) / SIZE
+        for rank, each in enumerate(told):
+            assert each["start"] == [0.0, 0.0, 0.0]  # rank 0's
+            assert each["average"] == pytest.approx([average, average], abs=1e-6)
+            assert each["error"] < 1e-3
+            assert each["said"] == [0, 1, 4, 9, 16]
+            assert each["resumed"] == 3
+            assert each["new"] == len(network.rounds[0].in_neighbors(rank)), name
+    assert len({each["star"]["disagreement"] for each in real}) == 1
+    assert "network: ranks 0, 1, 3, 4 have line(5)" in real[0]["star"]["disagreement"]
+    for rank in (0, 1, 3, 4):
+        assert re.search(r"waiting for a word of rank.* 2, or for a seal", real[rank]["stranger"])

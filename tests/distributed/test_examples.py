@@ -41,6 +41,13 @@ def test_gpt(tmp_path):
     assert losses[-1] < min(losses[0], 2.0)  # 27 characters at random cost 3.3
 
 
+def test_sharded_nodes(tmp_path):
+    out = script_on_ranks(EXAMPLES / "sharded_nodes.py", tmp_path)
+    held = [int(count) for count in re.findall(r"node \d: (\d+) of 147 parameters", out)]
+    assert sum(held) == 2 * 147
+    assert float(re.search(r"average model ([\d.]+)", out)[1]) < 0.3  # log 3 = 1.1 at the start
+
+
 def test_simulate_then_torchrun(tmp_path):
     script = EXAMPLES / "simulate_then_torchrun.py"
     loss = re.search(r"loss ([\d.]+)", printed(script, tmp_path))[1]
