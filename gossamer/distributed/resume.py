@@ -90,6 +90,7 @@ class Checkpoints:
 
     def save(self) -> None:
         """Write this node's file; older ones go when all ranks have written. A collective."""
+        self.optimizer.come_to_rest()
         self.optimizer.gather(lambda: write_node(self.folder, self._record()))
         prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
 
