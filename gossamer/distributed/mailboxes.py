@@ -33,7 +33,7 @@ class Posted(NamedTuple):
 
     site: int
     receiver: int
-    count: int
+    letters: int
     length: int
 
 
@@ -214,7 +214,7 @@ class Mailboxes:
         """
         box = self._inbox(posted.site, sender, posted.length)
         deadline = time.monotonic() + self._transport.timeout
-        while box.received < posted.count:
+        while box.received < posted.letters:
             content = box.take()
             if content is not None:
                 return content

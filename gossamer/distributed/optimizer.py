@@ -491,6 +491,7 @@ class DecentralizedOptimizer(Optimizer):
         """The number of steps that all ranks will take; a collective."""
         need, way_out = "how many this rank will take", "pass it, e.g. len(batches), or wait=False"
         require(steps is not None, "steps", None, need, way_out)
+        assert steps is not None
         own = whole("steps", steps, 0)
         return int(max(self.gather(lambda: own)))
 
