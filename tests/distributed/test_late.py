@@ -317,7 +317,7 @@ def test_an_optimizer_that_does_not_wait_refuses_what_does_not_fit():
         DecentralizedOptimizer(parameter, DIGing(lr=0.1), ring(1), wait=False, overlap=True)
     optimizer = DecentralizedOptimizer(parameter, DIGing(lr=0.1), ring(1))
     links = {"0.in_flight.0": torch.ones(DIM)}
-    with pytest.raises(InvalidInput, match="wait: got True with totals in flight"):
+    with pytest.raises(InvalidInput, match="links: got totals that were under way"):
         optimizer.restore(0, optimizer.x, {}, links)
 
 

@@ -48,8 +48,9 @@ def require_no_waiting(method: Algorithm[Any], network: Network) -> None:
 def require_taken_up(links: Mapping[str, Tensor], network: Network, wait: bool) -> None:
     """Refuse totals in flight where links would never deliver them."""
     waiting = wait and not network.loses_one_way and any(".in_flight." in name for name in links)
-    found, need = "totals in flight of a run that did not wait", "a run that does not, either"
-    require(not waiting, "wait", f"True with {found}", need, "use wait=False")
+    found, need = "totals that were under way in a run with wait=False", "a run that does not wait"
+    way_out = "go on with DecentralizedOptimizer(…, wait=False), which takes them up"
+    require(not waiting, "links", found, need, way_out)
 
 
 def require_links(state_dict: Mapping[str, Any], network: Network) -> None:
