@@ -80,7 +80,8 @@ class DecentralizedOptimizer(Optimizer):
     Each rank holds its own model and its own data; rank i is node i of `network`. A step is the
     algorithm's own `step` on x, all parameters as one vector, with `mix` an exchange of messages
     with the neighbours. Hyper-parameters live in the param groups, where schedulers find them, and
-    the algorithm's state in `self.state[p]`. All ranks must take the same number of steps.
+    the algorithm's state in `self.state[p]`. All ranks must take the same number of steps, unless
+    they do so within `until_all_end` or do not wait for each other.
 
     Making one is a collective: all ranks must agree on algorithm, network, shapes and step, and
     all start from the parameters of rank 0.
