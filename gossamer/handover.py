@@ -7,7 +7,7 @@ import torch
 
 from gossamer.distributed.checkpoint import NodeRecord, read_nodes, write_node
 from gossamer.distributed.links.memory import named
-from gossamer.distributed.links.refusals import require_same_links
+from gossamer.distributed.links.refusals import require_same_links, require_taken_up
 from gossamer.distributed.links.stacked import apart, together
 from gossamer.errors import require
 from gossamer.simulation.stack import Stack
@@ -28,6 +28,8 @@ def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = 
     stack.t, stack.x = records[0].step, stacked.pop("x")
     stack.state = type(stack.state)(*stacked.values())
     links = [record.links for record in records]
+    for own in links:
+        require_taken_up(own, stack.network, wait=True)
     if any(links):
         require_same_links(records[0], stack.network, stack.seeds[0])
     stack.links = together(links, stack.network, stack.x)

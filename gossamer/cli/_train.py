@@ -29,15 +29,19 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --import mine.py --algorithm MyMethod --lr 0.1
     gossamer train --help                   all options
     """
+    from gossamer.distributed.links.refusals import require_no_waiting
     from gossamer.fit import require_fit
-    from gossamer.train.config import make_algorithm, make_network, read_arguments
+    from gossamer.train.config import WAITS, make_algorithm, make_network, read_arguments
     from gossamer.train.launcher import launch
     from gossamer.train.refusal import VARIABLE, raising_refusals
 
     whole("processes", processes, 1)
     whole("max_restarts", max_restarts, 0)
     config = read_arguments(arguments)  # --help and bad input end here, not once per process
-    require_fit(make_algorithm(config), make_network(config.network, processes))
+    method, network = make_algorithm(config), make_network(config.network, processes)
+    require_fit(method, network)
+    if not WAITS[config.wait]:
+        require_no_waiting(method, network)
     command = [sys.executable, "-m", "gossamer.train", *arguments]
     outlive = config.on_peer_failure == "drop"
     with raising_refusals() as variables:

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from gossamer.distributed.ahead import Ahead, Faster, NodeTalk
 from gossamer.distributed.links import Wire, links_of
+from gossamer.distributed.links.late import brought_in
 from gossamer.distributed.links.refusals import require_one_rounding
+from gossamer.distributed.mailboxes import Mailboxes, Posted
 from gossamer.distributed.transport import Transport
 from gossamer.errors import require
 from gossamer.networks import LinkMemory, Network
@@ -40,6 +42,7 @@ class NeighborExchange:
         overlap: whether what a step mixes of x and its state, untouched, is sent as soon as the
             step before has ended, see `Ahead`; "auto" finds out whether that is faster, which need
             not be the same on all nodes (with NCCL it is on).
+        wait: whether a mix waits for the messages of its step; if not, see `LateLinks`.
     """
 
     def __init__(
@@ -52,14 +55,18 @@ class NeighborExchange:
         timeout: float = 60.0,
         seed: int = 0,
         overlap: Overlap = False,
+        wait: bool = True,
     ) -> None:
         require_one_rounding(network, message_dtype)
         self.network, self.node = network, node
         self.transport = Transport(node, like, group, timeout)
         wire = Wire(self.transport, _floating(message_dtype or like.dtype))
-        self._links = links_of(network, wire, seed)
+        self._wire, self._mailboxes = wire, None if wait else Mailboxes(self.transport)
+        self._links = links_of(network, wire, seed, self._mailboxes)
         words = (False, True, "auto")
         require(overlap in words, "overlap", repr(overlap), 'False, True or "auto"')
+        need = "False where nobody waits: there, messages travel meanwhile in any case"
+        require(wait or not overlap, "overlap", overlap, need)
         self._ahead = Ahead(self._links, self.transport, like) if overlap else None
         self._faster = Faster() if overlap == "auto" and not self.transport.fused else None
         self._sent_ahead = 0
@@ -88,6 +95,27 @@ class NeighborExchange:
         """Wait for what is under way before its step, and use none of it."""
         if self._ahead is not None:
             self._ahead.forget()
+
+    def open(self) -> None:
+        """Where nobody waits: begin with empty mailboxes, together with all nodes."""
+        if self._mailboxes is not None:
+            self._mailboxes.open()
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no total can be under way: always between steps that wait for their messages."""
+        return self._mailboxes is None or self._mailboxes.at_rest
+
+    def posted(self) -> list[Posted]:
+        """Where nobody waits: which totals were sent, to be told to `bring_in` of all nodes."""
+        return self._mailboxes.posted() if self._mailboxes else []
+
+    def bring_in(self, memory: LinkMemory, told: Sequence[Sequence[Posted]]) -> LinkMemory:
+        """What the links remember when all that the nodes were `told` of has come, waited for."""
+        assert self._mailboxes is not None
+        memory = brought_in(memory, told, self._mailboxes, self._wire)
+        self._mailboxes.at_rest = True
+        return memory
 
     def take_bytes_sent(self) -> int:
         """Bytes of all messages of the steps since the last call."""

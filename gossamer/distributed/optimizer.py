@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,7 @@ from gossamer.distributed.collectives import (
     values_of,
 )
 from gossamer.distributed.door import Entry, knock
+from gossamer.distributed.ends import Ends
 from gossamer.distributed.exchange import NeighborExchange, Overlap
 from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.flat import FlatParameters
@@ -42,7 +44,13 @@ from gossamer.distributed.inside.mesh import local, require_whole
 from gossamer.distributed.last_words import PATIENCE, LastWords
 from gossamer.distributed.launch import is_late, join, rendezvous_store
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
-from gossamer.distributed.links.refusals import require_links, require_nothing_owed
+from gossamer.distributed.links.refusals import (
+    require_links,
+    require_no_waiting,
+    require_nothing_owed,
+    require_taken_up,
+)
+from gossamer.distributed.mailboxes import Posted
 from gossamer.distributed.node import Node, Overflow, apart
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.patient_store import PatientStore
@@ -62,10 +70,13 @@ from gossamer.version import __version__
 
 OnPeerFailure = Literal["raise", "drop"]
 
+LONGEST_PAUSE = 0.5
+"""Seconds from one step to the next of a rank that waits for others to end."""
+
 COUNTS = ("bytes_sent", "nonfinite_grads")
 """What is counted over a whole run, its resumes included."""
 
-PICKLED = ("algorithm", "network", "seed", "message_dtype", "timeout", "overlap", *COUNTS)
+PICKLED = ("algorithm", "network", "seed", "message_dtype", "timeout", "overlap", "wait", *COUNTS)
 """What goes into a pickle besides torch's own; the rest is made anew."""
 
 
@@ -75,7 +86,8 @@ class DecentralizedOptimizer(Optimizer):
     Each rank holds its own model and its own data; rank i is node i of `network`. A step is the
     algorithm's own `step` on x, all parameters as one vector, with `mix` an exchange of messages
     with the neighbours. Hyper-parameters live in the param groups, where schedulers find them, and
-    the algorithm's state in `self.state[p]`. All ranks must take the same number of steps.
+    the algorithm's state in `self.state[p]`. All ranks must take the same number of steps, unless
+    they do so within `until_all_end` or do not wait for each other.
 
     Making one is a collective: all ranks must agree on algorithm, network, shapes and step, and
     all start from the parameters of rank 0.
@@ -109,6 +121,10 @@ class DecentralizedOptimizer(Optimizer):
             before it, as in the order combine-then-adapt, e.g. `GTNSGDm(…, order=…)`. The steps are
             the same to the bit; parameters must not be changed between two steps. "auto" finds out
             in the first 45 steps whether it is faster.
+        wait: whether a step waits for the messages of its neighbours. If not, it goes on with what
+            has come, and what comes late still counts, see `LateLinks`: each rank steps at its own
+            pace, and methods with a tracker, which alone are taken, remain exact. What all ranks do
+            together belongs behind `until_all_end`.
         on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
             and restarts methods that track gradients from their current x, see `Survivors`.
         min_nodes: with "drop", how many nodes it takes to go on: with fewer left, all raise. By
@@ -133,6 +149,8 @@ class DecentralizedOptimizer(Optimizer):
     _same_network = False
     crew = Crew()
     """The processes that are this node."""
+    _last_grad: Tensor | None = None  # kept within until_all_end
+    _ends: Ends | None = None
     came_at: int | None = None
     """The step at which this rank was let in to a run that had begun."""
     _flat: FlatParameters
@@ -150,6 +168,7 @@ class DecentralizedOptimizer(Optimizer):
         message_dtype: torch.dtype | None = None,
         timeout: float = 60.0,
         overlap: Overlap = False,
+        wait: bool = True,
         on_peer_failure: OnPeerFailure = "raise",
         min_nodes: int | None = None,
     ) -> None:
@@ -157,7 +176,7 @@ class DecentralizedOptimizer(Optimizer):
         join(timeout)
         keep_all_freed_memory()
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
-        self.seed, self.overlap = whole("seed", seed, 0), overlap
+        self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
         self.nonfinite_grads = 0
         self._group = process_group
@@ -183,10 +202,16 @@ class DecentralizedOptimizer(Optimizer):
         way_out = "pass a function of the number of processes, e.g. gs.ring"
         require_node_per_process(self.network, processes, way_out)
         require_fit(algorithm, self.network)
+        if not wait:
+            alone, way_out = self.crew.size == 1, "take one process per node"
+            require(alone, "wait", "False for nodes of several processes", "True", way_out)
+            require_no_waiting(algorithm, self.network)
         self._together = Together(self._interrupted, keeps=self._survivors is not None)
         self._link()
         nccl = uses_nccl(self.group, self.x)
         require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
+        way_out = 'pass process_group=torch.distributed.new_group(backend="gloo")'
+        require(wait or not nccl, "wait", "False with NCCL", "True, or gloo", way_out)
         self._come_in(entry, known) if entry else self._begin()
 
     def _take_mesh(self, mesh: DeviceMesh, on_peer_failure: str) -> None:
@@ -260,6 +285,9 @@ class DecentralizedOptimizer(Optimizer):
         Totals on their way, "0.in_flight.<receiver>", and public copies of what was told, "1.copy"
         and "1.copy.<sender>", with the messages that a lossy link still owes.
         """
+        found, need = "totals that are under way", "all ranks at rest"
+        way_out = "call come_to_rest() on all ranks first, or read it behind until_all_end()"
+        require(self._node.exchange.at_rest, "wait", found, need, way_out)
         return named(self._node.links)
 
     @property
@@ -347,8 +375,12 @@ class DecentralizedOptimizer(Optimizer):
 
     def _members(self, comers: Sequence[int]) -> list[int]:
         """The ranks that are no newcomers."""
-        numbers = self._survivors.numbers if self._survivors else range(size_of(self.group))
-        return [rank for rank, number in enumerate(numbers) if number not in comers]
+        return [rank for rank, number in enumerate(self._numbers) if number not in comers]
+
+    @property
+    def _numbers(self) -> Sequence[int]:
+        """By rank, the number that each had when the run began."""
+        return self._survivors.numbers if self._survivors else range(size_of(self.group))
 
     def _hand_over(self, words: Mapping[int, Word]) -> None:
         self._together.hand_over(words, self._values_of, self.x.device)
@@ -404,15 +436,22 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
+        self._set_hyperparameters()
+        elsewhere = partial(self._grad_at, closure, before)
+        with self._as_one_node():
+            grad = self._finite_grad()
+            if self._last_grad is not None:
+                self._last_grad = grad
+            self._advance(grad, elsewhere)
+            self._show_moved()
+        return loss
+
+    def _set_hyperparameters(self) -> None:
+        """Those of the next step."""
         now, x = (self.steps, self.param_groups, self._flat.sizes), self.x
         self._node.algorithm = self._scheduled.at(*now, like=x)
         if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
             self._node.decay = self._decay.at(*now[1:], like=x)
-        elsewhere = partial(self._grad_at, closure, before)
-        with self._as_one_node():
-            self._advance(self._finite_grad(), elsewhere)
-            self._show_moved()
-        return loss
 
     @contextmanager
     def _as_one_node(self) -> Iterator[None]:
@@ -482,8 +521,115 @@ class DecentralizedOptimizer(Optimizer):
         words = self._survivors.regroup(group, failure, *own)
         self._node.exchange.forget()
         self.network = self._survivors.network()
-        self._node.reconnect(self._connected(), max(word["step"] for word in words.values()))
+        furthest = max(word["step"] for word in words.values())
+        self._node.reconnect(self._connected(), furthest if self.wait else self.steps)
         self._hand_over(words)
+
+    # ------------------------------------------------------------------ ranks with less data
+
+    @contextmanager
+    def until_all_end(self, steps: int | None = None) -> Iterator[None]:
+        """Within, each rank takes as many steps as it has data for; it ends when all have ended.
+
+        A rank that has come to the end of the block keeps taking part, with the last gradient that
+        it computed (0 if none), until all others have come there, too. So nothing is added to the
+        trackers any more: their sum stays that of the last gradients of all nodes, and the optimum
+        of all nodes stays at rest. With gradient 0 the node would leave that sum, and the others
+        would move on to an optimum without it. But the noise in that gradient stays, too, as long
+        as the others go on.
+
+        Ranks that wait for each other take the same number of steps, the largest `steps` of all,
+        and must say how many of their own there will be. Those that do not wait need not: who has
+        ended goes on at its own pace, those steps are not counted, and all are at rest in the end,
+        with the number of steps that the busiest has taken. A collective where it begins, if ranks
+        wait, and where it ends.
+
+        Args:
+            steps: how many this rank will take; not needed with `wait=False`.
+
+        >>> # with optimizer.until_all_end(len(batches)):
+        >>> #     for batch in batches:
+        >>> #         ...; optimizer.step()
+        """
+        self._last_grad, begun, began = torch.zeros_like(self.x), time.monotonic(), self.steps
+        if self.wait:
+            most = self._most_steps(steps)
+        elif self._last_words:
+            self._ends = Ends(*self._last_words.place(f"ends_{self._together.acts}"))
+        try:
+            yield
+            if self.wait:
+                self._go_on_to(began + most)
+            else:
+                taken = max(1, self.steps - began)
+                self._go_on_with_others((time.monotonic() - begun) / taken)
+        finally:
+            self._last_grad = self._ends = None
+
+    def _most_steps(self, steps: int | None) -> int:
+        """The number of steps that all ranks will take; a collective."""
+        need, way_out = "how many this rank will take", "pass it, e.g. len(batches), or wait=False"
+        require(steps is not None, "steps", None, need, way_out)
+        assert steps is not None
+        own = whole("steps", steps, 0)
+        return int(max(self.gather(lambda: own)))
+
+    @property
+    def someone_has_ended(self) -> bool:
+        """Within `until_all_end`, where ranks do not wait: whether some rank has come to its end.
+
+        The rendezvous store is asked at most every 50 ms.
+        """
+        return self._ends is not None and bool(self._ends.told(self._numbers))
+
+    @torch.no_grad()
+    def _go_on_to(self, last: int) -> None:
+        """Take steps with the last gradient until `last` have been taken."""
+        found = f"{self.steps} in the end, more than any rank had announced"
+        need, way_out = f"at most {last}", "pass the number of steps to until_all_end(…)"
+        require(self.steps <= last, "steps", found, need, way_out)
+        while self.steps < last:
+            self._set_hyperparameters()
+            self._go_on()
+
+    @torch.no_grad()
+    def _go_on_with_others(self, pace: float) -> None:
+        """Take steps with the last gradient, `pace` seconds each, until all have ended."""
+        ended_at = self.steps
+        self._set_hyperparameters()
+        if self._ends:
+            self._ends.tell(self._number)
+        while self._ends and not self._ends.told(self._numbers) >= set(self._numbers):
+            next_one = time.monotonic() + min(pace, LONGEST_PAUSE)
+            self._go_on()
+            time.sleep(max(0.0, next_one - time.monotonic()))
+        self._node.t = int(max(self.gather(lambda: ended_at)))
+        self._show_state()
+        self.come_to_rest()
+
+    def _go_on(self) -> None:
+        """A step with the last gradient."""
+        grad = self._last_grad
+        assert grad is not None
+        self._advance(grad, lambda _: grad)
+        self._show_moved()
+
+    def come_to_rest(self) -> None:
+        """Bring in the totals that are under way where nobody waits; a collective there.
+
+        Then `state_dict()` and `links` have them. `Checkpoints.save` does so itself.
+        """
+        if self.wait:
+            return
+        exchange = self._node.exchange
+        told = self.gather(exchange.posted)
+        if exchange is not self._node.exchange:  # some rank was dropped: all have begun anew
+            return
+        posted = [[Posted(*one) for one in theirs] for theirs in told]
+        try:
+            self._node.links = exchange.bring_in(self._node.links, posted)
+        except PeerFailure as failure:
+            self._recover(failure)
 
     # ------------------------------------------------------------------ newcomers
 
@@ -678,16 +824,18 @@ class DecentralizedOptimizer(Optimizer):
 
     def _link_more(self) -> None:
         """Take in parameters that join: links begin anew, but for totals that are in flight."""
+        self.come_to_rest()
         require_nothing_owed(self.network, self.links)
         before, links = self._flat, self._node.links
         self._link()
         self._node.links = in_flight(links, lambda z: self._flat.taken_over(z, before))
 
     def _memory(self, links: Mapping[str, Tensor]) -> LinkMemory:
+        require_taken_up(links, self.network, self.wait)
         return from_named({name: z.to(self.x.device) for name, z in links.items()})
 
     def _connected(self) -> NeighborExchange:
-        options = (self.message_dtype, self._patience, self.seed, self.overlap)
+        options = (self.message_dtype, self._patience, self.seed, self.overlap, self.wait)
         return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
 
     def _show_state(self) -> None:
@@ -707,6 +855,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _agree(self) -> None:
         require_agreement(self.gather(self._facts))
+        self._node.exchange.open()
         self._agreed = self._same_network = True
 
     def _facts(self) -> dict[str, str]:
@@ -722,9 +871,10 @@ class DecentralizedOptimizer(Optimizer):
             **group_values(self.param_groups, ["weight_decay", *self.algorithm.arguments]),
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
+            "wait": self.wait,
             "on_peer_failure": "drop" if self._survivors else "raise",
             "min_nodes": self._survivors.min_nodes if self._survivors else 0,
-            "step": self.steps,
+            "step": self.steps if self.wait else "of its own",
             "memory of links": "public copies" if has_copies(self.links) else "no public copies",
             "version of Gossamer": __version__,
         }

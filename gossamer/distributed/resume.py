@@ -95,6 +95,7 @@ class Checkpoints:
 
         The first process of a node gathers and writes what all of them hold.
         """
+        self.optimizer.come_to_rest()
         self.optimizer.gather(self._write)
         if self.optimizer.crew.position == 0:
             prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)

@@ -106,6 +106,18 @@ class Transport:
         self._own.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
         return {post.peer: post.content for post in posts if post.kind == "receive"}
 
+    def begin(self, post: Message, tag: int) -> dist.Work:
+        """Post one message of bytes on the CPU, by gloo, which `finish` may wait for."""
+        with self._naming_edges([post]):
+            (work,) = dist.batch_isend_irecv([self._operation(post, tag)])
+        self._own.bytes_sent += post.content.nbytes * (post.kind == "send")
+        return work
+
+    def finish(self, post: Message, work: dist.Work) -> None:
+        """Wait for a message that was begun."""
+        with self._naming_edges([post]):
+            work.wait(timedelta(seconds=self.timeout))
+
     def _buffer(self, peer: int, length: int) -> Tensor:
         buffers = self._own.buffers
         if peer not in buffers or len(buffers[peer]) < length:
@@ -124,8 +136,11 @@ class Transport:
         try:
             yield
         except RuntimeError as error:
-            edges = [self._edge(post) for post in batch]
-            raise PeerFailure(self.node, edges, self.step, str(error).splitlines()[0]) from None
+            raise self.failure(batch, str(error).splitlines()[0]) from None
+
+    def failure(self, posts: Sequence[Message], reason: str) -> PeerFailure:
+        """What to raise where these failed."""
+        return PeerFailure(self.node, [self._edge(post) for post in posts], self.step, reason)
 
     def _operation(self, post: Message, site: int) -> dist.P2POp:
         operation = dist.isend if post.kind == "send" else dist.irecv

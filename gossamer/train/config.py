@@ -18,6 +18,7 @@ from gossamer.networks import NETWORKS, Network, from_text
 from gossamer.spec import build
 
 MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+WAITS = {"on": True, "off": False}
 OVERLAPS: dict[str, Overlap] = {"off": False, "on": True, "auto": "auto"}
 MODELS = ("mlp", "gpt")
 
@@ -66,6 +67,11 @@ class TrainConfig:
     overlap: str = option(
         "off", "off, on, or auto: messages known before the gradient travel while it is computed"
     )
+    wait: str = option(
+        "on",
+        "on, or off: a process goes on without messages that are late, which count when they come; "
+        "steps are then those of the fastest process",
+    )
     timeout: float = option(60.0, "seconds to wait for another process")
     on_peer_failure: str = option("raise", "raise, or drop: go on without a process that died")
 
@@ -84,6 +90,7 @@ def require_sound(config: TrainConfig) -> None:
     _require_network(config.network)
     choice("message_dtype", config.message_dtype, MESSAGES)
     choice("overlap", config.overlap, OVERLAPS)
+    choice("wait", config.wait, WAITS)
     choice("model", config.model, MODELS)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
     for name in ("steps", "batch_size", "log_every", "save_every"):

@@ -1,6 +1,7 @@
 """The training itself, as one process runs it."""
 
 import math
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from gossamer.progress import progress
 from gossamer.train.config import (
     MESSAGES,
     OVERLAPS,
+    WAITS,
     TrainConfig,
     config_of,
     make_algorithm,
@@ -58,12 +60,17 @@ def run(config: TrainConfig) -> dict[str, float]:
     report = Report(config, optimizer, model, data)
     with progress("train", config.steps, show=None if rank == 0 else False) as advance:
         advance(start)
+        loss = torch.tensor(torch.nan)
         while optimizer.steps < config.steps:
-            optimizer.zero_grad()
-            loss = loss_of(model, *data.shard[order.at(optimizer.steps)])
-            loss.backward()
-            optimizer.step()
-            advance(1)
+            stop = _next_stop(config, optimizer.steps)
+            with nullcontext() if optimizer.wait else optimizer.until_all_end():
+                while optimizer.steps < stop and not optimizer.someone_has_ended:
+                    optimizer.zero_grad()
+                    loss = loss_of(model, *data.shard[order.at(optimizer.steps)])
+                    loss.backward()
+                    optimizer.step()
+                    advance(1)
+                advance(stop - optimizer.steps)
             last = optimizer.steps == config.steps
             if checkpoints and (last or optimizer.steps % config.save_every == 0):
                 checkpoints.save()
@@ -72,6 +79,12 @@ def run(config: TrainConfig) -> dict[str, float]:
     if not report.last:  # resumed at the end
         report.write(loss=float("nan"))
     return report.last
+
+
+def _next_stop(config: TrainConfig, step: int) -> int:
+    """The next step after which something is saved or reported."""
+    every = [config.log_every, *([config.save_every] if config.checkpoints else [])]
+    return min(config.steps, *(step - step % k + k for k in every))
 
 
 class SameRun:
@@ -151,6 +164,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
         message_dtype=MESSAGES[config.message_dtype],
         timeout=config.timeout,
         overlap=OVERLAPS[config.overlap],
+        wait=WAITS[config.wait],
         on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
     )
 

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from gossamer.distributed.links.plain import PlainLinks
+from gossamer.distributed.links.rounds import Round
 from gossamer.networks.channel import Call
 
 
@@ -17,7 +18,8 @@ class LossyLinks(PlainLinks):
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """c_ii z_i and what arrived."""
         round_t, node = self.rounds(call.t), self.wire.node
-        messages = {k: self._loaded(k, call.t, z, memory) for k in round_t.sends}
+        reaches = round_t.reaches
+        messages = {k: self._loaded(k, k in reaches, round_t, z, memory) for k in round_t.sends}
         lengths = dict.fromkeys(round_t.hears, z.numel() * self.wire.dtype.itemsize)
         received = self.wire.transport.transfer(call.site, messages, lengths)
         total = z * round_t.shares.get(node, 0.0)
@@ -26,14 +28,16 @@ class LossyLinks(PlainLinks):
                 total.add_(received[j].view(self.wire.dtype).to(z))
         return total
 
-    def _loaded(self, receiver: int, t: int, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+    def _loaded(
+        self, receiver: int, reached: bool, round_t: Round, z: Tensor, memory: dict[str, Tensor]
+    ) -> Tensor:
         """The message to `receiver`; what it will not bring stays in flight."""
-        round_t, name = self.rounds(t), f"in_flight.{receiver}"
+        name = f"in_flight.{receiver}"
         load = z * round_t.gives[receiver]
         if name in memory:
             load.add_(memory.pop(name))
         message = self.wire.rounded(load)
-        if receiver not in round_t.reaches:
+        if not reached:
             memory[name] = load
         elif message.dtype != load.dtype:
             memory[name] = load - message.to(load)
