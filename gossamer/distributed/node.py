@@ -1,12 +1,15 @@
 """One node of a network, with nothing of torch's optimizers: what it holds, and its steps."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Both, Local
+from gossamer.distributed.ahead import NodeTalk
 from gossamer.distributed.exchange import NeighborExchange
+from gossamer.native.node_step import node_step
 from gossamer.networks import LinkMemory
 
 
@@ -68,14 +71,24 @@ class Node:
         """
         if not self.sits_out:
             mix = self.exchange.talk(self.t, self.links, (self.x, *self.state))
-            x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+            x, finish = self._step(grad, mix, *local)
             x = self._decayed(x)
             if not is_finite(x):
                 raise Overflow(own=not is_finite(self._alone(grad, *local)))
-            self.state, self.links = apart(state, self.x), mix.memory
+            self.state, self.links = apart(finish(), self.x), mix.memory
             self.x.copy_(x)
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
+
+    def _step(
+        self, grad: Tensor, mix: NodeTalk, *local: Local
+    ) -> tuple[Tensor, Callable[[], Any]]:
+        """xᵗ⁺¹, and what makes stateᵗ⁺¹: in few passes over memory, or as the step is written."""
+        passes = node_step(self.algorithm, self.x, self.state)
+        if passes is not None:
+            return passes(self.algorithm, self.t, self.x, grad, self.state, mix)
+        x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+        return x, lambda: state
 
     def _alone(self, grad: Tensor, *local: Local) -> Tensor:
         """Where step t would lead without any neighbour."""

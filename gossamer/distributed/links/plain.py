@@ -1,14 +1,14 @@
 """Links that remember nothing: numbers are sent as they are, or rounded."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.operators import in_blocks
 from gossamer.distributed.links.rounds import Rounds
+from gossamer.distributed.links.sums import mixed, rounded
 from gossamer.distributed.transport import Transport
 from gossamer.networks.channel import Call
 
@@ -48,21 +48,12 @@ class Wire:
 
     def rounded(self, z: Tensor) -> Tensor:
         """What a message says of z: at most the largest number of its dtype."""
-        return (
-            z if self.dtype == z.dtype else self._rounded(z, z.new_empty(z.shape, dtype=self.dtype))
-        )
+        return z if self.dtype == z.dtype else rounded(z, z.new_empty(z.shape, dtype=self.dtype))
 
     def rounded_for_now(self, z: Tensor) -> Tensor:
         """Likewise, in memory that the next call of this thread overwrites."""
-        return (
-            z if self.dtype == z.dtype else self._rounded(z, self.transport.scratch(z, self.dtype))
-        )
-
-    def _rounded(self, z: Tensor, message: Tensor) -> Tensor:
-        most = min(torch.finfo(self.dtype).max, torch.finfo(z.dtype).max)
-        for said, meant in in_blocks(message, z):
-            said.copy_(meant).clamp_(-most, most)
-        return message
+        same = self.dtype == z.dtype
+        return z if same else rounded(z, self.transport.scratch(z, self.dtype))
 
 
 class PlainLinks(Links):
@@ -85,15 +76,10 @@ class PlainLinks(Links):
         return self._mixed(self.rounds(call.t).shares, call, z)
 
     def _mixed(self, weights: Mapping[int, float], call: Call, z: Tensor) -> Tensor:
-        message, mixed = self.wire.rounded_for_now(z), torch.empty_like(z)
-        received, node = self._exchanged(call, message), self.wire.node
-        told = {node: message} | {r: received[r] for r in weights if r != node}
-        for own, total, *parts in in_blocks(z, mixed, *told.values()):
-            values = dict(zip(told, (part.to(z) for part in parts), strict=True))
-            weighted_sum(list(weights.values()), [values[r] for r in weights], total)
-            if message.dtype != z.dtype:
-                total.add_(own - values[node])
-        return mixed
+        message = self.wire.rounded_for_now(z)
+        told = {**self._exchanged(call, message), self.wire.node: message}
+        summands, out = [told[r] for r in weights], z if call.gives else torch.empty_like(z)
+        return mixed(list(weights.values()), summands, z, message, out)
 
     def _exchanged(self, call: Call, message: Tensor) -> dict[int, Tensor]:
         """The same message to all, and what they sent, by sender."""
@@ -102,17 +88,3 @@ class PlainLinks(Links):
         lengths = dict.fromkeys(round_t.hears, message.nbytes)
         received = self.wire.transport.transfer(call.site, sent, lengths)
         return {r: content.view(message.dtype) for r, content in received.items()}
-
-
-def weighted_sum(
-    weights: Sequence[float], values: Sequence[Tensor], out: Tensor | None = None
-) -> Tensor:
-    """Σ w_r z_r, added in the order given.
-
-    >>> weighted_sum([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])])
-    tensor([2.])
-    """
-    total = torch.mul(values[0], weights[0], out=out)
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        total.add_(value, alpha=weight)
-    return total
