@@ -10,6 +10,7 @@ from gossamer.algorithms import Algorithm, Both, Local
 from gossamer.distributed.ahead import NodeTalk
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.native.node_step import node_step
+from gossamer.native.passes import Vector
 from gossamer.networks import LinkMemory
 
 
@@ -62,10 +63,10 @@ class Node:
         """Whether the other nodes are ahead, so that the next step is counted but not taken."""
         return self.t < self._others_at
 
-    def advance(self, grad: Tensor, *local: Local) -> None:
+    def advance(self, grad: Vector, *local: Local) -> None:
         """Step t with gᵗ = `grad`, together with all nodes, unless this one sits it out.
 
-        A method that asks for a `Local` is given one.
+        The gradient may be in pieces. A method that asks for a `Local` is given one.
 
         A `PeerFailure` or an `Overflow` leaves the node as it was.
         """
@@ -80,20 +81,18 @@ class Node:
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
 
-    def _step(
-        self, grad: Tensor, mix: NodeTalk, *local: Local
-    ) -> tuple[Tensor, Callable[[], Any]]:
+    def _step(self, grad: Vector, mix: NodeTalk, *local: Local) -> tuple[Tensor, Callable[[], Any]]:
         """xᵗ⁺¹, and what makes stateᵗ⁺¹: in few passes over memory, or as the step is written."""
         passes = node_step(self.algorithm, self.x, self.state)
         if passes is not None:
             return passes(self.algorithm, self.t, self.x, grad, self.state, mix)
-        x, state = self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)
+        x, state = self.algorithm.step(self.t, self.x, joined(grad), self.state, mix, *local)
         return x, lambda: state
 
-    def _alone(self, grad: Tensor, *local: Local) -> Tensor:
+    def _alone(self, grad: Vector, *local: Local) -> Tensor:
         """Where step t would lead without any neighbour."""
         mix = Both(lambda z: z)
-        return self.algorithm.step(self.t, self.x, grad, self.state, mix, *local)[0]
+        return self.algorithm.step(self.t, self.x, joined(grad), self.state, mix, *local)[0]
 
     def _decayed(self, x: Tensor) -> Tensor:
         if isinstance(self.decay, Tensor):
@@ -124,6 +123,11 @@ class Overflow(ArithmeticError):
     def __init__(self, own: bool) -> None:
         super().__init__("x is not finite")
         self.own = own
+
+
+def joined(vector: Vector) -> Tensor:
+    """One tensor of what may be in pieces."""
+    return vector if isinstance(vector, Tensor) else torch.cat([*vector])
 
 
 def is_finite(x: Tensor) -> bool:

@@ -38,7 +38,7 @@ from gossamer.distributed.last_words import PATIENCE, LastWords
 from gossamer.distributed.launch import is_late, join, rendezvous_store
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import require_links, require_nothing_owed
-from gossamer.distributed.node import Node, Overflow, apart
+from gossamer.distributed.node import Node, Overflow, apart, joined
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
@@ -49,6 +49,7 @@ from gossamer.distributed.transport import uses_nccl
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
+from gossamer.native.passes import Vector
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
 from gossamer.user_line import warn_user
@@ -349,7 +350,7 @@ class DecentralizedOptimizer(Optimizer):
         self._show_moved()
         return loss
 
-    def _advance(self, grad: Tensor, elsewhere: Callable[[Tensor], Tensor]) -> None:
+    def _advance(self, grad: Vector, elsewhere: Callable[[Tensor], Tensor]) -> None:
         """A step of the node, however many of its neighbours fail on the way."""
         taken = self.steps
         while self.steps == taken:
@@ -383,7 +384,7 @@ class DecentralizedOptimizer(Optimizer):
         try:
             with torch.enable_grad(), replaying(before):
                 closure()
-            return self._finite_grad()
+            return joined(self._finite_grad())
         finally:
             self._place(own, grads)
 
@@ -492,17 +493,19 @@ class DecentralizedOptimizer(Optimizer):
         """This rank's number when the run began, if others have been dropped since."""
         return self._survivors.numbers[self.rank] if self._survivors else self.rank
 
-    def _finite_grad(self) -> Tensor:
-        """This node's gradient, unscaled; 0 if some component is not finite."""
-        grad = self._flat.gather_grads()
+    def _finite_grad(self) -> Vector:
+        """This node's gradient, unscaled, in pieces; 0 if some component is not finite."""
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
+        pieces = self._flat.grads_in_place() if scale is None else None
+        if pieces is None:
+            pieces = [self._flat.gather_grads()]
         if scale is not None:
-            grad.div_(scale)
-        if not is_finite(grad):
-            grad.zero_()
-            self.nonfinite_grads += 1
-            _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
-        return grad
+            pieces[0].div_(scale)
+        if all(map(is_finite, pieces)):
+            return pieces
+        self.nonfinite_grads += 1
+        _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
+        return torch.zeros_like(self._flat.buffer)
 
     # ------------------------------------------------------------------ start and restart
 

@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_map
 from gossamer.algorithms import Algorithm, Both
 from gossamer.native.build import compiler, library
 from gossamer.native.expressions import EXPRESSIONS, Unsupported
-from gossamer.native.passes import HEAD, Pass
+from gossamer.native.passes import HEAD, Pass, Vector
 from gossamer.native.recorder import Node, Recording, record_operations
 from gossamer.problems.flat_program import agree
 
@@ -37,8 +37,8 @@ for verb in ("pull", "push"):
 VERBS = {torch.ops.gossamer.pull.default: "pull", torch.ops.gossamer.push.default: "push"}
 """What is recorded of a mix."""
 
-Tensors = dict[Node, Tensor]
-"""What is in memory."""
+Vectors = dict[Node, Any]
+"""What is in memory: tensors, but for a gradient in pieces."""
 
 
 class GivenAway:
@@ -65,7 +65,7 @@ class Plan:
     """The actions of a step, in order, and the passes that make what was not mixed last."""
 
     recording: Recording
-    constants: Tensors
+    constants: Vectors
     actions: Sequence[Action]
     x: Pass | None
     state: Pass | None
@@ -95,7 +95,7 @@ def plan_of(recording: Recording) -> Plan:
     return Plan(recording, constants, actions, for_x, for_state)
 
 
-def _constants(recording: Recording) -> Tensors:
+def _constants(recording: Recording) -> Vectors:
     """Single numbers that are always the same."""
     operands = [one for node in recording.operations for one in node.operands]
     found = {one: one.constant for one in operands if one.constant is not None}
@@ -158,7 +158,7 @@ class NodeStep:
     program: ctypes.CDLL
 
     def __call__(
-        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Tensor, state: Any, mix: GivenAway
+        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Vector, state: Any, mix: GivenAway
     ) -> tuple[Tensor, Callable[[], Any]]:
         """xᵗ⁺¹, and what makes stateᵗ⁺¹, in the memory of `state` where that is possible.
 
@@ -185,7 +185,7 @@ class NodeStep:
 
         return tensors[after], finish
 
-    def _done(self, action: Action, tensors: Tensors, length: int, mix: GivenAway) -> Tensor:
+    def _done(self, action: Action, tensors: Vectors, length: int, mix: GivenAway) -> Tensor:
         """The numbers that an action makes known."""
         node, operand = action.node, action.node.operands[0] if action.node.operands else None
         if action.made_by and action.made_by.norms:
@@ -202,7 +202,7 @@ class NodeStep:
         args, kwargs = tree_map(known, (node.args, node.kwargs))
         return node.target(*args, **kwargs)
 
-    def _places(self, made: Sequence[Node], state: Any) -> Tensors:
+    def _places(self, made: Sequence[Node], state: Any) -> dict[Node, Tensor]:
         """Where the next fields go: where they were, unless that is needed as it is."""
         recording = self.plan.recording
         fields, before = recording.outputs[1:], recording.inputs[3 : 3 + len(state)]
@@ -235,7 +235,7 @@ def _built(
     rest: tuple[tuple[str, Any], ...],
     dtype: torch.dtype,
 ) -> NodeStep | None:
-    """Of a method with these hyper-parameters: `numbers`, one per parameter (`wide`), and others."""
+    """Of a method with such hyper-parameters; those that are `wide` differ between parameters."""
     try:
         held = {**dict.fromkeys((*numbers, *wide), 0.5), **dict(rest)}
         algorithm = object.__new__(kind).holding(held)
@@ -282,8 +282,12 @@ class Trial:
 
     def _drawn(self, seed: int) -> tuple[Algorithm[Any], Tensor, Tensor, Any]:
         drawn = torch.Generator().manual_seed(seed)
-        draw = lambda like: 0.1 + 0.8 * torch.rand(  # noqa: E731
-            like.shape, generator=drawn, dtype=like.dtype
+        draw = lambda like: (
+            0.1
+            + 0.8
+            * torch.rand(  # noqa: E731
+                like.shape, generator=drawn, dtype=like.dtype
+            )
         )
         x = draw(torch.empty(EXAMPLE, dtype=self.dtype))
         held: dict[str, Any] = {name: float(draw(x)[0]) for name in self.numbers}
@@ -312,8 +316,8 @@ class _Shrinking(GivenAway):
 
 
 def _inputs(
-    algorithm: Algorithm[Any], names: Sequence[str], t: int, x: Tensor, grad: Tensor, state: Any
-) -> list[Tensor]:
+    algorithm: Algorithm[Any], names: Sequence[str], t: int, x: Tensor, grad: Vector, state: Any
+) -> list[Any]:
     """What a step is a function of: t, x, its gradient, the state and the hyper-parameters."""
     method = algorithm.at(t, x)
     numbers = [torch.as_tensor(getattr(method, name), dtype=x.dtype) for name in names]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from gossamer.native.elementwise import Body
@@ -35,6 +34,9 @@ HEAD = f"""\
 #define LARGEST_double DBL_MAX
 #define BLOCK {BLOCK}
 """
+
+Vector = Tensor | Sequence[Tensor]
+"""A vector, or the pieces of which it is made; also a single number."""
 
 
 @dataclass
@@ -109,24 +111,39 @@ class Pass:
         ])  # fmt: skip
 
     def run(
-        self, program: ctypes.CDLL, tensors: Mapping[Node, Tensor], out: Sequence[Tensor]
+        self, program: ctypes.CDLL, vectors: Mapping[Node, Vector], out: Sequence[Tensor]
     ) -> list[float]:
         """Write `out`, which may be among what is read, and return the norms."""
-        length = max(len(z.view(-1)) for z in (*(tensors[node] for node in self.reads), *out))
-        places = [z.data_ptr() for z in (*(tensors[node] for node in self.reads), *out)]
-        pointers, parts = (ctypes.c_void_p * len(places))(*places), []
         function: Callable[..., None] = getattr(program, f"pass{self.number}")
+        squares: list[tuple[int, Sequence[float]]] = []
+        for begin, size, places in _pieces([*(vectors[node] for node in self.reads), *out]):
+            pointers = (ctypes.c_void_p * len(places))(*places)
 
-        def take(first: int, last: int) -> None:
-            sums = (ctypes.c_double * max(1, len(self.norms)))()
-            parts.append((first, sums))
-            function(ctypes.c_long(first), ctypes.c_long(last), pointers, sums)
+            def take(first: int, last: int, begin: int = begin, pointers: Any = pointers) -> None:
+                sums = (ctypes.c_double * max(1, len(self.norms)))()
+                squares.append((begin + first, sums))
+                function(ctypes.c_long(first), ctypes.c_long(last), pointers, sums)
 
-        in_threads(take, length)
-        ordered = [sums for _, sums in sorted(parts, key=lambda part: part[0])]
-        return [math.sqrt(sum(sums[k] for sums in ordered)) for k in range(len(self.norms))]
+            in_threads(take, size)
+        in_order = [sums for _, sums in sorted(squares, key=lambda part: part[0])]
+        return [math.sqrt(sum(sums[k] for sums in in_order)) for k in range(len(self.norms))]
 
 
-def empty(node: Node, length: int) -> Tensor:
-    """Memory for a vector."""
-    return torch.empty(length, dtype=node.kind)
+def _pieces(vectors: Sequence[Vector]) -> Iterator[tuple[int, int, list[int]]]:
+    """Of every piece of the vector that is in pieces, if one is: begin, length, memory of all."""
+    longest = [max((z for z in vectors if isinstance(z, Tensor)), key=Tensor.numel)]
+    begin = 0
+    for number, piece in enumerate(next(filter(_is_cut, vectors), longest)):
+        yield begin, len(piece), [_memory(z, number, begin) for z in vectors]
+        begin += len(piece)
+
+
+def _is_cut(vector: Vector) -> bool:
+    return not isinstance(vector, Tensor)
+
+
+def _memory(vector: Vector, number: int, begin: int) -> int:
+    """Where a piece begins; a single number is the same for all."""
+    if not isinstance(vector, Tensor):
+        return vector[number].data_ptr()
+    return vector.data_ptr() + (begin * vector.element_size() if vector.numel() > 1 else 0)
