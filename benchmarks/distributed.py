@@ -56,6 +56,7 @@ RATIOS = {
 TOKENS = torch.randint(10208, (2, 17), generator=torch.Generator().manual_seed(0))
 
 
+KINDS = ("clock", "CPU")
 Times = dict[str, dict[str, float]]
 """Contender → milliseconds by the clock and by the CPU."""
 
@@ -167,9 +168,7 @@ def time_all(contenders: dict[str, Callable[[], None] | None], repeats: int) -> 
             if repeat >= 3:
                 times[name].append((1000 * clock, 1000 * computed.item()))
     return {
-        name: dict(
-            zip(("clock", "CPU"), map(statistics.median, zip(*pairs, strict=True)), strict=True)
-        )
+        name: {kind: statistics.median(pair[k] for pair in pairs) for k, kind in enumerate(KINDS)}
         for name, pairs in times.items()
     }
 
@@ -224,13 +223,13 @@ def spread(values: list[float], digits: int) -> str:
 def tell(runs: list[dict], dim: int | None) -> None:
     times = {name: [run["milliseconds"][name] for run in runs] for name in runs[0]["milliseconds"]}
     for name, each in times.items():
-        clock, cpu = ([one[kind] for one in each] for kind in ("clock", "CPU"))
+        clock, cpu = ([one[kind] for one in each] for kind in KINDS)
         print(f"  {name:36s} {spread(clock, 1)} ms, CPU {spread(cpu, 1)}")
         if dim:
             print(f"  {'':36s} {spread([1e6 * ms / dim for ms in clock], 1)} ns per parameter")
     for name, (step, other) in RATIOS.items():
         pairs = list(zip(times[step], times[other], strict=True))
-        clock, cpu = ([a[kind] / b[kind] for a, b in pairs] for kind in ("clock", "CPU"))
+        clock, cpu = ([a[kind] / b[kind] for a, b in pairs] for kind in KINDS)
         print(f"  {name}: {spread(clock, 2)}, CPU {spread(cpu, 2)}")
     for name, used in runs[0]["memory"].items():
         found = ", ".join(

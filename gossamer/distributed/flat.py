@@ -105,7 +105,8 @@ class FlatParameters:
 
 
 def _is_part(grad: Tensor, x: Tensor) -> bool:
-    return grad.layout is torch.strided and grad.is_contiguous() and grad.dtype == x.dtype
+    plain = type(grad) is Tensor and grad.layout is torch.strided and grad.is_contiguous()
+    return plain and grad.dtype == x.dtype
 
 
 def _require_alike(params: Sequence[Tensor]) -> None:

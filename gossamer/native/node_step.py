@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -41,12 +41,12 @@ Vectors = dict[Node, Any]
 """What is in memory: tensors, but for a gradient in pieces."""
 
 
-class GivenAway:
-    """A `mix` of vectors that nobody reads any more: the result may take their memory."""
+class TakingMix(Protocol):
+    """A `mix` that is told when nobody reads a vector any more: the result may take its memory."""
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor: ...  # type: ignore[empty-body]  # noqa: D102
+    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor: ...  # noqa: D102
 
-    def push(self, z: Tensor, *, gives: bool = False) -> Tensor: ...  # type: ignore[empty-body]  # noqa: D102
+    def push(self, z: Tensor, *, gives: bool = False) -> Tensor: ...  # noqa: D102
 
 
 class Action(NamedTuple):
@@ -82,14 +82,16 @@ def plan_of(recording: Recording) -> Plan:
     by number, nor a mix, nor a norm.
     """
     constants = _constants(recording)
-    known, done = [*recording.inputs, *constants], []
+    known = [*recording.inputs, *constants]
+    done: list[tuple[Node, Pass | None]] = []
     for node in recording.operations:
         if not (_is_wide(node) and node.target in EXPRESSIONS):  # else done where it is needed
             done.append((node, _pass_for(node, known, len(done))))
             known.append(node)
     x, *fields = recording.outputs
     for_x = Pass(len(done), known, [x]) if x not in known else None
-    made = [node for node in fields if node not in known]
+    grad = recording.inputs[2]  # its memory is not the state's
+    made = [node for node in fields if node not in known or node is grad]
     for_state = Pass(len(done) + 1, known, made) if made else None
     actions = _with_needs(done, [for_x, for_state], recording.outputs)
     return Plan(recording, constants, actions, for_x, for_state)
@@ -158,15 +160,14 @@ class NodeStep:
     program: ctypes.CDLL
 
     def __call__(
-        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Vector, state: Any, mix: GivenAway
+        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Vector, state: Any, mix: TakingMix
     ) -> tuple[Tensor, Callable[[], Any]]:
         """xᵗ⁺¹, and what makes stateᵗ⁺¹, in the memory of `state` where that is possible.
 
         Until that is called nothing is changed.
         """
         given = _inputs(algorithm, self.numbers, t, x, grad, state)
-        tensors = {**dict(zip(self.plan.recording.inputs, given, strict=True))}
-        tensors |= self.plan.constants
+        tensors = dict(zip(self.plan.recording.inputs, given, strict=True)) | self.plan.constants
         for action in self.plan.actions:
             tensors[action.node] = self._done(action, tensors, len(x), mix)
             for node in [node for node in tensors if node not in action.needed]:
@@ -178,14 +179,14 @@ class NodeStep:
 
         def finish() -> Any:
             if self.plan.state:
-                made = self.plan.state.made
-                tensors.update(self._places(made, state))
-                self.plan.state.run(self.program, tensors, [tensors[node] for node in made])
+                places = self._places(self.plan.state.made, state)
+                self.plan.state.run(self.program, tensors, [*places.values()])
+                tensors.update(places)
             return type(state)(*(tensors[node] for node in fields))
 
         return tensors[after], finish
 
-    def _done(self, action: Action, tensors: Vectors, length: int, mix: GivenAway) -> Tensor:
+    def _done(self, action: Action, tensors: Vectors, length: int, mix: TakingMix) -> Tensor:
         """The numbers that an action makes known."""
         node, operand = action.node, action.node.operands[0] if action.node.operands else None
         if action.made_by and action.made_by.norms:
@@ -206,9 +207,11 @@ class NodeStep:
         """Where the next fields go: where they were, unless that is needed as it is."""
         recording = self.plan.recording
         fields, before = recording.outputs[1:], recording.inputs[3 : 3 + len(state)]
-        pairs = zip(fields, before, state, strict=True)
-        kept = {*recording.outputs}
-        places = {new: torch.empty_like(z) if old in kept else z for new, old, z in pairs}
+        shared = len({z.data_ptr() for z in state}) < len(state)
+        places = {}
+        for new, old, z in zip(fields, before, state, strict=True):
+            needed = shared or old in recording.outputs
+            places[new] = torch.empty_like(z) if needed else z
         return {node: places[node] for node in made}
 
 
@@ -218,13 +221,17 @@ def node_step(algorithm: Algorithm[Any], x: Tensor, state: Any) -> NodeStep | No
     Before it is used, it is compared with the step as it is written.
     """
     long = x.device.type == "cpu" and len(x) >= LEAST
-    if not long or algorithm.asks_local or compiler() is None:
+    plain = all(z.is_contiguous() for z in (x, *state)) and not algorithm.asks_local
+    if not (long and plain) or compiler() is None:
         return None
     values = algorithm.at(0).arguments
     wide = tuple(name for name, value in values.items() if isinstance(value, Tensor))
     numbers = tuple(name for name, value in values.items() if isinstance(value, float))
     rest = {name: value for name, value in values.items() if name not in (*wide, *numbers)}
-    return _built(type(algorithm), numbers, wide, tuple(rest.items()), x.dtype)
+    try:
+        return _built(type(algorithm), numbers, wide, tuple(rest.items()), x.dtype)
+    except TypeError:  # a hyper-parameter that cannot be looked up
+        return None
 
 
 @cache
@@ -265,7 +272,8 @@ class Trial:
         def step(t: Tensor, x: Tensor, grad: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
             own: Any = type(state)(*rest[: len(state)])
             held = dict(zip(names, rest[len(state) :], strict=True))
-            after, own = algorithm.holding(held).step(t, x, grad, own, _Recorded())
+            take: Any = algorithm.holding(held).step
+            after, own = take(t, x, grad, own, _Recorded())
             return (after, *own)
 
         given = _inputs(algorithm, names, seed, x, grad, state)
@@ -282,13 +290,10 @@ class Trial:
 
     def _drawn(self, seed: int) -> tuple[Algorithm[Any], Tensor, Tensor, Any]:
         drawn = torch.Generator().manual_seed(seed)
-        draw = lambda like: (
-            0.1
-            + 0.8
-            * torch.rand(  # noqa: E731
-                like.shape, generator=drawn, dtype=like.dtype
-            )
-        )
+
+        def draw(like: Tensor) -> Tensor:
+            return 0.1 + 0.8 * torch.rand(like.shape, generator=drawn, dtype=like.dtype)
+
         x = draw(torch.empty(EXAMPLE, dtype=self.dtype))
         held: dict[str, Any] = {name: float(draw(x)[0]) for name in self.numbers}
         algorithm = self.algorithm.holding({**held, **{name: draw(x) for name in self.wide}})
@@ -306,7 +311,7 @@ class _Recorded:
         return torch.ops.gossamer.push(z)
 
 
-class _Shrinking(GivenAway):
+class _Shrinking:
     """z ↦ 0.7 z, in the memory of z where it may be."""
 
     def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:

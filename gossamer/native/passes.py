@@ -115,7 +115,7 @@ class Pass:
     ) -> list[float]:
         """Write `out`, which may be among what is read, and return the norms."""
         function: Callable[..., None] = getattr(program, f"pass{self.number}")
-        squares: list[tuple[int, Sequence[float]]] = []
+        squares: list[tuple[int, Any]] = []
         for begin, size, places in _pieces([*(vectors[node] for node in self.reads), *out]):
             pointers = (ctypes.c_void_p * len(places))(*places)
 
@@ -131,15 +131,12 @@ class Pass:
 
 def _pieces(vectors: Sequence[Vector]) -> Iterator[tuple[int, int, list[int]]]:
     """Of every piece of the vector that is in pieces, if one is: begin, length, memory of all."""
-    longest = [max((z for z in vectors if isinstance(z, Tensor)), key=Tensor.numel)]
+    whole = [z for z in vectors if isinstance(z, Tensor)]
+    cut = [z for z in vectors if not isinstance(z, Tensor)]
     begin = 0
-    for number, piece in enumerate(next(filter(_is_cut, vectors), longest)):
+    for number, piece in enumerate(cut[0] if cut else [max(whole, key=Tensor.numel)]):
         yield begin, len(piece), [_memory(z, number, begin) for z in vectors]
         begin += len(piece)
-
-
-def _is_cut(vector: Vector) -> bool:
-    return not isinstance(vector, Tensor)
 
 
 def _memory(vector: Vector, number: int, begin: int) -> int:

@@ -50,6 +50,15 @@ static inline float float_of_double(double a) { return a; }
 static inline double double_of_bf16(bf16 a) { return float_of_bf16(a); }
 static inline bf16 bf16_of_double(double z) { return bf16_of_float(z); }
 
+
+#if defined __FMA__ || defined __ARM_FEATURE_FMA /* as torch does */
+static inline float float_plus(float a, float b, float c) { return __builtin_fmaf(b, c, a); }
+static inline double double_plus(double a, double b, double c) { return __builtin_fma(b, c, a); }
+#else
+static inline float float_plus(float a, float b, float c) { return a + b * c; }
+static inline double double_plus(double a, double b, double c) { return a + b * c; }
+#endif
+
 #define FOR(i, size) for (long i = 0; i < (size); i++)
 
 /* q = z rounded, at most `most` */
@@ -73,7 +82,7 @@ void mixed_##Z##_##M(long begin, long end, long count, const double *w, const M 
         FOR(i, size) sum[i] = first * Z##_of_##M(m[0][at + i]); \\
         for (long r = 1; r < count; r++) { \\
             const Z weight = w[r]; \\
-            FOR(i, size) sum[i] += weight * Z##_of_##M(m[r][at + i]); \\
+            FOR(i, size) sum[i] = Z##_plus(sum[i], weight, Z##_of_##M(m[r][at + i])); \\
         } \\
         if (q) FOR(i, size) sum[i] += z[at + i] - Z##_of_##M(q[at + i]); \\
         memcpy(mixed + at, sum, size * sizeof(Z)); \\
