@@ -128,18 +128,14 @@ def vector_step(algorithm, dim: int, **options) -> Callable[[], None]:
     return optimizer.step
 
 
-def steps(rank: int, dim: int | None) -> dict[str, Callable[[], None] | None]:
+def steps(rank: int, dim: int | None, algorithm) -> dict[str, Callable[[], None] | None]:
     """Steps without a gradient, of the GPT or of a vector, and the exchange of their bytes."""
     make = partial(vector_step, dim=dim) if dim else partial(gossamer_step, with_gradient=False)
     size = dim or sum(p.numel() for p in GPT().parameters())
-    return {
-        BARE_GT: bare_exchange(rank, messages=2, dim=size),
-        GT: make(TRACKING),
-        GT_BF16: make(TRACKING, message_dtype=torch.bfloat16),
-        BARE_DSGD: bare_exchange(rank, messages=1, dim=size),
-        PLAIN: make(SGD),
-        PLAIN_BF16: make(SGD, message_dtype=torch.bfloat16),
-    }
+    names = (BARE_GT, GT, GT_BF16) if algorithm is TRACKING else (BARE_DSGD, PLAIN, PLAIN_BF16)
+    bare = bare_exchange(rank, messages=2 if algorithm is TRACKING else 1, dim=size)
+    made = (bare, make(algorithm), make(algorithm, message_dtype=torch.bfloat16))
+    return dict(zip(names, made, strict=True))
 
 
 def trainings() -> dict[str, Callable[[], None] | None]:
@@ -200,7 +196,8 @@ def worker(rank: int, folder: str, repeats: int, dim: int | None, only_steps: bo
     store, limit = f"file://{folder}/store", timedelta(seconds=300)
     dist.init_process_group("gloo", store, rank=rank, world_size=RANKS, timeout=limit)
     used = {name: memory(method, dim) for name, method in ((GT, TRACKING), (PLAIN, SGD))}
-    times = time_all(steps(rank, dim), repeats)
+    times = time_all(steps(rank, dim, TRACKING), repeats)
+    times |= time_all(steps(rank, dim, SGD), repeats)
     if not (only_steps or dim):
         times |= time_all(trainings(), repeats)
     if rank == 0:
