@@ -119,7 +119,8 @@ def changed(y: Tensor, new: Tensor, old: Tensor) -> Tensor:
     >>> changed(torch.zeros(2).double(), torch.tensor([1.0, 2.0]), torch.ones(2))
     tensor([0., 1.], dtype=torch.float64)
     """
-    if y.dtype == new.dtype or y.ndim > 1 or y.device.type != "cpu":
+    long = y.ndim == 1 and len(y) > BLOCK
+    if y.dtype == new.dtype or not long or y.device.type != "cpu":
         return (y + new).sub_(old)
     z = torch.empty_like(y)
     for total, arriving, leaving, out in in_blocks(y, new, old, z):

@@ -70,15 +70,15 @@ class NodeTalk(RememberedTalk):
         self.known: dict[int, Known] = {}
         self.bytes_sent = 0
 
-    def pull(self, z: Tensor) -> Tensor:
+    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
         """Mix opinions."""
         found = self._begun("pull", z)
-        return super().pull(z) if found is None else found
+        return super().pull(z, gives=gives) if found is None else found
 
-    def push(self, z: Tensor) -> Tensor:
+    def push(self, z: Tensor, *, gives: bool = False) -> Tensor:
         """Mix totals."""
         found = self._begun("push", z)
-        return super().push(z) if found is None else found
+        return super().push(z, gives=gives) if found is None else found
 
     def _begun(self, verb: str, z: Tensor) -> Tensor | None:
         """What the neighbours made of z, if it was told to them before the step."""

@@ -75,6 +75,12 @@ class FlatParameters:
         """What this process holds of the node's tensor `z`: all of it."""
         return z
 
+    def grads_in_place(self) -> list[Tensor] | None:
+        """All gradients, each as a vector where it is; None if some is not a part of x's kind."""
+        grads = [p.grad for p in self.params]
+        usable = [g is not None and _is_part(g, self.buffer) for g in grads]
+        return [g.view(-1) for g in grads if g is not None] if all(usable) else None
+
     def show(self) -> None:
         """Let the model have x, which was written."""
         if self.buffer is not self._model:
@@ -104,6 +110,11 @@ class FlatParameters:
         for p, view in zip(self.params, self._views, strict=True):
             view.copy_(p)
             p.data = from_dlpack(view)  # its own storage there, so that it is saved alone
+
+
+def _is_part(grad: Tensor, x: Tensor) -> bool:
+    plain = type(grad) is Tensor and grad.layout is torch.strided and grad.is_contiguous()
+    return plain and grad.dtype == x.dtype
 
 
 def _require_alike(params: Sequence[Tensor]) -> None:

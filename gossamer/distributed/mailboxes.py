@@ -64,7 +64,7 @@ class Outbox:
     def send(self, content: Tensor) -> None:
         """Send a copy of `content`; the box must be free."""
         for message, work in self._under_way:
-            self._transport.finish(message, work)  # at once: it has been taken
+            self._transport.wait([message], [work])  # at once: it has been taken
         self.sent, self.length = self.sent + 1, content.nbytes
         if len(self._letter) != _size(content.nbytes):
             self._letter = torch.zeros(_size(content.nbytes), dtype=torch.uint8)
@@ -73,8 +73,8 @@ class Outbox:
         receipt = Message("receive", self._peer, self._receipt)
         letter = Message("send", self._peer, self._letter)
         self._under_way = [
-            (receipt, self._transport.begin(receipt, self._tag + 1)),
-            (letter, self._transport.begin(letter, self._tag)),
+            (receipt, self._transport.post(receipt, self._tag + 1)),
+            (letter, self._transport.post(letter, self._tag)),
         ]
 
 
@@ -104,14 +104,14 @@ class Inbox:
         if _number(self._next) != self.received + 1:
             self._note_silence()
             return None
-        self._transport.finish(self.awaited, self._work)
+        self._transport.wait([self.awaited], [self._work])
         if self._confirmed is not None:
-            self._transport.finish(self._receipt, self._confirmed)  # at once: it was answered
+            self._transport.wait([self._receipt], [self._confirmed])  # at once: it was answered
         self.received += 1
         self._last, self._next = self._next, self._last
         self._await_next()
         _write(self._receipt.content, self.received)
-        self._confirmed = self._transport.begin(self._receipt, self._tag + 1)
+        self._confirmed = self._transport.post(self._receipt, self._tag + 1)
         self._looked, self._silent, self._probed = time.monotonic(), 0.0, 0.0
         return self._last[: self.length]
 
@@ -123,7 +123,7 @@ class Inbox:
     def _await_next(self) -> None:
         _write(self._next, 0)
         self.awaited = Message("receive", self._peer, self._next)
-        self._work = self._transport.begin(self.awaited, self._tag)
+        self._work = self._transport.post(self.awaited, self._tag)
 
     def _note_silence(self) -> None:
         """Raise if the sender is gone, or has been silent for too long while this node was not.
@@ -139,7 +139,7 @@ class Inbox:
         if self._silent > self._probed + PROBE_SECONDS:
             self._probed = self._silent
             nothing = Message("receive", self._peer, torch.empty(1, dtype=torch.uint8))
-            transport.begin(nothing, PROBE_TAG)  # raises if the connection is closed
+            transport.post(nothing, PROBE_TAG)  # raises if the connection is closed
 
 
 class _Opened:

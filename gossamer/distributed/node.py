@@ -1,13 +1,17 @@
 """One node of a network, with nothing of torch's optimizers: what it holds, and its steps."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Both, Local, Mix
+from gossamer.distributed.ahead import NodeTalk
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.inside import Crew, step_of_part
+from gossamer.native.node_step import node_step
+from gossamer.native.passes import Vector
 from gossamer.networks import LinkMemory
 
 
@@ -62,32 +66,40 @@ class Node:
         """Whether the other nodes are ahead, so that the next step is counted but not taken."""
         return self.t < self._others_at
 
-    def advance(self, grad: Tensor, *local: Local) -> None:
+    def advance(self, grad: Vector, *local: Local) -> None:
         """Step t with gᵗ = `grad`, together with all nodes, unless this one sits it out.
 
-        A method that asks for a `Local` is given one.
+        The gradient may be in pieces. A method that asks for a `Local` is given one.
 
         A `PeerFailure` or an `Overflow` leaves the node as it was.
         """
         if not self.sits_out:
             mix = self.exchange.talk(self.t, self.links, (self.x, *self.state))
-            x, state = self._step(grad, mix, *local)
+            x, finish = self._step(grad, mix, *local)
             x = self._decayed(x)
             if not self._crew.agree(is_finite(x)):
                 raise Overflow(own=not self._crew.agree(is_finite(self._alone(grad, *local))))
-            self.state, self.links = apart(state, self.x), mix.memory
+            self.state, self.links = apart(finish(), self.x), mix.memory
             self.x.copy_(x)
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
 
-    def _alone(self, grad: Tensor, *local: Local) -> Tensor:
-        """Where step t would lead without any neighbour."""
-        return self._step(grad, Both(lambda z: z), *local)[0]
+    def _step(self, grad: Vector, mix: NodeTalk, *local: Local) -> tuple[Tensor, Callable[[], Any]]:
+        """xᵗ⁺¹, and what makes stateᵗ⁺¹: in few passes over memory, or as the step is written."""
+        alone = self._crew.size == 1
+        passes = node_step(self.algorithm, self.x, self.state) if alone else None
+        if passes is not None:
+            return passes(self.algorithm, self.t, self.x, grad, self.state, mix)
+        x, state = self._as_written(grad, mix, *local)
+        return x, lambda: state
 
-    def _step(self, grad: Tensor, mix: Mix, *local: Local) -> tuple[Tensor, Any]:
-        return step_of_part(
-            self._crew, self.algorithm, self.t, self.x, grad, self.state, mix, *local
-        )
+    def _alone(self, grad: Vector, *local: Local) -> Tensor:
+        """Where step t would lead without any neighbour."""
+        return self._as_written(grad, Both(lambda z: z), *local)[0]
+
+    def _as_written(self, grad: Vector, mix: Mix, *local: Local) -> tuple[Tensor, Any]:
+        told = (self.t, self.x, joined(grad), self.state, mix)
+        return step_of_part(self._crew, self.algorithm, *told, *local)
 
     def _decayed(self, x: Tensor) -> Tensor:
         if isinstance(self.decay, Tensor):
@@ -118,6 +130,11 @@ class Overflow(ArithmeticError):
     def __init__(self, own: bool) -> None:
         super().__init__("x is not finite")
         self.own = own
+
+
+def joined(vector: Vector) -> Tensor:
+    """One tensor of what may be in pieces."""
+    return vector if isinstance(vector, Tensor) else torch.cat([*vector])
 
 
 def is_finite(x: Tensor) -> bool:

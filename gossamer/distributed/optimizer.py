@@ -51,7 +51,7 @@ from gossamer.distributed.links.refusals import (
     require_taken_up,
 )
 from gossamer.distributed.mailboxes import Posted
-from gossamer.distributed.node import Node, Overflow, apart
+from gossamer.distributed.node import Node, Overflow, apart, joined
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
@@ -63,6 +63,7 @@ from gossamer.distributed.tree import Tree, linked, place_in_tree
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
+from gossamer.native.passes import Vector
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
 from gossamer.user_line import warn_user
@@ -441,7 +442,7 @@ class DecentralizedOptimizer(Optimizer):
         with self._as_one_node():
             grad = self._finite_grad()
             if self._last_grad is not None:
-                self._last_grad = grad
+                self._last_grad = joined(grad)  # a copy: gradients change where they are
             self._advance(grad, elsewhere)
             self._show_moved()
         return loss
@@ -461,7 +462,7 @@ class DecentralizedOptimizer(Optimizer):
         except Interrupted as reason:
             self._interrupted(f"inside its node: {reason}")
 
-    def _advance(self, grad: Tensor, elsewhere: Callable[[Tensor], Tensor]) -> None:
+    def _advance(self, grad: Vector, elsewhere: Callable[[Tensor], Tensor]) -> None:
         """A step of the node, however many of its neighbours fail on the way."""
         taken = self.steps
         while self.steps == taken:
@@ -497,7 +498,7 @@ class DecentralizedOptimizer(Optimizer):
         try:
             with torch.enable_grad(), replaying(before):
                 closure()
-            return self._finite_grad()
+            return joined(self._finite_grad())
         finally:
             self._place(own, grads)
 
@@ -713,17 +714,20 @@ class DecentralizedOptimizer(Optimizer):
         """This rank's number when the run began, if others have been dropped since."""
         return self._survivors.numbers[self.rank] if self._survivors else self.rank
 
-    def _finite_grad(self) -> Tensor:
-        """This node's gradient, unscaled; 0 if some component is not finite."""
-        grad = self._flat.gather_grads()
+    def _finite_grad(self) -> Vector:
+        """This node's gradient, unscaled, in pieces; 0 if some component is not finite."""
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
+        whole = scale is None and self.crew.size == 1
+        pieces = self._flat.grads_in_place() if whole else None
+        if pieces is None:
+            pieces = [self._flat.gather_grads()]
         if scale is not None:
-            grad.div_(scale)
-        if not self.crew.agree(is_finite(grad)):
-            grad.zero_()
-            self.nonfinite_grads += 1
-            _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
-        return grad
+            pieces[0].div_(scale)
+        if self.crew.agree(all(map(is_finite, pieces))):
+            return pieces
+        self.nonfinite_grads += 1
+        _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
+        return torch.zeros_like(self._flat.buffer)
 
     # ------------------------------------------------------------------ start and restart
 

@@ -27,16 +27,31 @@ class OfThread(threading.local):
     """What a thread that transfers messages has of its own."""
 
     def __init__(self) -> None:
-        self.buffers: dict[int, Tensor] = {}
-        self.scratch = torch.empty(0, dtype=torch.uint8)
+        self.buffers: dict[tuple[int, int], Tensor] = {}
+        """Where messages are received, by peer and place; bytes."""
         self.bytes_sent = 0
+
+
+class Transfer(NamedTuple):
+    """Messages that are under way."""
+
+    transport: "Transport"
+    begun: Sequence[tuple[Sequence[Message], Sequence[dist.Work]]]
+
+    def arrived(self) -> dict[int, Tensor]:
+        """Wait for all of them, and return the bytes that were received, by sender."""
+        for batch, works in self.begun:
+            self.transport.wait(batch, works)
+        posts = [post for batch, _ in self.begun for post in batch]
+        return {post.peer: post.content for post in posts if post.kind == "receive"}
 
 
 class Transport:
     """What carries the messages of node i = `node`; node numbers are the ranks of its group.
 
-    Receive buffers are kept from call to call, one per neighbour and thread. Threads may transfer
-    at the same time where messages go by gloo, each at a site of its own.
+    Receive buffers are kept from call to call, for each neighbour and thread at two places, so that
+    messages can be under way while those before are read. Threads may transfer at the same
+    time where messages go by gloo, each at a site of its own.
 
     Args:
         node: the node that this process is.
@@ -64,13 +79,6 @@ class Transport:
         """The size of this thread's receive buffers."""
         return sum(buffer.nbytes for buffer in self._own.buffers.values())
 
-    def scratch(self, like: Tensor, dtype: torch.dtype) -> Tensor:
-        """A tensor of this shape for a message of this thread, until it asks for the next."""
-        size, own = like.numel() * dtype.itemsize, self._own
-        if own.scratch.device != like.device or len(own.scratch) < size:
-            own.scratch = torch.empty(size, dtype=torch.uint8, device=like.device)
-        return own.scratch[:size].view(dtype)
-
     def take_bytes_sent(self) -> int:
         """Bytes of all messages that this thread has sent since it last asked."""
         taken, self._own.bytes_sent = self._own.bytes_sent, 0
@@ -79,50 +87,55 @@ class Transport:
     def transfer(
         self, site: int, sent: Mapping[int, Tensor], lengths: Mapping[int, int]
     ) -> dict[int, Tensor]:
-        """Send a tensor to each of some nodes, and return the bytes of some, by sender.
+        """Send a tensor to each of some nodes, and return the bytes of some, by sender."""
+        return self.begin(site, sent, lengths).arrived()
 
-        What is returned is overwritten by the next transfer. Both ends of a link must post alike:
-        NCCL waits for ever on a message that nobody takes, even where gloo happens to pass.
+    def begin(
+        self, site: int, sent: Mapping[int, Tensor], lengths: Mapping[int, int], place: int = 0
+    ) -> Transfer:
+        """Send a tensor to each of some nodes, and receive those of some.
+
+        What is received is overwritten by the next transfer at its place. Both ends of a link must
+        post alike: NCCL waits for ever on a message that nobody takes, even where gloo happens to
+        pass.
 
         Args:
             site: which mix of a step it is. gloo keeps the messages of different sites apart, NCCL
                 needs all ranks to transfer in the same order.
-            sent: receiver → its message.
+            sent: receiver → its message, which is not to be written before it has arrived.
             lengths: sender → how many bytes it sends.
+            place: where messages are received.
         """
-        posts = [Message("receive", r, self._buffer(r, lengths[r])) for r in sorted(lengths)]
+        posts = [self._receive(r, lengths[r], place) for r in sorted(lengths)]
         posts += [Message("send", r, self._as_bytes(sent[r])) for r in sorted(sent)]
-        pending = []
+        begun = []
         for batch in self._batches(posts):
             with self._naming_edges(batch):
                 works = dist.batch_isend_irecv([self._operation(post, site) for post in batch])
-                pending.append((batch, works))
-        for batch, works in pending:
-            with self._naming_edges(batch):
-                for work in works:
-                    work.wait() if self.fused else work.wait(timedelta(seconds=self.timeout))
-        if self.group is not None:
-            met_in(self.group).update(lengths)
+                begun.append((batch, works))
         self._own.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
-        return {post.peer: post.content for post in posts if post.kind == "receive"}
+        return Transfer(self, begun)
 
-    def begin(self, post: Message, tag: int) -> dist.Work:
-        """Post one message of bytes on the CPU, by gloo, which `finish` may wait for."""
-        with self._naming_edges([post]):
-            (work,) = dist.batch_isend_irecv([self._operation(post, tag)])
-        self._own.bytes_sent += post.content.nbytes * (post.kind == "send")
+    def post(self, message: Message, tag: int) -> dist.Work:
+        """Begin one message of bytes on the CPU, by gloo."""
+        with self._naming_edges([message]):
+            (work,) = dist.batch_isend_irecv([self._operation(message, tag)])
+        self._own.bytes_sent += message.content.nbytes * (message.kind == "send")
         return work
 
-    def finish(self, post: Message, work: dist.Work) -> None:
-        """Wait for a message that was begun."""
-        with self._naming_edges([post]):
-            work.wait(timedelta(seconds=self.timeout))
+    def wait(self, batch: Sequence[Message], works: Sequence[dist.Work]) -> None:
+        """Wait for operations that were posted together."""
+        with self._naming_edges(batch):
+            for work in works:
+                work.wait() if self.fused else work.wait(timedelta(seconds=self.timeout))
+        if self.group is not None:
+            met_in(self.group).update(post.peer for post in batch if post.kind == "receive")
 
-    def _buffer(self, peer: int, length: int) -> Tensor:
+    def _receive(self, peer: int, length: int, place: int) -> Message:
         buffers = self._own.buffers
-        if peer not in buffers or len(buffers[peer]) < length:
-            buffers[peer] = torch.empty(length, dtype=torch.uint8, device=self._device)
-        return buffers[peer][:length]
+        if (peer, place) not in buffers or len(buffers[peer, place]) < length:
+            buffers[peer, place] = torch.empty(length, dtype=torch.uint8, device=self._device)
+        return Message("receive", peer, buffers[peer, place][:length])
 
     def _as_bytes(self, message: Tensor) -> Tensor:
         return message.to(self._device).contiguous().view(torch.uint8)

@@ -13,6 +13,9 @@ them taken in C instead:
 5. `agreement`: before it is used, a few steps of it are compared with the steps as written.
 6. `loop`: what the simulator calls in place of Python, with the x and the state of its runs.
 
+For the long vectors of one node among processes, a step is mostly the time that memory takes. There
+`node_step` makes few passes of it: `passes` writes each as a loop of C.
+
 What is left to Python and torch: drawing the noise, schedules, metrics, `init`, `info`, and all
 that is refused on the way. A refusal is no error: the steps are then taken as they are written.
 """

@@ -42,16 +42,24 @@ def function(text: str, width: int) -> Callable[..., None] | None:
 
     It lets other threads of Python go on meanwhile.
     """
+    program = library(text, width)
+    if program is None:
+        return None
+    run = program.run
+    run.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p]
+    run.restype = None
+    return run
+
+
+def library(text: str, width: int = 1) -> ctypes.CDLL | None:
+    """All functions of a C file, for R = `width`; None where it cannot be compiled or loaded."""
     path = program_folder() / f"{_key(text, width)}.so"
     try:
         if not (_is_ours(path) and _is_whole(path)):
             _compile(text, width, path)
-        run = ctypes.CDLL(str(path)).run
+        return ctypes.CDLL(str(path))
     except (OSError, subprocess.SubprocessError):
         return None
-    run.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p]
-    run.restype = None
-    return run
 
 
 def program_folder() -> Path:

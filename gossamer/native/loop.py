@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +15,7 @@ from gossamer.native.agreement import agrees
 from gossamer.native.build import compiler, function, register_bytes
 from gossamer.native.expressions import Unsupported
 from gossamer.native.source import Source, source
+from gossamer.native.threads import in_threads
 from gossamer.native.trace import OneRun
 from gossamer.networks import Mixer
 from gossamer.noise import Noise
@@ -113,7 +112,7 @@ class NativeLoop:
             sizes = (ctypes.c_long * 5)(len(methods), first, last, seeds, scheduled)
             self.run(sizes, float(t), pointers)
 
-        _in_threads(take, len(held[0]))
+        in_threads(take, len(held[0]))
         after = [lanes.stacked(z) for z in held]
         return after[0], type(state)(*after[1:])
 
@@ -169,24 +168,3 @@ class Lanes:
         rows, k = blocks.shape[1:3]
         whole = blocks.permute(1, 0, 3, 2).reshape(rows, self.blocks * self.width, k)
         return whole[:, : self.runs].contiguous()
-
-
-def _in_threads(take: Callable[[int, int], None], blocks: int) -> None:
-    """All blocks, as many parts at once as torch has threads."""
-    threads = min(torch.get_num_threads(), blocks)
-    if threads == 1:
-        take(0, blocks)
-        return
-    edges = [blocks * k // threads for k in range(threads + 1)]
-    list(_pool(threads).map(take, edges[:-1], edges[1:]))
-
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-if hasattr(os, "register_at_fork"):  # on Unix: a child has none of the threads
-    os.register_at_fork(after_in_child=_pools.clear)
-
-
-def _pool(threads: int) -> ThreadPoolExecutor:
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads, "gossamer-native")
-    return _pools[threads]

@@ -21,6 +21,8 @@ class Call(NamedTuple):
 
     t: int
     site: int
+    gives: bool = False
+    """Whether nobody reads what is mixed any more: the result may take its memory."""
 
 
 class Deliveries(NamedTuple):
@@ -166,15 +168,15 @@ class RememberedTalk:
         """After the calls so far."""
         return tuple(self._after)
 
-    def pull(self, z: Tensor) -> Tensor:
-        """Mix opinions."""
-        return self._links.pull(self._next(), z, self._after[-1])
+    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
+        """Mix opinions; z is given away if the caller says so, see `Call`."""
+        return self._links.pull(self._next(gives), z, self._after[-1])
 
-    def push(self, z: Tensor) -> Tensor:
-        """Mix totals."""
-        return self._links.push(self._next(), z, self._after[-1])
+    def push(self, z: Tensor, *, gives: bool = False) -> Tensor:
+        """Mix totals, likewise."""
+        return self._links.push(self._next(gives), z, self._after[-1])
 
-    def _next(self) -> Call:
+    def _next(self, gives: bool) -> Call:
         site = len(self._after)
         self._after.append(dict(self._before[site]) if site < len(self._before) else {})
-        return Call(self._t, site)
+        return Call(self._t, site, gives)

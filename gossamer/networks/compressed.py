@@ -129,7 +129,7 @@ class CompressedChannel(RememberingChannel):
         if "copy" not in memory:
             memory["copy"] = z.to(self._dtype)
         else:
-            coins = self._coins.at(*call)
+            coins = self._coins.at(call.t, call.site)
             memory["copy"] = self._network.compressor.compress(memory["copy"], z, coins)
         return memory["copy"]
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gossamer.algorithms import ALGORITHMS, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed import DecentralizedOptimizer
-from gossamer.distributed.links.plain import weighted_sum
+from gossamer.distributed.links.sums import weighted_sum
 from gossamer.networks import one_peer_exponential, ring
 from gossamer.networks.chance import Coins
 

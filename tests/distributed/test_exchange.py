@@ -8,7 +8,9 @@ from torch import nn
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import DecentralizedOptimizer, NeighborExchange
+from gossamer.distributed.links import plain
 from gossamer.distributed.links.rounds import rounds_of
+from gossamer.native import node_step
 from gossamer.networks import (
     complete,
     erdos_renyi_each_round,
@@ -36,6 +38,8 @@ def ranks(rank: int) -> dict:
         "scaler": inf_under_grad_scaler(rank),
         "evaluation": evaluation(rank),
         "pair": steps_in_a_pair(rank),
+        "parts": mixed_in_parts(rank),
+        "long": trackers_of_long_vectors(rank),
     }
 
 
@@ -70,6 +74,29 @@ def mixed(rank: int, message_dtype, scale: float = 1.0) -> torch.Tensor:
     z = scale * z
     exchange = NeighborExchange(ring(4), rank, z, dist.group.WORLD, message_dtype)
     return exchange.talk(0).pull(z)
+
+
+def mixed_in_parts(rank: int) -> list[torch.Tensor]:
+    """What is mixed as one message, and as several about parts of it, under way at once."""
+    mixes = [mixed(rank, torch.bfloat16)]
+    whole, plain.PART = plain.PART, 300
+    mixes.append(mixed(rank, torch.bfloat16))
+    plain.PART = whole
+    return mixes
+
+
+def trackers_of_long_vectors(rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """v and y after steps in few passes, with heavy-tailed gradients, in parts."""
+    parameters = [nn.Parameter(torch.zeros(size)) for size in (3, node_step.LEAST)]
+    whole, plain.PART = plain.PART, node_step.LEAST // 2
+    optimizer = DecentralizedOptimizer(parameters, GTNSGDm(lr=0.1, momentum=0.8), ring)
+    generator = torch.Generator().manual_seed(rank)
+    for _ in range(5):
+        for p in parameters:
+            p.grad = torch.empty_like(p).cauchy_(generator=generator)
+        optimizer.step()
+    plain.PART = whole
+    return optimizer.algorithm_state
 
 
 def nonfinite_on_rank_1(rank: int) -> tuple[torch.Tensor, int]:
@@ -144,6 +171,21 @@ def test_what_a_message_cannot_hold_stays_with_its_sender(results):
     exact = torch.stack([results[rank]["beyond, exact"] for rank in range(4)])
     lossy = torch.stack([results[rank]["beyond"] for rank in range(4)])
     torch.testing.assert_close(lossy.mean(0), exact.mean(0), rtol=0, atol=1e-8)
+
+
+def test_parts_of_a_message_are_the_whole(results):
+    for rank in range(4):
+        whole, parts = results[rank]["parts"]
+        assert torch.equal(whole, parts)
+
+
+def test_trackers_of_long_vectors_lose_nothing(results):
+    """What is computed again, beside the messages, is what was sent of."""
+    states = [results[rank]["long"] for rank in range(4)]
+    v = torch.stack([v.double() for v, _ in states])
+    gap = sum(y for _, y in states) - v.sum(0)
+    assert v.abs().max() > 1e4
+    assert gap.abs().max() <= 1e-12 * v.abs().max()
 
 
 def test_a_nonfinite_gradient_stays_at_home(results):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.native import build, loop
+from gossamer.native import build, threads
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
 
@@ -111,13 +111,13 @@ def _no_home() -> Path:
 
 def test_threads_after_a_fork(monkeypatch):
     """A child has none of its parent's threads, and must not wait for them."""
-    monkeypatch.setattr(loop.torch, "get_num_threads", lambda: 2)
-    loop._in_threads(lambda first, last: None, 2)
+    monkeypatch.setattr(threads.torch, "get_num_threads", lambda: 2)
+    threads.in_threads(lambda first, last: None, 2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         signal.alarm(20)
-        loop._in_threads(lambda first, last: None, 2)
+        threads.in_threads(lambda first, last: None, 2)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0

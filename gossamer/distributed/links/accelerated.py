@@ -17,10 +17,12 @@ class AcceleratedLinks(Links):
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """z_k from z_0 = z."""
+        call = call._replace(gives=False)  # z is read again
         return self._exchanges(lambda z: self._inner.pull(call, z, memory), z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Likewise: each exchange keeps the total."""
+        call = call._replace(gives=False)
         return self._exchanges(lambda z: self._inner.push(call, z, memory), z)
 
     def _exchanges(self, mix: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:

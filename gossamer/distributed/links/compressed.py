@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor
 
-from gossamer.distributed.links.plain import Links, Wire, weighted_sum
+from gossamer.distributed.links.plain import Links, Wire
 from gossamer.distributed.links.rounds import Round, Rounds
+from gossamer.distributed.links.sums import weighted_sum
 from gossamer.networks.chance import Coins
 from gossamer.networks.channel import Call
 from gossamer.networks.compressed import Compressed
@@ -134,7 +135,8 @@ class CompressedLinks(Links):
             yield copy
 
     def _coins(self, node: int, z: Tensor, call: Call) -> Coins:
-        return Coins.of(self._seed, torch.tensor(node, device=z.device)).at(*call)
+        coins = Coins.of(self._seed, torch.tensor(node, device=z.device))
+        return coins.at(call.t, call.site)
 
 
 class LossyCompressedLinks(CompressedLinks):

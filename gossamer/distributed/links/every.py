@@ -25,4 +25,4 @@ class EveryLinks(Links):
         return self._network.talks_at(call.t)
 
     def _talk(self, call: Call) -> Call:
-        return Call(call.t // self._network.k, call.site)
+        return call._replace(t=call.t // self._network.k)

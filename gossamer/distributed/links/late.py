@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from gossamer.distributed.links.lossy import LossyLinks
 from gossamer.distributed.links.plain import Wire
 from gossamer.distributed.links.rounds import Rounds
+from gossamer.distributed.links.sums import mixed
 from gossamer.distributed.mailboxes import Mailboxes, Posted
 from gossamer.networks import LinkMemory
 from gossamer.networks.channel import Call
@@ -65,13 +67,17 @@ class LateLinks(LossyLinks):
             total.add_(content.view(self.wire.dtype).to(z))
         return total
 
-    def _exchanged(self, call: Call, message: Tensor) -> dict[int, Tensor]:
-        """Tell who can be told, and return the last that each neighbour has told."""
-        round_t, site = self.rounds(call.t), call.site
+    def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """r_ii z_i and, of each neighbour, the last that it has told."""
+        round_t, site, message = self.rounds(call.t), call.site, self.wire.rounded(z)
         free = self._mailboxes.free(site, round_t.sends)
         self._mailboxes.send(site, dict.fromkeys(free, message))
-        told = self._mailboxes.newest(site, round_t.hears, message.nbytes)
-        return {j: told[j].view(message.dtype) if j in told else message for j in round_t.hears}
+        newest = self._mailboxes.newest(site, round_t.hears, message.nbytes)
+        told = {j: newest[j].view(message.dtype) if j in newest else message for j in round_t.hears}
+        told[self.wire.node] = message
+        weights = round_t.weights
+        summands = [told[j] for j in weights]
+        return mixed(list(weights.values()), summands, z, message, torch.empty_like(z))
 
 
 def brought_in(

@@ -1,16 +1,21 @@
 """Links that remember nothing: numbers are sent as they are, or rounded."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.operators import in_blocks
 from gossamer.distributed.links.rounds import Rounds
-from gossamer.distributed.transport import Transport
+from gossamer.distributed.links.sums import mixed, rounded
+from gossamer.distributed.transport import Transfer, Transport
 from gossamer.networks.channel import Call
+
+PART = 2**22
+"""Numbers of a part: large enough that its messages cost no more than those of the whole."""
 
 
 class Links(ABC):
@@ -48,21 +53,12 @@ class Wire:
 
     def rounded(self, z: Tensor) -> Tensor:
         """What a message says of z: at most the largest number of its dtype."""
-        return (
-            z if self.dtype == z.dtype else self._rounded(z, z.new_empty(z.shape, dtype=self.dtype))
-        )
+        return z if self.dtype == z.dtype else rounded(z, z.new_empty(z.shape, dtype=self.dtype))
 
-    def rounded_for_now(self, z: Tensor) -> Tensor:
-        """Likewise, in memory that the next call of this thread overwrites."""
-        return (
-            z if self.dtype == z.dtype else self._rounded(z, self.transport.scratch(z, self.dtype))
-        )
-
-    def _rounded(self, z: Tensor, message: Tensor) -> Tensor:
-        most = min(torch.finfo(self.dtype).max, torch.finfo(z.dtype).max)
-        for said, meant in in_blocks(message, z):
-            said.copy_(meant).clamp_(-most, most)
-        return message
+    def parts(self, *vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        """The same parts of each, of which one message tells; with NCCL the whole."""
+        size = max(1, len(vectors[0])) if self.transport.fused else PART
+        return zip(*(z.split(size) for z in vectors), strict=True)
 
 
 class PlainLinks(Links):
@@ -85,34 +81,39 @@ class PlainLinks(Links):
         return self._mixed(self.rounds(call.t).shares, call, z)
 
     def _mixed(self, weights: Mapping[int, float], call: Call, z: Tensor) -> Tensor:
-        message, mixed = self.wire.rounded_for_now(z), torch.empty_like(z)
-        received, node = self._exchanged(call, message), self.wire.node
-        told = {node: message} | {r: received[r] for r in weights if r != node}
-        for own, total, *parts in in_blocks(z, mixed, *told.values()):
-            values = dict(zip(told, (part.to(z) for part in parts), strict=True))
-            weighted_sum(list(weights.values()), [values[r] for r in weights], total)
-            if message.dtype != z.dtype:
-                total.add_(own - values[node])
-        return mixed
+        """Part by part: while one is summed up, the messages about the next are under way."""
+        out = z if call.gives else torch.empty_like(z)
+        begun: deque[Begun] = deque()
+        for number, (own, total) in enumerate(self.wire.parts(z, out)):
+            begun.append(self._begin(call, own, total, number % 2))
+            if len(begun) == 2:
+                self._sum_up(weights, begun.popleft())
+        for part in begun:
+            self._sum_up(weights, part)
+        return out
 
-    def _exchanged(self, call: Call, message: Tensor) -> dict[int, Tensor]:
-        """The same message to all, and what they sent, by sender."""
-        round_t = self.rounds(call.t)
+    def _begin(self, call: Call, own: Tensor, total: Tensor, place: int) -> "Begun":
+        """The same message to all."""
+        round_t, message = self.rounds(call.t), self.wire.rounded(own)
         sent = dict.fromkeys(round_t.sends, message)
         lengths = dict.fromkeys(round_t.hears, message.nbytes)
-        received = self.wire.transport.transfer(call.site, sent, lengths)
-        return {r: content.view(message.dtype) for r, content in received.items()}
+        transfer = self.wire.transport.begin(call.site, sent, lengths, place)
+        return Begun(own, total, message, transfer)
+
+    def _sum_up(self, weights: Mapping[int, float], part: "Begun") -> None:
+        received, message = part.transfer.arrived(), part.message
+        told = {r: content.view(message.dtype) for r, content in received.items()}
+        told[self.wire.node] = message
+        summands = [told[r] for r in weights]
+        mixed(list(weights.values()), summands, part.own, message, part.total)
 
 
-def weighted_sum(
-    weights: Sequence[float], values: Sequence[Tensor], out: Tensor | None = None
-) -> Tensor:
-    """Σ w_r z_r, added in the order given.
+class Begun(NamedTuple):
+    """A part of what is mixed, the messages about which are under way."""
 
-    >>> weighted_sum([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])])
-    tensor([2.])
-    """
-    total = torch.mul(values[0], weights[0], out=out)
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        total.add_(value, alpha=weight)
-    return total
+    own: Tensor
+    total: Tensor
+    """Where the sum goes."""
+
+    message: Tensor
+    transfer: Transfer

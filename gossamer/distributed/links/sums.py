@@ -1,0 +1,182 @@
+"""What a node does with messages, in one pass over memory: it rounds them, and sums them up.
+
+Torch has no operation on numbers of two precisions that does not first make a copy of one of them:
+a sum of messages in float32 to a total in float64 is then a dozen passes. In C it is one; where
+there is no C compiler, and for short vectors, it is done by torch, to the same bits.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gossamer.algorithms.operators import in_blocks
+from gossamer.native.build import compiler, library
+from gossamer.native.threads import in_threads
+
+LEAST = 65536
+"""Numbers of a vector that is short: a core's cache holds it."""
+
+TYPES = {torch.float32: "float", torch.float64: "double", torch.bfloat16: "bf16"}
+"""The precisions that C reads and writes."""
+
+SOURCE = """\
+#include <stdint.h>
+#include <string.h>
+
+typedef uint16_t bf16;
+#define BLOCK 64 /* few enough that reading ahead is not disturbed */
+
+static inline float float_of_float(float a) { return a; }
+static inline double double_of_double(double a) { return a; }
+static inline float float_of_bf16(bf16 a)
+{
+    const uint32_t bits = (uint32_t)a << 16;
+    float z;
+    memcpy(&z, &bits, 4);
+    return z;
+}
+static inline bf16 bf16_of_float(float z) /* to the nearest, to the even one of two */
+{
+    uint32_t bits;
+    memcpy(&bits, &z, 4);
+    return z != z ? 0x7FC0 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+}
+static inline double double_of_float(double a) { return a; }
+static inline float float_of_double(double a) { return a; }
+static inline double double_of_bf16(bf16 a) { return float_of_bf16(a); }
+static inline bf16 bf16_of_double(double z) { return bf16_of_float(z); }
+
+
+#if defined __FMA__ || defined __ARM_FEATURE_FMA /* as torch does */
+static inline float float_plus(float a, float b, float c) { return __builtin_fmaf(b, c, a); }
+static inline double double_plus(double a, double b, double c) { return __builtin_fma(b, c, a); }
+#else
+static inline float float_plus(float a, float b, float c) { return a + b * c; }
+static inline double double_plus(double a, double b, double c) { return a + b * c; }
+#endif
+
+#define FOR(i, size) for (long i = 0; i < (size); i++)
+
+/* q = z rounded, at most `most` */
+#define ROUNDED(Z, M) \\
+void rounded_##Z##_##M(long begin, long end, double most, const Z *z, M *q) \\
+{ \\
+    const Z high = most, low = -most; \\
+    for (long i = begin; i < end; i++) \\
+        q[i] = M##_of_##Z(z[i] > high ? high : z[i] < low ? low : z[i]); \\
+}
+
+/* mixed = sum of w[r] m[r], and z - q where q is given; mixed may be z */
+#define MIXED(Z, M) \\
+void mixed_##Z##_##M(long begin, long end, long count, const double *w, const M **m, \\
+                     const Z *z, const M *q, Z *mixed) \\
+{ \\
+    Z sum[BLOCK]; \\
+    for (long at = begin; at < end; at += BLOCK) { \\
+        const long size = end - at < BLOCK ? end - at : BLOCK; \\
+        const Z first = w[0]; \\
+        FOR(i, size) sum[i] = first * Z##_of_##M(m[0][at + i]); \\
+        for (long r = 1; r < count; r++) { \\
+            const Z weight = w[r]; \\
+            FOR(i, size) sum[i] = Z##_plus(sum[i], weight, Z##_of_##M(m[r][at + i])); \\
+        } \\
+        if (q) FOR(i, size) sum[i] += z[at + i] - Z##_of_##M(q[at + i]); \\
+        memcpy(mixed + at, sum, size * sizeof(Z)); \\
+    } \\
+}
+
+#define BOTH(Z, M) ROUNDED(Z, M) MIXED(Z, M)
+BOTH(float, float)
+BOTH(float, bf16)
+BOTH(double, float)
+BOTH(double, double)
+BOTH(double, bf16)
+"""
+
+
+def rounded(z: Tensor, message: Tensor) -> Tensor:
+    """`message` with the numbers of z in its precision, at most the largest that it has.
+
+    >>> rounded(torch.tensor([1 / 3, 1e39]).double(), torch.empty(2))
+    tensor([3.3333e-01, 3.4028e+38])
+    """
+    most = min(torch.finfo(message.dtype).max, torch.finfo(z.dtype).max)
+    in_c = _in_c("rounded", z, message)
+    if in_c:
+        in_c(ctypes.c_double(most), _place(z), _place(message))
+        return message
+    for said, meant in in_blocks(message, z):
+        said.copy_(meant).clamp_(-most, most)
+    return message
+
+
+def mixed(
+    weights: Sequence[float], told: Sequence[Tensor], z: Tensor, message: Tensor, out: Tensor
+) -> Tensor:
+    """Σ w_r q_r, added in the order given, and what the own message lost of z: z − q.
+
+    Args:
+        weights: w.
+        told: q, the messages.
+        z: what this node has told of.
+        message: in which it has done so; z itself where nothing was lost.
+        out: where the result goes; may be z.
+
+    >>> z = torch.tensor([1.0])
+    >>> mixed([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])], z, z, torch.empty(1))
+    tensor([2.])
+    """
+    lost = message.dtype != z.dtype
+    in_c = _in_c("mixed", z, message)
+    if in_c:
+        count, places = len(told), [q.data_ptr() for q in told]
+        w, m = (ctypes.c_double * count)(*weights), (ctypes.c_void_p * count)(*places)
+        in_c(ctypes.c_long(count), w, m, _place(z), _place(message if lost else None), _place(out))
+        return out
+    for own, said, total, *parts in in_blocks(z, message, out, *told):
+        summed = weighted_sum(weights, [part.to(z) for part in parts])
+        total.copy_(summed.add_(own - said) if lost else summed)
+    return out
+
+
+def weighted_sum(weights: Sequence[float], values: Sequence[Tensor]) -> Tensor:
+    """Σ w_r z_r, added in the order given.
+
+    >>> weighted_sum([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])])
+    tensor([2.])
+    """
+    total = torch.mul(values[0], weights[0])
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        total.add_(value, alpha=weight)
+    return total
+
+
+def _in_c(name: str, z: Tensor, message: Tensor) -> Callable[..., None] | None:
+    """A function of the C file without its first two arguments, the range, which threads share."""
+    known = z.dtype in TYPES and message.dtype in TYPES and z.device.type == "cpu"
+    if not known or len(z) < LEAST or _program() is None:
+        return None
+    function = getattr(_program(), f"{name}_{TYPES[z.dtype]}_{TYPES[message.dtype]}", None)
+    if function is None:
+        return None
+
+    def pass_over(*arguments: Any) -> None:
+        def take(first: int, last: int) -> None:
+            function(ctypes.c_long(first), ctypes.c_long(last), *arguments)
+
+        in_threads(take, len(z))
+
+    return pass_over
+
+
+@cache
+def _program() -> ctypes.CDLL | None:
+    return library(SOURCE) if compiler() else None
+
+
+def _place(z: Tensor | None) -> ctypes.c_void_p:
+    return ctypes.c_void_p(None if z is None else z.data_ptr())

@@ -1,0 +1,68 @@
+"""Messages rounded and summed up in one pass of C: to the bits of torch's many passes."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from gossamer.distributed.links import sums
+from gossamer.native import build
+
+LENGTH = 2 * sums.LEAST + 13
+WEIGHTS = [0.3, 1 / 3, 11 / 30]
+PRECISIONS = [
+    (torch.float32, torch.float32),
+    (torch.float32, torch.bfloat16),
+    (torch.float64, torch.float32),
+    (torch.float64, torch.float64),
+    (torch.float64, torch.bfloat16),
+]
+"""Of what a node has, and of its messages."""
+
+pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
+
+
+def drawn(seed: int, kind: torch.dtype) -> Tensor:
+    """Numbers of all sizes, some of them special."""
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(LENGTH, generator=generator, dtype=torch.float64)
+    z *= 10.0 ** torch.randint(-12, 12, (LENGTH,), generator=generator)
+    z[:6] = torch.tensor([0.0, -0.0, 3.4e38, -1e300, torch.inf, torch.nan])
+    return z.to(kind)
+
+
+@pytest.fixture
+def by_torch(monkeypatch):
+    """A function of `sums` as it is where vectors are short."""
+
+    def call(function, *given) -> Tensor:
+        with monkeypatch.context() as patch:
+            patch.setattr(sums, "LEAST", LENGTH + 1)
+            return function(*given)
+
+    return call
+
+
+def require_same(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize(("own", "sent"), PRECISIONS, ids=str)
+def test_the_bits_of_torch(by_torch, own: torch.dtype, sent: torch.dtype):
+    z, first, last = drawn(0, own), drawn(1, sent), drawn(2, sent)
+    assert sums._in_c("mixed", z, first), "nothing is compared"
+    message = sums.rounded(z, torch.empty_like(first))
+    require_same(message, by_torch(sums.rounded, z, torch.empty_like(first)))
+    message = z if own == sent else message
+    given = (WEIGHTS, [first, message, last], z, message)
+    expected = by_torch(sums.mixed, *given, torch.empty_like(z))
+    require_same(sums.mixed(*given, torch.empty_like(z)), expected)
+    assert sums.mixed(*given, z) is z
+    require_same(z, expected)
+
+
+def test_in_several_threads(monkeypatch):
+    z, told = drawn(0, torch.float64), [drawn(k, torch.float32) for k in (1, 2)]
+    given = ([0.5, 0.5], told, z, told[0])
+    alone = sums.mixed(*given, torch.empty_like(z))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    require_same(sums.mixed(*given, torch.empty_like(z)), alone)
