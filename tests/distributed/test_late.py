@@ -145,7 +145,7 @@ class Training:
         """Steps until some rank is there, and how many this one took."""
         taken = 0
         with self.optimizer.until_all_end():
-            while self.error > 1e-7 and not self.optimizer.someone_has_ended:
+            while self.error > 1e-9 and not self.optimizer.someone_has_ended:
                 before_step(taken)
                 self.step()
                 taken += 1
