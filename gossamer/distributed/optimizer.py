@@ -253,7 +253,7 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def rank(self) -> int:
-        """The node of the network that this process is."""
+        """The node of the network that this process is, alone or with others."""
         return rank_in(self.group)
 
     @property

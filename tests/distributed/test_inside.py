@@ -42,19 +42,19 @@ def on_mesh() -> Any:
     return init_device_mesh("cpu", (NODES, PROCESSES), mesh_dim_names=("node", "shard"))
 
 
-def fsdp(mesh: Any) -> nn.Module:
+def fsdp(mesh: Any, model: nn.Module | None = None) -> nn.Module:
     from torch.distributed.fsdp import fully_shard
 
-    model = make_model()
+    model = model or make_model()
     for layer in model:
         if list(layer.parameters()):
             fully_shard(layer, mesh=mesh["shard"])
     return fully_shard(model, mesh=mesh["shard"])
 
 
-def ddp(mesh: Any) -> nn.Module:
+def ddp(mesh: Any, model: nn.Module | None = None) -> nn.Module:
     group = mesh.get_group("shard")
-    return nn.parallel.DistributedDataParallel(make_model(), process_group=group)
+    return nn.parallel.DistributedDataParallel(model or make_model(), process_group=group)
 
 
 MODELS = {"fsdp": fsdp, "ddp": ddp}
@@ -177,8 +177,24 @@ def life(rank: int, folder: Path, kind: str, mesh: Any) -> dict[str, Any]:
     told["loaded"] = loaded(optimizer, kind, mesh, rank)
     steps(model, optimizer, rank, 1)
     told["one more"] = vector(model)
+    told["frozen"] = frozen(rank, folder, kind, mesh)
     told["nonfinite"] = left_out(model, optimizer, rank)
     return told
+
+
+def frozen(rank: int, folder: Path, kind: str, mesh: Any) -> bool:
+    """Whether a parameter that is not mixed comes back from a checkpoint."""
+    inner = make_model()
+    inner[0].weight.requires_grad_(False)
+    model = MODELS[kind](mesh, inner)
+    optimizer = DecentralizedOptimizer(model.parameters(), METHOD, ring, device_mesh=mesh)
+    steps(model, optimizer, rank, 1)
+    checkpoints = Checkpoints(folder / f"{kind}-frozen", optimizer, inner)
+    checkpoints.save()
+    weight = inner[0].weight.detach()
+    (weight.to_local() if hasattr(weight, "to_local") else weight).zero_()
+    checkpoints.resume()
+    return torch.equal(whole(weight), make_model()[0].weight)
 
 
 def loaded(optimizer: DecentralizedOptimizer, kind: str, mesh: Any, rank: int) -> Tensor:
@@ -332,6 +348,7 @@ def test_a_run_of_nodes_of_two_processes(tmp_path):
             assert torch.equal(each["resumed"], each["uninterrupted"])
             assert torch.equal(each["loaded"], each["one more"])
             assert each["resumed at"] == 3
+            assert each["frozen"]
             assert each["said"] == [0, 1, 2, 3]
             assert each["nonfinite"] == (int(rank < PROCESSES), True)
         assert sum(each["bytes"] for each in told[:2]) == 3 * 2 * dim * 8  # one copy of x and of y

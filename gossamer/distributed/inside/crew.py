@@ -36,7 +36,11 @@ class Crew:
 
     def each(self, z: Tensor) -> list[Tensor]:
         """What every process holds where this one holds `z`, of the same shape; a collective."""
-        return all_of(z.contiguous(), self.group, self._timeout) if self.group else [z]
+        if self.group is None:
+            return [z]
+        content = z.contiguous().view(-1).view(torch.uint8)  # of any precision
+        found = all_of(content, self.group, self._timeout)
+        return [each.view(z.dtype).view(z.shape) for each in found]
 
     def each_of(self, z: Tensor, widths: list[int]) -> list[Tensor]:
         """Likewise, where process j has `widths[j]` numbers along the last axis."""
