@@ -1,0 +1,61 @@
+// The methods, one step each, as in gossamer.algorithms: x, grad and states are [node][coordinate].
+"use strict";
+(living => {
+  const each = (f, ...z) => z[0].map((_, i) => z[0][i].map((_, k) => f(...z.map(a => a[i][k]))));
+  const zeros = x => each(() => 0, x);
+  const norm = living.norm = v => Math.hypot(...v);
+
+  const minus = (x, scale, d) => each((a, b) => a - scale * b, x, d);
+  const ema = (old, now, beta) => each((a, b) => beta * a + (1 - beta) * b, old, now);
+  const changed = (y, now, old) => each((a, b, c) => a + b - c, y, now, old);
+  const unit = y => y.map(v => v.map(c => norm(v) > 0 ? c / norm(v) : 0));
+  const clipped = (g, tau) => g.map(v => v.map(c => c * (norm(v) > 0 ? Math.min(1, tau / norm(v)) : 1)));
+
+  // y follows the average of `now` over the network: yᵗ = W (yᵗ⁻¹ + now − before).
+  const track = (state, now, mix) => mix.push(changed(state.y, now, state.v));
+  const tracking = x => ({ v: zeros(x), y: zeros(x) });
+  const stateless = () => ({});
+
+  // vᵗ = β vᵗ⁻¹ + (1−β) gᵗ, yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹), xᵗ⁺¹ = W (xᵗ − α D(yᵗ)).
+  const steepest = direction => ({ lr, momentum }, x, grad, state, mix) => {
+    const v = ema(state.v, grad, momentum), y = track(state, v, mix);
+    return [mix.pull(minus(x, lr, direction(y))), { v, y }];
+  };
+
+  // Name in Python → label, hyper-parameters, state before step 0, and (…, xᵗ) ↦ xᵗ⁺¹.
+  living.methods = {
+    DSGD: { // xᵗ⁺¹ = W (xᵗ − α gᵗ)
+      label: "DSGD", settings: { lr: 0.015 }, init: stateless,
+      step: ({ lr }, x, grad, state, mix) => [mix.pull(minus(x, lr, grad)), state],
+    },
+    DSGDGClip: { // xᵗ⁺¹ = W (xᵗ − α gᵗ min(1, τ/‖gᵗ‖))
+      label: "DSGD-GClip", settings: { lr: 0.015, clip: 8 }, init: stateless,
+      step: ({ lr, clip }, x, grad, state, mix) => [mix.pull(minus(x, lr, clipped(grad, clip))), state],
+    },
+    NormalizedDSGD: { // xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)
+      label: "Normalized DSGD", settings: { lr: 0.06 }, init: stateless,
+      step: ({ lr }, x, grad, state, mix) => [mix.pull(minus(x, lr, unit(grad))), state],
+    },
+    GTDSGD: { // yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹), xᵗ⁺¹ = W (xᵗ − α yᵗ)
+      label: "GT-DSGD", settings: { lr: 0.03 }, init: tracking,
+      step: ({ lr }, x, grad, state, mix) => {
+        const y = track(state, grad, mix);
+        return [mix.pull(minus(x, lr, y)), { v: grad, y }];
+      },
+    },
+    GTClip: { // hᵗ = gᵗ min(1, τ/‖gᵗ‖), yᵗ = W (yᵗ⁻¹ + hᵗ − hᵗ⁻¹), xᵗ⁺¹ = W (xᵗ − α yᵗ)
+      label: "GT-Clip", settings: { lr: 0.03, clip: 8 }, init: tracking,
+      step: ({ lr, clip }, x, grad, state, mix) => {
+        const h = clipped(grad, clip), y = track(state, h, mix);
+        return [mix.pull(minus(x, lr, y)), { v: h, y }];
+      },
+    },
+    GTNSGDm: { // D(y) = y/‖y‖
+      label: "GT-NSGDm", settings: { lr: 0.04, momentum: 0.3 }, init: tracking, step: steepest(unit),
+    },
+    GTSignSGDm: { // D(y) = sign(y)
+      label: "GT-SignSGDm", settings: { lr: 0.03, momentum: 0.3 }, init: tracking,
+      step: steepest(y => each(Math.sign, y)),
+    },
+  };
+})(window.living ??= {});
