@@ -20,21 +20,24 @@
     ${slider(`lr-${r}`, "step size α")}${slider(`momentum-${r}`, "momentum β")}${slider(`clip-${r}`, "clip level τ")}
     <p id="says-${r}"></p></fieldset>`;
 
+  const key = `<p class="key"><i class="dot"></i> message <i class="cross"></i> lost
+    <i class="flash"></i> wild gradient<br><i class="stick"></i> where the node’s model is, seen from the optimum</p>`;
+
   living.html = () => `<div class="picture">
     <p class="caption" id="caption" role="status"></p>
+    <div class="picks">${pick(0, "Method")}${pick(1, "Compared with")}</div>
     <div class="transport" role="group" aria-label="Time">
       ${button("play", "Play", "Let time run, or stop it")}${button("step", "Step", "One step further")}
       ${button("restart", "Restart", "Back to the start")}${button("reseed", "New noise", "Other random numbers")}
       ${slider("speed", "speed")}
     </div>
     <div class="figures">
-      ${figure("network", "Who talks to whom", select("network-name", "Network", titles(living.networks))
+      ${figure("network", "Who talks to whom", key + select("network-name", "network", titles(living.networks))
         + slider("n", "nodes") + slider("loss", "messages lost"))}
-      ${figure("plane", "Where each node’s model is", select("noise", "Gradients with", titles(living.noises))
+      ${figure("plane", "Where each node’s model is", select("noise", "gradients with", titles(living.noises))
         + slider("level", "noise level"))}
-      ${figure("curve", "How far the nodes are from the optimum",
-        `<input type="range" id="time" min="0" step="1" aria-label="Step">
-        <div class="picks">${pick(0, "Method")}${pick(1, "Compared with")}</div>`)}
+      ${figure("curve", "How far the nodes are from the optimum", `<label class="slider" id="time-row"><span>step</span>
+        <input type="range" id="time" min="0" step="1"><output id="time-value"></output></label>`)}
     </div>
     <details><summary>The same in Python</summary><pre><code id="python"></code></pre>${button("copy", "Copy", "Copy the code")}</details>
   </div>`;

@@ -2,14 +2,14 @@
 "use strict";
 (living => {
   const { set, add, pool, points } = living;
-  const ROOM = { left: 38, right: 12, top: 12, bottom: 62, rug: 26 };
+  const ROOM = { left: 38, right: 12, top: 12, bottom: 66, rug: 30 };
 
   living.curveView = svg => {
     let scene, size, axes, parts;
 
     function prepare(next) {
       scene = next;
-      size = living.fit(svg, Math.max(0.34, Math.min(0.86, 330 / (svg.clientWidth || 360))));
+      size = living.fit(svg, svg.clientWidth < 500 ? 1 : 320 / svg.clientWidth);
       parts = living.groups(svg, "grid", "rug", "ahead", "past", "cursor", "heads", "labels");
       axes = scales();
       drawGrid();
@@ -54,14 +54,14 @@
         const anchor = t === 0 ? "start" : t === scene.choices.steps ? "end" : "middle";
         add(parts.labels, "text", { x: axes.x(t), y: height - 6, "text-anchor": anchor }, t === 0 ? "0 steps" : `${t}`);
       }
-      add(parts.labels, "text", { x: ROOM.left + 4, y: base + 14, class: "rug-label" }, "wildest gradient of each step");
+      add(parts.labels, "text", { x: ROOM.left + 4, y: base + 12 }, "wild gradients");
     }
 
     // The largest noise of each step: bars that grow with its logarithm.
     function drawRug() {
       const base = size.height - ROOM.bottom + ROOM.rug + 14;
       const bars = scene.spikes.map((sizes, t) => {
-        const height = Math.max(0, Math.min(ROOM.rug + 8, 9 * Math.log2(Math.max(...sizes) / 4)));
+        const height = Math.max(0, Math.min(ROOM.rug + 8, 8 * Math.log2(Math.max(...sizes) / 10)));
         return height > 0 ? `M${axes.x(t + 0.5).toFixed(1)} ${base}v${-height.toFixed(1)}` : "";
       });
       add(parts.rug, "path", { d: bars.join("") || "M0 0" });

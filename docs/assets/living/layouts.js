@@ -7,13 +7,18 @@
     const angle = 2 * Math.PI * i / n - Math.PI / 2; // as the nodes' own optima lie in the plane
     return [Math.cos(angle), Math.sin(angle)];
   });
-  const wave = n => range(n).map(i => {
-    const x = 2 * i / (n - 1) - 1;
-    return [x, -0.45 * Math.sin(1.5 * Math.PI * x)];
-  });
+  // A wave from left to right, the nodes equally far apart on it.
+  const wave = n => {
+    const fine = range(601).map(k => k / 300 - 1).map(x => [x, -0.6 * Math.sin(1.5 * Math.PI * x)]);
+    const length = fine.map(() => 0);
+    for (let k = 1; k < fine.length; k++) {
+      length[k] = length[k - 1] + Math.hypot(fine[k][0] - fine[k - 1][0], fine[k][1] - fine[k - 1][1]);
+    }
+    return range(n).map(i => fine[length.findIndex(l => l >= length.at(-1) * i / (n - 1) - 1e-9)]);
+  };
   const star = n => [[0, 0], ...circle(n - 1)];
   const lattice = n => {
-    const { rows, cols } = grid(n), step = 1.7 / Math.max(rows, cols);
+    const { rows, cols } = grid(n), step = 2 / Math.max(rows, cols);
     return range(n).map(i => [
       step * (i % cols - (cols - 1) / 2), step * ((rows - 1) / 2 - Math.floor(i / cols))]);
   };
@@ -25,7 +30,7 @@
   // and comes back on the other.
   function way(network, a, b) {
     if (network.name !== "torus") return [[a, b]];
-    const { rows, cols } = grid(network.n), step = 1.7 / Math.max(rows, cols);
+    const { rows, cols } = grid(network.n), step = 2 / Math.max(rows, cols);
     const around = [cols, rows].map((count, k) => {
       const there = Math.round((b[k] - a[k]) / step);
       return Math.abs(there) > 1 ? -Math.sign(there) * step / 2 : 0;

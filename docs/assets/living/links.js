@@ -7,7 +7,7 @@
     constructor(network, t, arrived, memory) {
       const place = t % network.rounds.length;
       this.links = network.links.map(({ receiver, sender, weights }, e) => (
-        { receiver, sender, weight: weights[place], brings: !arrived || arrived[e] }));
+        { receiver, sender, weight: weights[place], brings: weights[place] > 0 && (!arrived || arrived[e]) }));
       this.kept = network.rounds[place].map((row, i) => row[i]);
       this.memory = memory;
       this.pushed = 0;
@@ -17,8 +17,7 @@
     pull(z) {
       const mixed = z.map(own => own.slice());
       for (const { receiver, sender, weight, brings } of this.links) {
-        if (brings) mixed[receiver] = mixed[receiver].map(
-          (sum, k) => sum + weight * (z[sender][k] - z[receiver][k]));
+        if (brings) z[sender].forEach((c, k) => { mixed[receiver][k] += weight * (c - z[receiver][k]); });
       }
       return mixed;
     }
@@ -26,13 +25,12 @@
     // Totals: what does not arrive waits on its link, f ← f + w z, so that nothing is lost.
     push(z) {
       const waiting = this.memory[this.pushed++] ??= this.links.map(() => z[0].map(() => 0));
-      const mixed = z.map((own, i) => own.map(value => this.kept[i] * value));
-      this.links.forEach(({ receiver, sender, weight, brings }, e) => {
-        const load = waiting[e].map((late, k) => late + weight * z[sender][k]);
-        const used = brings && weight > 0;
-        if (used) mixed[receiver] = mixed[receiver].map((sum, k) => sum + load[k]);
-        waiting[e] = used ? load.map(() => 0) : load;
-      });
+      const mixed = z.map((own, i) => own.map(c => this.kept[i] * c));
+      this.links.forEach(({ receiver, sender, weight, brings }, e) => z[sender].forEach((c, k) => {
+        const load = waiting[e][k] + weight * c;
+        if (brings) mixed[receiver][k] += load;
+        waiting[e][k] = brings ? 0 : load;
+      }));
       return mixed;
     }
   };

@@ -1,15 +1,16 @@
 // The methods, one step each, as in gossamer.algorithms: x, grad and states are [node][coordinate].
 "use strict";
 (living => {
-  const each = (f, ...z) => z[0].map((_, i) => z[0][i].map((_, k) => f(...z.map(a => a[i][k]))));
+  const each = (f, a, b = a, c = a) => a.map((row, i) => row.map((value, k) => f(value, b[i][k], c[i][k])));
+  const scaled = (z, factor) => z.map(v => { const s = factor(norm(v)); return v.map(c => s * c); });
   const zeros = x => each(() => 0, x);
   const norm = living.norm = v => Math.hypot(...v);
 
   const minus = (x, scale, d) => each((a, b) => a - scale * b, x, d);
   const ema = (old, now, beta) => each((a, b) => beta * a + (1 - beta) * b, old, now);
   const changed = (y, now, old) => each((a, b, c) => a + b - c, y, now, old);
-  const unit = y => y.map(v => v.map(c => norm(v) > 0 ? c / norm(v) : 0));
-  const clipped = (g, tau) => g.map(v => v.map(c => c * (norm(v) > 0 ? Math.min(1, tau / norm(v)) : 1)));
+  const unit = y => scaled(y, size => size > 0 ? 1 / size : 0);
+  const clipped = (g, tau) => scaled(g, size => Math.min(1, tau / size));
 
   // y follows the average of `now` over the network: yᵗ = W (yᵗ⁻¹ + now − before).
   const track = (state, now, mix) => mix.push(changed(state.y, now, state.v));
@@ -55,7 +56,7 @@
     },
     GTSignSGDm: { // D(y) = sign(y)
       label: "GT-SignSGDm", settings: { lr: 0.03, momentum: 0.3 }, init: tracking,
-      step: steepest(y => each(Math.sign, y)),
+      step: steepest(y => each(c => Math.sign(c), y)),
     },
   };
 })(window.living ??= {});

@@ -11,7 +11,7 @@
     function prepare(next) {
       scene = next;
       const { width, height } = living.fit(svg, 0.86), layout = living.layout(scene.network);
-      radius = scene.network.n > 12 ? 9 : 11;
+      radius = { 16: 9, 20: 8 }[scene.network.n] ?? 11;
       const half = Math.min(width, height) / 2 - radius - 16;
       const stretch = scene.network.name === "line" ? (width / 2 - radius - 10) / half : 1;
       place = ([x, y]) => [width / 2 + half * stretch * x, height / 2 - half * y];
@@ -31,7 +31,8 @@
     // Which links are used in step t; the others of a network that changes are drawn faintly.
     const active = t => scene.network.links.map(({ weights }) => weights[t % weights.length] > 0);
 
-    function draw(t, phase) {
+    function draw(t, phase, lit) {
+      [...parts.nodes.children].forEach((node, i) => node.classList.toggle("lit", i === lit));
       const used = active(t), last = t >= scene.choices.steps;
       let k = 0;
       ways.forEach((way, e) => way.forEach(() => parts.links.children[k++].classList.toggle("idle", !used[e])));
@@ -48,10 +49,11 @@
         const [cx, cy] = onLane(ways[coming[m]], phase);
         set(dot, { cx, cy, r: size });
       });
-      pool(parts.lost, "path", lost.length).forEach((cross, m) => {
-        const [x, y] = onLane(ways[lost[m]], Math.min(phase, 0.5)), s = size + 1;
-        const d = phase < 0.5 ? `M${x - 1} ${y}h2` : `M${x - s} ${y - s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}`;
-        set(cross, { d, opacity: phase < 0.6 ? 1 : Math.max(0, 2.5 * (1 - phase)) });
+      pool(parts.lost, "path", lost.length).forEach((mark, m) => {
+        const [x, y] = onLane(ways[lost[m]], Math.min(phase, 0.5)), s = size + 1.2, whole = phase < 0.5;
+        const cross = `M${x - s} ${y - s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}`;
+        set(mark, { d: whole ? `M${x} ${y}h0` : cross, class: whole ? "whole" : "", opacity: whole ? 1 : 2 * (1 - phase),
+          "stroke-width": whole ? 2 * size : 2 });
       });
     }
 
@@ -85,6 +87,6 @@
       });
     }
 
-    return { prepare, draw };
+    return { prepare, draw, nodesAt: () => [scene.where] };
   };
 })(window.living ??= {});

@@ -60,7 +60,7 @@
       rounds: n => [metropolis(n, torusPairs(n))],
     },
     exponential: {
-      title: "exponential network", call: n => `exponential(${n})`,
+      title: "exponential network", article: "an", call: n => `exponential(${n})`,
       rounds: n => [circulant(n, powers(n), 1 / (2 + powers(n).length))],
     },
     one_peer_exponential: {

@@ -13,7 +13,7 @@
       root.prepend(style);
       this.get = id => root.getElementById(id);
       this.choices = living.choices();
-      Object.assign(this, { time: 0, playing: false, speed: 8 });
+      Object.assign(this, { time: 0, playing: false, speed: 8, lit: -1 });
       style.addEventListener("load", () => this.begin());
     }
 
@@ -23,6 +23,8 @@
         curve: living.curveView(this.get("curve")) };
       this.bindChoices();
       this.bindTime();
+      this.bindPointer("network");
+      this.bindPointer("plane");
       this.choose();
       new ResizeObserver(() => this.redraw()).observe(this);
       if (calm.matches) this.goTo(this.choices.steps);
@@ -93,20 +95,33 @@
       this.draw();
     }
 
+    // The node nearest to the pointer is lit in both figures.
+    bindPointer(name) {
+      const svg = this.get(name), light = lit => { if (lit !== this.lit) { this.lit = lit; this.draw(); } };
+      const nearest = event => {
+        const box = svg.getBoundingClientRect(), at = [event.clientX - box.left, event.clientY - box.top];
+        const away = ([x, y]) => Math.hypot(x - at[0], y - at[1]), t = Math.floor(this.time);
+        const far = this.views[name].nodesAt(t, this.time - t).flatMap(where => where.map((v, i) => [away(v), i]));
+        const [distance, node] = far.reduce((a, b) => (b[0] < a[0] ? b : a));
+        return distance < 18 ? node : -1;
+      };
+      svg.addEventListener("pointermove", event => light(nearest(event)));
+      svg.addEventListener("pointerdown", event => light(nearest(event)));
+      svg.addEventListener("pointerleave", () => light(-1));
+    }
+
     // ------------------------------------------------------------------ the time
 
     bindTime() {
       this.get("play").addEventListener("click", () => this.play(!this.playing));
-      this.get("step").addEventListener("click", () => { this.play(false); this.glide(); });
+      this.get("step").addEventListener("click", () => this.stepOn());
       this.get("restart").addEventListener("click", () => this.goTo(0));
-      this.get("time").addEventListener("input", () => { this.play(false); this.goTo(Number(this.get("time").value)); });
-      const curve = this.get("curve"), scrub = event => {
-        if (event.buttons !== 1) return;
-        this.play(false);
-        this.goTo(this.views.curve.stepAt(event.clientX));
-      };
-      curve.addEventListener("pointerdown", scrub);
-      curve.addEventListener("pointermove", scrub);
+      this.get("time").addEventListener("input", () => this.scrub(Number(this.get("time").value)));
+      for (const name of ["pointerdown", "pointermove"]) {
+        this.get("curve").addEventListener(name, event => {
+          if (event.buttons === 1) this.scrub(this.views.curve.stepAt(event.clientX));
+        });
+      }
     }
 
     playOnceSeen() {
@@ -119,41 +134,46 @@
     play(on) {
       if (on && this.time >= this.choices.steps) this.time = 0;
       this.playing = on;
-      this.until = this.choices.steps;
       this.get("play").textContent = on ? "Pause" : "Play";
-      if (on) this.run();
-    }
-
-    // To the next whole step, in view.
-    glide() {
-      this.until = Math.min(this.choices.steps, Math.floor(this.time) + 1);
-      if (calm.matches) this.goTo(this.until);
-      else this.run();
-    }
-
-    run() {
       cancelAnimationFrame(this.frame);
-      let before = performance.now();
+      if (on) this.runTo(this.choices.steps);
+    }
+
+    // One step, in view.
+    stepOn() {
+      this.play(false);
+      const next = Math.min(this.choices.steps, Math.floor(this.time) + 1);
+      if (calm.matches) this.goTo(next);
+      else this.runTo(next);
+    }
+
+    runTo(end) {
+      let before;
       const tick = now => {
-        this.time = Math.min(this.until, this.time + Math.min(0.1, (now - before) / 1000) * (this.playing ? this.speed : 2));
+        const passed = Math.min(0.1, (now - (before ?? now)) / 1000) * (this.playing ? this.speed : 2);
+        this.time = Math.min(end, this.time + passed);
         before = now;
         this.draw();
-        if (this.time < this.until) this.frame = requestAnimationFrame(tick);
+        if (this.time < end) this.frame = requestAnimationFrame(tick);
         else if (this.playing) this.play(false);
       };
       this.frame = requestAnimationFrame(tick);
     }
 
     goTo(time) {
-      if (!this.playing) cancelAnimationFrame(this.frame);
       this.time = time;
       this.draw();
     }
 
+    scrub(time) {
+      this.play(false);
+      this.goTo(time);
+    }
+
     draw() {
       const t = Math.floor(this.time), phase = calm.matches ? 0 : this.time - t;
-      for (const view of Object.values(this.views)) view.draw(t, phase);
-      this.get("time").value = t;
+      for (const view of Object.values(this.views)) view.draw(t, phase, this.lit);
+      this.get("time").value = this.get("time-value").textContent = t;
       this.get("time").setAttribute("aria-valuetext", `step ${t} of ${this.choices.steps}`);
       this.scene.runs.forEach((run, r) => { this.get(`error-${r}`).textContent = living.digits(run.errors[t]); });
     }

@@ -21,11 +21,11 @@
 
   living.followTheme = host => {
     const follow = () => { host.dataset.theme = isDark(host.parentElement) ? "dark" : "light"; };
-    const later = () => requestAnimationFrame(follow);
+    const changed = () => { follow(); setTimeout(follow, 400); }; // pages fade from one to the other
     for (const part of [document.documentElement, document.body]) {
-      new MutationObserver(later).observe(part, { attributes: true });
+      new MutationObserver(changed).observe(part, { attributes: true });
     }
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", later);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
     follow();
   };
 })(window.living ??= {});

@@ -1,34 +1,32 @@
 // What the picture says: its caption, a line about each method, and the same run in Python.
 "use strict";
 (living => {
-  const capital = text => text[0].toUpperCase() + text.slice(1);
   const digits = value => value >= 100 ? value.toFixed(0) : Number(value.toPrecision(2)).toString();
   living.digits = value => Number.isFinite(value) ? (value >= 1e4 ? value.toExponential(0) : digits(value)) : "∞";
 
-  const counts = { 0.05: "one message in twenty", 0.1: "one message in ten", 0.2: "one message in five",
+  const lost = { 0.05: "one message in twenty", 0.1: "one message in ten", 0.2: "one message in five",
     0.3: "three messages in ten", 0.5: "every other message" };
 
   // One sentence that is true of this very run.
-  living.caption = ({ choices, runs }) => {
-    const { network, n, noise, loss, picks } = choices;
-    const labels = picks.map(({ method }) => living.methods[method].label);
-    const article = /^[aeo]/.test(living.networks[network].title) && network !== "one_peer_exponential" ? "an" : "a";
-    const place = `${n} nodes on ${article} ${living.networks[network].title}`;
-    const weather = living.noises[noise].title + (loss ? ` and ${counts[loss]} lost` : "");
-    return `${capital(place)}, ${weather}: ${outcome(labels, runs)}.`;
+  living.caption = ({ choices: { network, n, noise, loss, picks }, runs }) => {
+    const { title, article = "a" } = living.networks[network];
+    const weather = living.noises[noise].title + (loss ? ` and ${lost[loss]} lost` : "");
+    return `${n} nodes on ${article} ${title}, ${weather}: ${outcome(names(picks), runs.map(living.typicalError))}.`;
   };
 
-  function outcome([one, other], runs) {
-    const [a, b] = runs.map(living.typicalError);
-    if (!(a < 1e3) && !(b < 1e3)) return "with these steps neither method stays near the optimum";
-    if (!(a < 1e3)) return `with this step ${one} flies apart`;
-    if (!(b < 1e3)) return `${one} ends ${digits(a)} from the optimum, and ${other} flies apart with its step`;
-    const ratio = a < b ? b / a : a / b;
-    const far = `${digits(a)} from the optimum on average`;
-    if (ratio < 1.15) return `the nodes of ${one} end ${far}, and those of ${other} as far`;
-    const times = ratio < 1.95 ? `${Math.round(100 * (ratio - 1))} % ` : ratio > 99 ? "over a hundred times " : `${digits(ratio)} times `;
-    const verb = a < b ? "gather" : "end";
-    return `the nodes of ${one} ${verb} ${far}, ${a < b ? `those of ${other} ${times}farther` : `those of ${other} ${times}closer`}`;
+  function names(picks) {
+    const labels = picks.map(({ method }) => living.methods[method].label);
+    return labels[0] !== labels[1] ? labels : picks.map(({ settings }, r) => `${labels[r]} with α = ${settings.lr}`);
+  }
+
+  function outcome([one, other], [a, b]) {
+    const apart = [a, b].map(error => !(error < 1e3));
+    if (apart[0]) return apart[1] ? "with these steps both methods fly apart" : `with this step ${one} flies apart`;
+    const end = `the nodes of ${one} ${a < b && a < 0.5 ? "gather" : "end"} ${digits(a)} from the optimum on average`;
+    if (apart[1]) return `${end}, and with its step ${other} flies apart`;
+    if (a > 1.15 * b) return `${end}, those of ${other} only ${digits(b)}`;
+    const times = b > 99 * a ? "over a hundred" : digits(b / a);
+    return `${end}, those of ${other} ${b > 1.15 * a ? `${times} times` : "about"} as far`;
   }
 
   // What a method does with a wild gradient.
