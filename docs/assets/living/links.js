@@ -6,8 +6,10 @@
   living.Talk = class {
     constructor(network, t, arrived, memory) {
       const place = t % network.rounds.length;
-      this.links = network.links.map(({ receiver, sender, weights }, e) => (
-        { receiver, sender, weight: weights[place], brings: weights[place] > 0 && (!arrived || arrived[e]) }));
+      this.links = network.links.map(({ receiver, sender, weights }, e) => {
+        const weight = weights[place];
+        return { receiver, sender, weight, brings: weight > 0 && (arrived?.[e] ?? true) };
+      });
       this.kept = network.rounds[place].map((row, i) => row[i]);
       this.memory = memory;
       this.pushed = 0;
@@ -17,7 +19,8 @@
     pull(z) {
       const mixed = z.map(own => own.slice());
       for (const { receiver, sender, weight, brings } of this.links) {
-        if (brings) z[sender].forEach((c, k) => { mixed[receiver][k] += weight * (c - z[receiver][k]); });
+        if (!brings) continue;
+        z[sender].forEach((c, k) => { mixed[receiver][k] += weight * (c - z[receiver][k]); });
       }
       return mixed;
     }

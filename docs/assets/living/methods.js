@@ -1,8 +1,12 @@
 // The methods, one step each, as in gossamer.algorithms: x, grad and states are [node][coordinate].
 "use strict";
 (living => {
-  const each = (f, a, b = a, c = a) => a.map((row, i) => row.map((value, k) => f(value, b[i][k], c[i][k])));
-  const scaled = (z, factor) => z.map(v => { const s = factor(norm(v)); return v.map(c => s * c); });
+  const each = (f, a, b = a, c = a) =>
+    a.map((row, i) => row.map((value, k) => f(value, b[i][k], c[i][k])));
+  const scaled = (z, factor) => z.map(v => {
+    const scale = factor(norm(v));
+    return v.map(c => scale * c);
+  });
   const zeros = x => each(() => 0, x);
   const norm = living.norm = v => Math.hypot(...v);
 
@@ -31,10 +35,11 @@
     },
     DSGDGClip: { // xᵗ⁺¹ = W (xᵗ − α gᵗ min(1, τ/‖gᵗ‖))
       label: "DSGD-GClip", settings: { lr: 0.015, clip: 8 }, init: stateless,
-      step: ({ lr, clip }, x, grad, state, mix) => [mix.pull(minus(x, lr, clipped(grad, clip))), state],
+      step: ({ lr, clip }, x, grad, state, mix) =>
+        [mix.pull(minus(x, lr, clipped(grad, clip))), state],
     },
     NormalizedDSGD: { // xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)
-      label: "Normalized DSGD", settings: { lr: 0.06 }, init: stateless,
+      label: "Normalized DSGD", settings: { lr: 0.04 }, init: stateless,
       step: ({ lr }, x, grad, state, mix) => [mix.pull(minus(x, lr, unit(grad))), state],
     },
     GTDSGD: { // yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹), xᵗ⁺¹ = W (xᵗ − α yᵗ)
@@ -52,7 +57,8 @@
       },
     },
     GTNSGDm: { // D(y) = y/‖y‖
-      label: "GT-NSGDm", settings: { lr: 0.04, momentum: 0.3 }, init: tracking, step: steepest(unit),
+      label: "GT-NSGDm", settings: { lr: 0.04, momentum: 0.3 }, init: tracking,
+      step: steepest(unit),
     },
     GTSignSGDm: { // D(y) = sign(y)
       label: "GT-SignSGDm", settings: { lr: 0.03, momentum: 0.3 }, init: tracking,

@@ -78,7 +78,8 @@
     const n = rounds[0].length, found = [];
     for (const receiver of range(n)) for (const sender of range(n)) {
       const weights = rounds.map(W => W[receiver][sender]);
-      if (receiver !== sender && weights.some(w => w > 0)) found.push({ receiver, sender, weights });
+      const heard = receiver !== sender && weights.some(weight => weight > 0);
+      if (heard) found.push({ receiver, sender, weights });
     }
     return found;
   }

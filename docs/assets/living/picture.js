@@ -1,109 +1,132 @@
 // <living-picture>: the figures, what the reader chooses, and the time that passes.
 "use strict";
 (living => {
-  const SPEEDS = [1, 2, 4, 8, 16, 32, 64]; // steps per second
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const REACH = 18; // pixels: how near to a node the pointer must be
 
   class LivingPicture extends HTMLElement {
     connectedCallback() {
       if (this.shadowRoot) return;
       const root = this.attachShadow({ mode: "open" }), style = document.createElement("link");
-      living.set(style, { rel: "stylesheet", href: new URL("living.css", living.here) });
       root.innerHTML = living.html();
       root.prepend(style);
+      style.addEventListener("load", () => this.begin());
+      living.set(style, { rel: "stylesheet", href: new URL("living.css", living.here) });
       this.get = id => root.getElementById(id);
       this.choices = living.choices();
-      Object.assign(this, { time: 0, playing: false, speed: 8, lit: -1 });
-      style.addEventListener("load", () => this.begin());
+      Object.assign(this, { time: 0, speed: 12, playing: false, lit: -1, sliders: [] });
     }
 
     begin() {
       living.followTheme(this);
-      this.views = { network: living.networkView(this.get("network")), plane: living.planeView(this.get("plane")),
-        curve: living.curveView(this.get("curve")) };
+      this.network = living.networkView(this.get("network"));
+      this.plane = living.planeView(this.get("plane"));
+      this.curve = living.curveView(this.get("curve"));
+      this.views = [this.network, this.plane, this.curve];
       this.bindChoices();
       this.bindTime();
-      this.bindPointer("network");
-      this.bindPointer("plane");
+      this.bindPointer(this.get("network"), this.network);
+      this.bindPointer(this.get("plane"), this.plane);
       this.choose();
-      new ResizeObserver(() => this.redraw()).observe(this);
+      new ResizeObserver(() => requestAnimationFrame(() => this.resize())).observe(this);
       if (calm.matches) this.goTo(this.choices.steps);
       else this.playOnceSeen();
+    }
+
+    on(id, event, act) {
+      this.get(id).addEventListener(event, act);
     }
 
     // ------------------------------------------------------------------ what is chosen
 
     bindChoices() {
-      this.bindSelect("network-name", this.choices, "network");
-      this.bindSelect("noise", this.choices, "noise");
-      for (const name of ["n", "loss", "level"]) this.bindSlider(name, living.scales[name], () => this.choices, name);
-      this.choices.picks.forEach((_, r) => {
-        const pick = this.choices.picks[r];
-        this.bindSelect(`method-${r}`, pick, "method", () => { pick.settings = { ...living.methods[pick.method].settings }; });
-        for (const name of Object.keys(living.symbols)) {
-          this.bindSlider(`${name}-${r}`, living.scales[name], () => pick.settings, name);
+      const { choices } = this, { picks } = choices;
+      this.bindSelect("network-name", choices.network, name => { choices.network = name; });
+      this.bindSelect("noise", choices.noise, name => { choices.noise = name; });
+      for (const name of ["n", "loss", "level"]) this.bindSlider(name, name, () => choices);
+      this.bindSlider("speed", "speed", () => this, () => {});
+      picks.forEach(({ method }, r) => {
+        this.bindSelect(`method-${r}`, method, name => { picks[r] = living.pick(name); });
+        for (const name of Object.keys(living.settings)) {
+          this.bindSlider(`${name}-${r}`, name, () => picks[r].settings);
         }
       });
-      this.bindSlider("speed", SPEEDS, () => this, "speed", () => {});
-      this.get("reseed").addEventListener("click", () => { this.choices.seed += 1; this.choose(); });
-      this.get("copy").addEventListener("click", () => navigator.clipboard?.writeText(this.get("python").textContent));
+      this.on("reseed", "click", () => { choices.seed += 1; this.choose(); });
+      const copy = () => navigator.clipboard?.writeText(this.get("python").textContent);
+      this.on("copy", "click", copy);
     }
 
-    bindSelect(id, holder, name, also = () => {}) {
-      const select = this.get(id);
-      select.value = holder[name];
-      select.addEventListener("change", () => { holder[name] = select.value; also(); this.choose(); });
+    bindSelect(id, value, take) {
+      this.get(id).value = value;
+      this.on(id, "change", ({ target }) => { take(target.value); this.choose(); });
     }
 
-    bindSlider(id, scale, holder, name, then = () => this.choose()) {
-      const slider = this.get(id);
+    // A slider through the scale of a name, for the value of that name in what `holder` returns.
+    bindSlider(id, name, holder, then = () => this.choose()) {
+      const slider = this.get(id), scale = living.scales[name];
+      const show = () => {
+        const value = holder()[name];
+        this.get(`${id}-row`).hidden = value === undefined;
+        if (value === undefined) return;
+        const text = (living.valueText[name] ?? String)(value);
+        living.set(slider, { "aria-valuetext": text });
+        slider.value = scale.indexOf(value);
+        this.get(`${id}-value`).textContent = text;
+      };
       slider.max = scale.length - 1;
-      slider.addEventListener("input", () => { holder()[name] = scale[slider.value]; this.show(id, scale, holder, name); then(); });
-      this.sliders = [...this.sliders ?? [], () => this.show(id, scale, holder, name)];
+      slider.addEventListener("input", () => {
+        holder()[name] = scale[slider.value];
+        show();
+        then();
+      });
+      this.sliders.push(show);
     }
 
-    show(id, scale, holder, name) {
-      const value = holder()[name], known = value !== undefined;
-      this.get(`${id}-row`).hidden = !known;
-      if (!known) return;
-      const text = living.shown[name](value);
-      living.set(this.get(id), { "aria-valuetext": text });
-      this.get(id).value = scale.indexOf(value);
-      this.get(`${id}-value`).textContent = text;
-    }
-
-    // Everything anew after a choice; the time stays, so that its effect is seen at once.
+    // All anew after a choice; the time stays, so that its effect is seen at once.
     choose() {
       this.scene = living.scene(this.choices);
       this.sliders.forEach(show => show());
-      const caption = living.caption(this.scene), { network, n } = this.choices;
-      this.get("caption").textContent = caption;
-      this.get("python").textContent = living.python(this.scene);
       this.get("time").max = this.choices.steps;
       this.choices.picks.forEach(({ method }, r) => {
         this.style.setProperty(`--pick-${r}`, `var(--${method})`);
         this.get(`says-${r}`).textContent = living.says[method];
       });
-      this.get("network").setAttribute("aria-label", `${living.networks[network].title} of ${n} nodes, with messages on their way`);
-      this.get("plane").setAttribute("aria-label", "The models of all nodes over the contours of the average objective");
-      this.get("curve").setAttribute("aria-label", `Average distance from the optimum against steps. ${caption}`);
+      this.say();
+      this.redraw();
+    }
+
+    say() {
+      const caption = living.caption(this.scene), { network, n } = this.choices;
+      this.get("caption").textContent = caption;
+      this.get("python").textContent = living.python(this.scene);
+      const labels = {
+        network: `${living.networks[network].title} of ${n} nodes, with messages on their way`,
+        plane: "The models of all nodes over the contours of the average objective",
+        curve: `Average distance from the optimum against steps. ${caption}`,
+      };
+      for (const id in labels) living.set(this.get(id), { "aria-label": labels[id] });
+    }
+
+    resize() {
+      if (this.clientWidth === this.width) return;
+      this.width = this.clientWidth;
       this.redraw();
     }
 
     redraw() {
-      for (const view of Object.values(this.views)) view.prepare(this.scene);
+      for (const view of this.views) view.prepare(this.scene);
       this.draw();
     }
 
     // The node nearest to the pointer is lit in both figures.
-    bindPointer(name) {
-      const svg = this.get(name), light = lit => { if (lit !== this.lit) { this.lit = lit; this.draw(); } };
-      const nearest = event => {
-        const box = svg.getBoundingClientRect(), at = [event.clientX - box.left, event.clientY - box.top];
-        const away = ([x, y]) => Math.hypot(x - at[0], y - at[1]), t = Math.floor(this.time);
-        const far = this.views[name].nodesAt(t, this.time - t).flatMap(where => where.map((v, i) => [away(v), i]));
-        const [distance, node] = far.reduce((a, b) => (b[0] < a[0] ? b : a));
-        return distance < 18 ? node : -1;
+    bindPointer(svg, view) {
+      const light = lit => { if (lit !== this.lit) { this.lit = lit; this.draw(); } };
+      const nearest = ({ clientX, clientY }) => {
+        const { left, top } = svg.getBoundingClientRect(), t = Math.floor(this.time);
+        const away = ([x, y], i) => [Math.hypot(x + left - clientX, y + top - clientY), i];
+        const all = view.marks(t, this.time - t).flatMap(list => list.map(away));
+        const [distance, node] = all.reduce((a, b) => (b[0] < a[0] ? b : a));
+        return distance < REACH ? node : -1;
       };
       svg.addEventListener("pointermove", event => light(nearest(event)));
       svg.addEventListener("pointerdown", event => light(nearest(event)));
@@ -113,25 +136,25 @@
     // ------------------------------------------------------------------ the time
 
     bindTime() {
-      this.get("play").addEventListener("click", () => this.play(!this.playing));
-      this.get("step").addEventListener("click", () => this.stepOn());
-      this.get("restart").addEventListener("click", () => this.goTo(0));
-      this.get("time").addEventListener("input", () => this.scrub(Number(this.get("time").value)));
-      for (const name of ["pointerdown", "pointermove"]) {
-        this.get("curve").addEventListener(name, event => {
-          if (event.buttons === 1) this.scrub(this.views.curve.stepAt(event.clientX));
-        });
-      }
+      this.on("play", "click", () => this.play(!this.playing));
+      this.on("step", "click", () => this.stepOn());
+      this.on("restart", "click", () => this.goTo(0));
+      this.on("time", "input", ({ target }) => this.scrub(Number(target.value)));
+      const drag = ({ buttons, clientX }) => {
+        if (buttons === 1) this.scrub(this.curve.stepAt(clientX));
+      };
+      this.on("curve", "pointerdown", drag);
+      this.on("curve", "pointermove", drag);
     }
 
     playOnceSeen() {
-      const watch = new IntersectionObserver(([{ isIntersecting }]) => {
-        if (isIntersecting) { watch.disconnect(); this.play(true); }
-      }, { threshold: 0.3 });
-      watch.observe(this);
+      const begin = ([{ isIntersecting }]) => { if (isIntersecting) this.play(true); };
+      this.watch = new IntersectionObserver(begin, { threshold: 0.2 });
+      this.watch.observe(this);
     }
 
     play(on) {
+      this.watch?.disconnect(); // from now on time obeys the reader
       if (on && this.time >= this.choices.steps) this.time = 0;
       this.playing = on;
       this.get("play").textContent = on ? "Pause" : "Play";
@@ -139,7 +162,6 @@
       if (on) this.runTo(this.choices.steps);
     }
 
-    // One step, in view.
     stepOn() {
       this.play(false);
       const next = Math.min(this.choices.steps, Math.floor(this.time) + 1);
@@ -150,19 +172,13 @@
     runTo(end) {
       let before;
       const tick = now => {
-        const passed = Math.min(0.1, (now - (before ?? now)) / 1000) * (this.playing ? this.speed : 2);
-        this.time = Math.min(end, this.time + passed);
+        const seconds = Math.min(0.1, (now - (before ?? now)) / 1000);
         before = now;
-        this.draw();
+        this.goTo(Math.min(end, this.time + seconds * (this.playing ? this.speed : 2)));
         if (this.time < end) this.frame = requestAnimationFrame(tick);
         else if (this.playing) this.play(false);
       };
       this.frame = requestAnimationFrame(tick);
-    }
-
-    goTo(time) {
-      this.time = time;
-      this.draw();
     }
 
     scrub(time) {
@@ -170,12 +186,18 @@
       this.goTo(time);
     }
 
+    goTo(time) {
+      this.time = time;
+      this.draw();
+    }
+
     draw() {
       const t = Math.floor(this.time), phase = calm.matches ? 0 : this.time - t;
-      for (const view of Object.values(this.views)) view.draw(t, phase, this.lit);
+      for (const view of this.views) view.draw(t, phase, this.lit);
       this.get("time").value = this.get("time-value").textContent = t;
-      this.get("time").setAttribute("aria-valuetext", `step ${t} of ${this.choices.steps}`);
-      this.scene.runs.forEach((run, r) => { this.get(`error-${r}`).textContent = living.digits(run.errors[t]); });
+      this.scene.runs.forEach(({ errors }, r) => {
+        this.get(`error-${r}`).textContent = living.digits(errors[t]);
+      });
     }
   }
 

@@ -28,12 +28,13 @@
     return { optimum, curvature: centers[0].map((_, k) => sum(curvatures, k) / centers.length) };
   };
 
-  // What chance does in a run: noise [step][node][coordinate] of scale 1, and which messages arrive,
-  // [step][link]. Other choices meet the same numbers.
+  // What chance does in a run: noise of scale 1, [step][node][coordinate], and which messages
+  // arrive, [step][link]. Other methods meet the same numbers.
   living.chance = ({ noise, loss, network, steps, seed }) => {
-    const uniform = living.uniforms(1, seed), coin = living.uniforms(2, seed), { draw } = living.noises[noise];
+    const uniform = living.uniforms(1, seed), coin = living.uniforms(2, seed);
+    const number = () => living.noises[noise].draw(uniform(), uniform());
     return {
-      noise: range(steps).map(() => range(network.n).map(() => [0, 1].map(() => draw(uniform(), uniform())))),
+      noise: range(steps).map(() => range(network.n).map(() => [number(), number()])),
       arrived: range(steps).map(() => network.links.map(() => coin() >= loss)),
     };
   };
@@ -44,7 +45,7 @@
     let x = problem.centers.map(() => problem.start.slice()), state = init(x);
     const path = [x];
     for (let t = 0; t < steps; t++) {
-      const mix = new living.Talk(network, t, arrived && arrived[t], memory);
+      const mix = new living.Talk(network, t, arrived?.[t], memory);
       const exact = living.gradient(problem, x);
       const grad = exact.map((g, i) => g.map((value, k) => value + noise[t][i][k]));
       [x, state] = step(settings, x, grad, state, mix);

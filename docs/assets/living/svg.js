@@ -1,4 +1,4 @@
-// The little that drawing needs: elements, pools of them, and the size of a figure in pixels.
+// The little that drawing needs: elements, pools of them, and figures measured in pixels.
 "use strict";
 (living => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -14,16 +14,16 @@
     return parent.appendChild(element);
   };
 
-  // Exactly `count` elements in a group, those that are there being kept.
-  living.pool = (group, name, count) => {
-    while (group.childElementCount > count) group.lastChild.remove();
-    while (group.childElementCount < count) living.add(group, name);
-    return [...group.children];
+  // As many elements in a group as there are items, each with the attributes that its item gives.
+  living.each = (group, name, items, attributes) => {
+    while (group.childElementCount > items.length) group.lastChild.remove();
+    while (group.childElementCount < items.length) living.add(group, name);
+    items.forEach((item, i) => living.set(group.children[i], attributes(item, i)));
   };
 
   // One unit of the drawing is one pixel; the height follows from the width.
-  living.fit = (svg, ratio) => {
-    const width = Math.max(240, svg.clientWidth || 360), height = Math.round(width * ratio);
+  living.fit = (svg, heightOf) => {
+    const width = Math.max(240, svg.clientWidth), height = Math.round(heightOf(width));
     living.set(svg, { viewBox: `0 0 ${width} ${height}`, height });
     return { width, height };
   };
@@ -33,5 +33,16 @@
     return Object.fromEntries(names.map(name => [name, living.add(svg, "g", { class: name })]));
   };
 
+  living.clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+  // What can be drawn, of a run that flew apart, too.
+  living.drawable = point =>
+    point.map(c => living.clamp(Number.isNaN(c) ? Infinity : c, -1e4, 1e4));
+
   living.points = list => list.map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`).join(" ");
+  living.line = ([x1, y1], [x2, y2]) => ({ x1, y1, x2, y2 });
+  const arc = (r, across) => `a${r} ${r} 0 1 0 ${across} 0`;
+  living.disc = ([x, y], r) => `M${x - r} ${y}${arc(r, 2 * r)}${arc(r, -2 * r)}Z`;
+  living.cross = ([x, y], r) =>
+    `M${x - r} ${y - r}L${x + r} ${y + r}M${x + r} ${y - r}L${x - r} ${y + r}`;
+  living.plus = ([x, y], r) => `M${x - r} ${y}h${2 * r}M${x} ${y - r}v${2 * r}`;
 })(window.living ??= {});

@@ -21,7 +21,7 @@
 
   living.followTheme = host => {
     const follow = () => { host.dataset.theme = isDark(host.parentElement) ? "dark" : "light"; };
-    const changed = () => { follow(); setTimeout(follow, 400); }; // pages fade from one to the other
+    const changed = () => { follow(); setTimeout(follow, 400); }; // some pages fade
     for (const part of [document.documentElement, document.body]) {
       new MutationObserver(changed).observe(part, { attributes: true });
     }

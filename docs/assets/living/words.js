@@ -1,28 +1,38 @@
 // What the picture says: its caption, a line about each method, and the same run in Python.
 "use strict";
 (living => {
-  const digits = value => value >= 100 ? value.toFixed(0) : Number(value.toPrecision(2)).toString();
-  living.digits = value => Number.isFinite(value) ? (value >= 1e4 ? value.toExponential(0) : digits(value)) : "∞";
+  const digits = living.digits = value => {
+    if (!Number.isFinite(value)) return "∞";
+    if (value >= 1e4) return value.toExponential(0);
+    return value >= 100 ? value.toFixed(0) : Number(value.toPrecision(2)).toString();
+  };
 
-  const lost = { 0.05: "one message in twenty", 0.1: "one message in ten", 0.2: "one message in five",
-    0.3: "three messages in ten", 0.5: "every other message" };
+  const lost = {
+    0.05: "one message in twenty", 0.1: "one message in ten", 0.2: "one message in five",
+    0.3: "three messages in ten", 0.5: "every other message",
+  };
 
   // One sentence that is true of this very run.
   living.caption = ({ choices: { network, n, noise, loss, picks }, runs }) => {
     const { title, article = "a" } = living.networks[network];
     const weather = living.noises[noise].title + (loss ? ` and ${lost[loss]} lost` : "");
-    return `${n} nodes on ${article} ${title}, ${weather}: ${outcome(names(picks), runs.map(living.typicalError))}.`;
+    const found = outcome(names(picks), runs.map(living.typicalError));
+    return `${n} nodes on ${article} ${title}, ${weather}: ${found}.`;
   };
 
+  // Two runs of one method differ in their step sizes.
   function names(picks) {
     const labels = picks.map(({ method }) => living.methods[method].label);
-    return labels[0] !== labels[1] ? labels : picks.map(({ settings }, r) => `${labels[r]} with α = ${settings.lr}`);
+    if (labels[0] !== labels[1]) return labels;
+    return picks.map(({ settings }, r) => `${labels[r]} with α = ${settings.lr}`);
   }
 
   function outcome([one, other], [a, b]) {
     const apart = [a, b].map(error => !(error < 1e3));
-    if (apart[0]) return apart[1] ? "with these steps both methods fly apart" : `with this step ${one} flies apart`;
-    const end = `the nodes of ${one} ${a < b && a < 0.5 ? "gather" : "end"} ${digits(a)} from the optimum on average`;
+    if (apart[0] && apart[1]) return "with these steps both methods fly apart";
+    if (apart[0]) return `with this step ${one} flies apart`;
+    const verb = a < b && a < 0.5 ? "gather" : "end";
+    const end = `the nodes of ${one} ${verb} ${digits(a)} from the optimum on average`;
     if (apart[1]) return `${end}, and with its step ${other} flies apart`;
     if (a > 1.15 * b) return `${end}, those of ${other} only ${digits(b)}`;
     const times = b > 99 * a ? "over a hundred" : digits(b / a);
@@ -31,17 +41,22 @@
 
   // What a method does with a wild gradient.
   living.says = {
-    DSGD: "Takes every gradient as it is: a wild one throws its node, and the neighbours after it.",
+    DSGD: "Takes every gradient as it is: a wild one throws its node, and then the neighbours.",
     DSGDGClip: "Shortens gradients longer than τ; nodes that differ still pull apart.",
-    NormalizedDSGD: "Makes all gradients equally long, then averages: where nodes differ, they cancel in the wrong place.",
-    GTDSGD: "Tracks the average gradient, so that differences cancel; a wild one reaches everybody.",
-    GTClip: "Tracks the average of clipped gradients: good with the right τ, which one has to know.",
-    GTNSGDm: "Tracks the average gradient first, then takes a step of length α, however wild the gradient.",
-    GTSignSGDm: "Tracks the average gradient first, then moves every coordinate by α, however wild the gradient.",
+    NormalizedDSGD: "Makes all gradients equally long before they are averaged: where nodes "
+      + "differ, they cancel in the wrong place.",
+    GTDSGD: "Tracks the average gradient: differences cancel, but a wild one reaches everybody.",
+    GTClip: "Tracks the average of clipped gradients: good with the right τ, if one knows it.",
+    GTNSGDm: "Tracks the average gradient, then takes a step of length α, however wild it is.",
+    GTSignSGDm: "Tracks the average gradient, then moves each coordinate by α, however wild it is.",
   };
-  living.symbols = { lr: ["α", "step size"], momentum: ["β", "momentum"], clip: ["τ", "clipping level"] };
+  living.settings = { lr: "step size α", momentum: "momentum β", clip: "clip level τ" };
 
-  const tensor = rows => `torch.tensor(${JSON.stringify(rows).replaceAll(",", ", ")}, dtype=torch.float64)`;
+  const percent = share => `${Math.round(100 * share)} %`;
+  living.valueText = { loss: percent, speed: value => `${value} steps/s` };
+
+  const tensor = numbers =>
+    `torch.tensor(${JSON.stringify(numbers).replaceAll(",", ", ")}, dtype=torch.float64)`;
 
   // Python that makes the same problem and network, noise of the same law, and the first method.
   living.python = ({ choices, network, problem }) => {
