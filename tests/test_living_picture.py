@@ -60,6 +60,7 @@ def test_living_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     has_the_same_noise(found, monkeypatch)
     has_even_chances(found)
     shows_python_that_runs(found)
+    shows_what_the_page_says(*({k: v[i] for k, v in found["tried"].items()} for i in (0, 1)))
 
 
 def browser(folder: Path) -> Found:
@@ -133,6 +134,16 @@ def has_the_same_noise(found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
             patch.setattr(torch, "rand", lambda *_, left=left, **__: next(left))
             ours = noise.draw(50, torch.Generator())
         assert theirs == pytest.approx(ours.tolist(), rel=1e-9)
+
+
+def shows_what_the_page_says(error: dict[str, float], apart: dict[str, float]) -> None:
+    """The list "What to try" of docs/living-picture.md, and its first sentences."""
+    assert error["plain"] > 3 * error["normalized"]
+    assert apart["plain"] > 5 * apart["plain_complete"]
+    assert error["plain_gaussian"] > 10 * error["tracked_gaussian"]
+    assert error["normalized_too_early"] > 5 * error["normalized_exact"]
+    assert error["clipped"] < error["normalized"] < error["clipped_too_low"] / 3
+    assert error["half_lost"] < 1.5 * error["normalized"]
 
 
 def has_even_chances(found: Found) -> None:
