@@ -8,7 +8,7 @@
   const select = (id, text, pairs) => `<label class="select"><span>${text}</span>
     <select id="${id}">${pairs.map(option).join("")}</select></label>`;
   const slider = (id, text) => `<label class="slider" id="${id}-row"><span>${text}</span>
-    <input type="range" id="${id}" min="0" step="1"><output id="${id}-value"></output></label>`;
+    <input type="range" id="${id}" min="0" step="1"><b id="${id}-value" aria-hidden="true"></b></label>`;
   const button = (id, text, title) =>
     `<button type="button" id="${id}" title="${title}">${text}</button>`;
   const figure = (id, title, below) => `<figure class="${id}"><figcaption>${title}</figcaption>
@@ -18,7 +18,7 @@
   const pick = (r, who) => `<fieldset class="pick pick-${r}"><legend class="hidden">${who}</legend>
     <div class="who"><i class="swatch"></i>
       ${select(`method-${r}`, `<b class="hidden">${who}</b>`, titles(living.methods))}
-      <span class="error">error <output id="error-${r}"></output></span></div>
+      <span class="error">error <b id="error-${r}"></b></span></div>
     ${Object.entries(living.settings).map(([name, text]) => slider(`${name}-${r}`, text)).join("")}
     <p id="says-${r}"></p></fieldset>`;
 

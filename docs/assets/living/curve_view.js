@@ -36,7 +36,7 @@
         x: t => ROOM.left + width * t / scene.choices.steps,
         y: e => ROOM.top + height * (1 - clamp(share(e), 0, 1)),
         within: e => e >= 10 ** bottom && e <= 10 ** top,
-        few: top - bottom < 2.2,
+        few: top - bottom < 2.8,
       };
     }
 

@@ -6,7 +6,7 @@
   const LANE = 2.5; // pixels to the right of its link: so messages both ways pass each other
 
   living.networkView = svg => {
-    let scene, nodes, ways, radius, parts;
+    let scene, nodes, ways, radius, parts, round;
 
     function prepare(next) {
       scene = next;
@@ -20,18 +20,25 @@
       ways = layout.ways.map(way => way.map(piece => piece.map(place)));
       parts = living.groups(svg, "links", "flashes", "nodes", "needles1", "needles0", "messages",
         "lost");
+      round = undefined;
     }
 
     function draw(t, phase, lit) {
       const used = scene.network.links.map(({ weights }) => weights[t % weights.length] > 0);
-      const pieces = ways.flatMap((way, e) => way.map(piece => [piece, used[e]]));
-      each(parts.links, "polyline", pieces,
-        ([piece, on]) => ({ points: points(piece), class: on ? "" : "idle" }));
+      if (round !== t % scene.network.rounds.length) drawLinks(used);
+      round = t % scene.network.rounds.length;
       each(parts.nodes, "circle", nodes,
         ([cx, cy], i) => ({ cx, cy, r: radius, class: i === lit ? "lit" : "" }));
       drawMessages(t, phase, used);
       drawFlashes(t, phase);
       scene.runs.forEach((run, r) => drawNeedles(run, r, t, phase));
+    }
+
+    // Those that are idle in this round are drawn faintly.
+    function drawLinks(used) {
+      const pieces = ways.flatMap((way, e) => way.map(piece => [piece, used[e]]));
+      each(parts.links, "polyline", pieces,
+        ([piece, on]) => ({ points: points(piece), class: on ? "" : "idle" }));
     }
 
     function drawMessages(t, phase, used) {
