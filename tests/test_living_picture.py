@@ -60,7 +60,7 @@ def test_living_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     has_the_same_noise(found, monkeypatch)
     has_even_chances(found)
     shows_python_that_runs(found)
-    shows_what_the_page_says(*({k: v[i] for k, v in found["tried"].items()} for i in (0, 1)))
+    shows_what_the_page_says(found["examples"])
 
 
 def browser(folder: Path) -> Found:
@@ -136,14 +136,18 @@ def has_the_same_noise(found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
         assert theirs == pytest.approx(ours.tolist(), rel=1e-9)
 
 
-def shows_what_the_page_says(error: dict[str, float], apart: dict[str, float]) -> None:
-    """The list "What to try" of docs/living-picture.md, and its first sentences."""
-    assert error["plain"] > 3 * error["normalized"]
-    assert apart["plain"] > 5 * apart["plain_complete"]
-    assert error["plain_gaussian"] > 10 * error["tracked_gaussian"]
-    assert error["normalized_too_early"] > 5 * error["normalized_exact"]
-    assert error["clipped"] < error["normalized"] < error["clipped_too_low"] / 3
-    assert error["half_lost"] < 1.5 * error["normalized"]
+def shows_what_the_page_says(examples: dict[str, list[dict[str, float]]]) -> None:
+    """What docs/living-picture.md says of its examples is true in the run that they show."""
+    ours, plain = examples["heavy tails"]
+    assert plain["error"] > 3 * ours["error"]
+    assert plain["apart"] > 5 * examples["everybody hears everybody"][1]["apart"]
+    tracked, plain = examples["Gaussian noise"]
+    assert plain["error"] > 10 * tracked["error"]
+    assert examples["half the messages lost"][0]["error"] < 1.5 * ours["error"]
+    wrong, right = examples["normalized too early"]
+    assert wrong["error"] > 5 * right["error"]
+    wrong, right = examples["clipped too low"]
+    assert wrong["error"] > 4 * right["error"] > 4 * examples["clipped well"][0]["error"]
 
 
 def has_even_chances(found: Found) -> None:

@@ -8,7 +8,8 @@
   const select = (id, text, pairs) => `<label class="select"><span>${text}</span>
     <select id="${id}">${pairs.map(option).join("")}</select></label>`;
   const slider = (id, text) => `<label class="slider" id="${id}-row"><span>${text}</span>
-    <input type="range" id="${id}" min="0" step="1"><b id="${id}-value" aria-hidden="true"></b></label>`;
+    <input type="range" id="${id}" min="0" step="1">
+    <b id="${id}-value" aria-hidden="true"></b></label>`;
   const button = (id, text, title) =>
     `<button type="button" id="${id}" title="${title}">${text}</button>`;
   const figure = (id, title, below) => `<figure class="${id}"><figcaption>${title}</figcaption>
@@ -22,6 +23,10 @@
     ${Object.entries(living.settings).map(([name, text]) => slider(`${name}-${r}`, text)).join("")}
     <p id="says-${r}"></p></fieldset>`;
 
+  const stories = () => `<div class="stories" role="group" aria-label="Examples"><span>show</span>
+    ${Object.keys(living.stories).map(name => `<button type="button">${name}</button>`).join("")}
+    </div>`;
+
   const transport = `<div class="transport" role="group" aria-label="Time">
     ${button("play", "Play", "Let time run, or stop it")}
     ${button("step", "Step", "One step further")}
@@ -33,7 +38,7 @@
     <i class="flash"></i> wild gradient<br>
     <i class="stick"></i> the node’s model, seen from the optimum</p>`;
 
-  living.html = () => `<p class="caption" id="caption" role="status"></p>
+  living.html = () => `${stories()}<p class="caption" id="caption" role="status"></p>
     <div class="picks">${pick(0, "Method")}${pick(1, "Compared with")}</div>
     ${transport}
     <div class="figures">

@@ -1,14 +1,14 @@
 // How the nodes talk in one step, and what links that lose messages remember: gossamer's `drops`.
 "use strict";
 (living => {
-  // The mix of step t. `arrived[e]` tells whose message arrives; without it, all do. `memory` holds
+  // The mix of step t. `arrived[e]` tells whether the message of link e arrives; `memory` holds
   // what is on its way on each link, for every total that a step pushes.
   living.Talk = class {
     constructor(network, t, arrived, memory) {
       const place = t % network.rounds.length;
       this.links = network.links.map(({ receiver, sender, weights }, e) => {
         const weight = weights[place];
-        return { receiver, sender, weight, brings: weight > 0 && (arrived?.[e] ?? true) };
+        return { receiver, sender, weight, brings: weight > 0 && arrived[e] };
       });
       this.kept = network.rounds[place].map((row, i) => row[i]);
       this.memory = memory;

@@ -3,7 +3,7 @@
 window.living = { here: document.currentScript.src };
 for (const name of [
   "networks", "links", "methods", "noise", "run", // the arithmetic
-  "scene", "words", // what follows from the choices
+  "scene", "stories", "words", // what follows from the choices
   "svg", "layouts", "network_view", "glass_view", "plane_view", "curve_view", // what is drawn
   "controls", "theme", "picture", // <living-picture>
 ]) {

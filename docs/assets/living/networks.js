@@ -89,5 +89,5 @@
     const rounds = networks[name].rounds(n);
     return { name, n, rounds, links: links(rounds), call: networks[name].call(n) };
   };
-  Object.assign(living, { networks, grid, range, mod });
+  Object.assign(living, { networks, grid, range });
 })(window.living ??= {});

@@ -14,7 +14,7 @@
       living.set(style, { rel: "stylesheet", href: new URL("living.css", living.here) });
       this.get = id => root.getElementById(id);
       this.choices = living.choices();
-      Object.assign(this, { time: 0, speed: 12, playing: false, lit: -1, sliders: [] });
+      Object.assign(this, { time: 0, speed: 12, playing: false, lit: -1, shows: [] });
     }
 
     begin() {
@@ -27,7 +27,7 @@
       this.bindTime();
       this.bindPointer(this.get("network"), this.network);
       this.bindPointer(this.get("plane"), this.plane);
-      this.choose();
+      this.choose(this.stories[0]);
       new ResizeObserver(() => requestAnimationFrame(() => this.resize())).observe(this);
       if (calm.matches) this.goTo(this.choices.steps);
       else this.playOnceSeen();
@@ -40,31 +40,36 @@
     // ------------------------------------------------------------------ what is chosen
 
     bindChoices() {
-      const { choices } = this, { picks } = choices;
-      this.bindSelect("network-name", choices.network, name => { choices.network = name; });
-      this.bindSelect("noise", choices.noise, name => { choices.noise = name; });
-      for (const name of ["n", "loss", "level"]) this.bindSlider(name, name, () => choices);
-      this.bindSlider("speed", "speed", () => this, () => {});
-      picks.forEach(({ method }, r) => {
-        this.bindSelect(`method-${r}`, method, name => { picks[r] = living.pick(name); });
+      this.bindSelect("network-name", () => this.choices, "network");
+      this.bindSelect("noise", () => this.choices, "noise");
+      for (const name of ["n", "loss", "level"]) this.bindSlider(name, name, () => this.choices);
+      this.bindSlider("speed", "speed", () => this);
+      this.choices.picks.forEach((_, r) => {
+        const pick = () => this.choices.picks[r];
+        const take = method => Object.assign(pick(), living.pick(method));
+        this.bindSelect(`method-${r}`, pick, "method", take);
         for (const name of Object.keys(living.settings)) {
-          this.bindSlider(`${name}-${r}`, name, () => picks[r].settings);
+          this.bindSlider(`${name}-${r}`, name, () => pick().settings);
         }
       });
-      this.on("reseed", "click", () => { choices.seed += 1; this.choose(); });
+      this.on("reseed", "click", () => { this.choices.seed += 1; this.choose(); });
       const copy = () => navigator.clipboard?.writeText(this.get("python").textContent);
       this.on("copy", "click", copy);
+      for (const button of this.stories) button.addEventListener("click", () => this.tell(button));
     }
 
-    bindSelect(id, value, take) {
-      this.get(id).value = value;
+    // A select for the value of a name in what `holder` returns.
+    bindSelect(id, holder, name, take = value => { holder()[name] = value; }) {
+      this.shows.push(() => { this.get(id).value = holder()[name]; });
       this.on(id, "change", ({ target }) => { take(target.value); this.choose(); });
     }
 
-    // A slider through the scale of a name, for the value of that name in what `holder` returns.
-    bindSlider(id, name, holder, then = () => this.choose()) {
+    // A slider likewise, through the scale of the name; it hides where there is no such value.
+    bindSlider(id, name, holder) {
       const slider = this.get(id), scale = living.scales[name];
-      const show = () => {
+      slider.max = scale.length - 1;
+      this.on(id, "input", () => { holder()[name] = scale[slider.value]; this.choose(); });
+      this.shows.push(() => {
         const value = holder()[name];
         this.get(`${id}-row`).hidden = value === undefined;
         if (value === undefined) return;
@@ -72,20 +77,25 @@
         living.set(slider, { "aria-valuetext": text });
         slider.value = scale.indexOf(value);
         this.get(`${id}-value`).textContent = text;
-      };
-      slider.max = scale.length - 1;
-      slider.addEventListener("input", () => {
-        holder()[name] = scale[slider.value];
-        show();
-        then();
       });
-      this.sliders.push(show);
+    }
+
+    get stories() {
+      return this.shadowRoot.querySelectorAll(".stories button");
+    }
+
+    tell(button) {
+      this.choices = living.choices(living.stories[button.textContent]);
+      this.choose(button);
+      this.goTo(calm.matches ? this.choices.steps : 0);
+      if (!calm.matches) this.play(true);
     }
 
     // All anew after a choice; the time stays, so that its effect is seen at once.
-    choose() {
+    choose(story) {
       this.scene = living.scene(this.choices);
-      this.sliders.forEach(show => show());
+      this.shows.forEach(show => show());
+      for (const button of this.stories) button.ariaPressed = button === story;
       this.get("time").max = this.choices.steps;
       this.choices.picks.forEach(({ method }, r) => {
         this.style.setProperty(`--pick-${r}`, `var(--${method})`);

@@ -45,7 +45,7 @@
     let x = problem.centers.map(() => problem.start.slice()), state = init(x);
     const path = [x];
     for (let t = 0; t < steps; t++) {
-      const mix = new living.Talk(network, t, arrived?.[t], memory);
+      const mix = new living.Talk(network, t, arrived[t], memory);
       const exact = living.gradient(problem, x);
       const grad = exact.map((g, i) => g.map((value, k) => value + noise[t][i][k]));
       [x, state] = step(settings, x, grad, state, mix);

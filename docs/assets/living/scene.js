@@ -12,11 +12,13 @@
     speed: [1, 2, 4, 8, 12, 16, 32, 64],
   };
 
-  living.pick = method => ({ method, settings: { ...living.methods[method].settings } });
+  living.pick = (method, settings = {}) => (
+    { method, settings: { ...living.methods[method].settings, ...settings } });
 
-  living.choices = () => ({
+  // Those of the first picture, but for the given ones; changes to them leave those alone.
+  living.choices = (given = {}) => structuredClone({
     network: "ring", n: 16, loss: 0.1, noise: "student", level: 0.5, steps: 400, seed: 1,
-    picks: [living.pick("GTNSGDm"), living.pick("DSGD")],
+    picks: [living.pick("GTNSGDm"), living.pick("DSGD")], ...given,
   });
 
   living.scene = choices => {

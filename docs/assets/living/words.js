@@ -20,11 +20,14 @@
     return `${n} nodes on ${article} ${title}, ${weather}: ${found}.`;
   };
 
-  // Two runs of one method differ in their step sizes.
+  // Two runs of one method differ in a number, if in anything.
   function names(picks) {
     const labels = picks.map(({ method }) => living.methods[method].label);
     if (labels[0] !== labels[1]) return labels;
-    return picks.map(({ settings }, r) => `${labels[r]} with α = ${settings.lr}`);
+    const [one, other] = picks.map(({ settings }) => settings);
+    const number = Object.keys(one).find(name => one[name] !== other[name]) ?? "lr";
+    const symbol = living.settings[number].at(-1);
+    return picks.map(({ settings }, r) => `${labels[r]} with ${symbol} = ${settings[number]}`);
   }
 
   function outcome([one, other], [a, b]) {
