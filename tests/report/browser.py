@@ -42,13 +42,21 @@ def look_at(page: Path, width: int, folder: Path, dark: bool = False) -> dict[st
 
     Headless windows are at least 500 pixels wide, so the page is put into a frame of that width.
     """
-    assert CHROMIUM is not None
     html = page.read_text(encoding="utf-8")
     html = html.replace("<head>", f"<head>{LISTEN}", 1).replace("</body>", f"{LOOK}</body>", 1)
     copy = page.with_name(f".looked-at-{width}.html")
     copy.write_text(html, encoding="utf-8")
     frame = page.with_name(f".frame-{width}.html")
     frame.write_text(FRAME.format(name=copy.name, width=width), encoding="utf-8")
+    found = findings(frame, folder, dark)
+    copy.unlink()
+    frame.unlink()
+    return found
+
+
+def findings(page: Path, folder: Path, dark: bool = False) -> dict[str, Any]:
+    """What a page says in `data-findings` of an element; the browser's own files go to `folder`."""
+    assert CHROMIUM is not None
     flags = [
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -56,10 +64,8 @@ def look_at(page: Path, width: int, folder: Path, dark: bool = False) -> dict[st
         "--virtual-time-budget=5000", "--window-size=1400,1000",
     ]  # fmt: skip
     flags += ["--blink-settings=preferredColorScheme=0"] if dark else []
-    command = [CHROMIUM, *flags, "--dump-dom", frame.resolve().as_uri()]
+    command = [CHROMIUM, *flags, "--dump-dom", page.resolve().as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
-    copy.unlink()
-    frame.unlink()
     found = re.search(r'data-findings="([^"]*)"', shown)
     assert found is not None, f"the page never finished loading:\n{shown[:500]}"
     return dict(json.loads(unquote(found[1])))
