@@ -612,8 +612,9 @@ class DecentralizedOptimizer(Optimizer):
         """A step with the last gradient."""
         grad = self._last_grad
         assert grad is not None
-        self._advance(grad, lambda _: grad)
-        self._show_moved()
+        with self._as_one_node():
+            self._advance(grad, lambda _: grad)
+            self._show_moved()
 
     def come_to_rest(self) -> None:
         """Bring in the totals that are under way where nobody waits; a collective there.
