@@ -6,7 +6,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from gossamer.plots import OKABE_ITO, colours, curve, panels, plain_log_numbers, style
+from gossamer.colours import OKABE_ITO
+from gossamer.plots import colours, curve, panels, plain_log_numbers, style
 
 
 def drawn(values, steps=(0, 10, 20)):

@@ -22,7 +22,8 @@ from gather import gathered
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.colours import OKABE_ITO
+from gossamer.plots import panels, style
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.theory.claim_1 import claim_problem
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gossamer as gs
-from gossamer.plots import OKABE_ITO
+from gossamer.colours import OKABE_ITO
 
 PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6).drops(0.3, both_ways=True)
 CLOCK = gs.Clock(latency=0.001, bandwidth=1e6, gradient=0.02, stragglers=1.0)
