@@ -122,35 +122,40 @@ def draw(found: Imports) -> "Figure":
 
 
 def _arrow(ax: "Axes", start: tuple[float, float], end: tuple[float, float]) -> None:
+    from gossamer.colours import GREY
+
     ax.annotate(
         "",
         xy=(end[0], end[1] + 0.24),
         xytext=(start[0], start[1] - 0.24),
-        arrowprops={"arrowstyle": "-|>", "color": "#8d99ae", "linewidth": 1.1},
+        arrowprops={"arrowstyle": "-|>", "color": GREY, "linewidth": 1.1},
     )
 
 
 def _box(ax: "Axes", part: str, x: float, y: float, *, tool: bool) -> None:
-    face = "white" if tool else "#2a6f97"
+    from gossamer.colours import BLUE, GROUND
+
+    face, ink = (GROUND, BLUE) if tool else (BLUE, GROUND)
     ax.text(
         x,
         y,
         part,
         ha="center",
         va="center",
-        color="#2a6f97" if tool else "white",
-        bbox={"boxstyle": "round,pad=0.4", "facecolor": face, "edgecolor": "#2a6f97"},
+        color=ink,
+        bbox={"boxstyle": "round,pad=0.4", "facecolor": face, "edgecolor": BLUE},
     )
 
 
 def main() -> None:
     """Draw the picture."""
     from gossamer.plots import style
+    from gossamer.svg import for_both
 
     found = imports()
     with style():
         metadata = {"Description": summary(found), "Date": None}
-        draw(found).savefig(PICTURE, metadata=metadata)
+        PICTURE.write_text(for_both(draw(found), metadata), encoding="utf-8")
 
 
 if __name__ == "__main__":

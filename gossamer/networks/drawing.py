@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 
 from gossamer.colours import BLUE, GREY, GROUND, OKABE_ITO
+from gossamer.display import picture
 from gossamer.networks.drops import Drops
 from gossamer.networks.layout import Places, circle, grid_of, layout
 from gossamer.networks.modified import layers
@@ -16,6 +17,9 @@ from gossamer.networks.random_rounds import RandomRounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+WIDTH = 5.0
+"""Of a drawing, in inches."""
 
 NUMBERED = 50
 """Most nodes that are drawn with their numbers."""
@@ -46,7 +50,10 @@ def draw(network: Network, ax: "Axes | None" = None) -> "Axes":
     """
     graph = _links(network)
     places = layout(network, graph)
-    ax = _new_axes(places) if ax is None else ax
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(WIDTH, _height(places)), layout="constrained")[1]
     links = _looks(graph, network)
     style = "--" if _may_fail(network) else "-"
     if graph.is_directed():
@@ -60,13 +67,21 @@ def draw(network: Network, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _new_axes(places: Places) -> "Axes":
-    """Of a new figure that is as flat as the network."""
-    import matplotlib.pyplot as plt
+def element(network: Network) -> str:
+    """The drawing without a title, as an element of a page."""
+    height = 0.75 * _height(layout(network, _links(network)))
+    return picture(
+        lambda ax: draw(network, ax).set_title(""),
+        f"drawing of {network.name}",
+        size=(0.75 * WIDTH, height),
+    )
 
+
+def _height(places: Places) -> float:
+    """Of a figure that is as flat as the network."""
     width, height = np.ptp(places, axis=0)
     flat = float(np.clip(height / max(width, 1e-9), 0.2, 1)) if len(places) > 1 else 1.0
-    return plt.subplots(figsize=(5, 0.6 + 4.4 * flat), layout="constrained")[1]
+    return 0.6 + 0.9 * WIDTH * flat
 
 
 def _frame(ax: "Axes", places: Places, beyond: float) -> None:
