@@ -1,6 +1,7 @@
 """What notebooks show of an object: facts, tables and pictures, as one kind of HTML.
 
-Everything takes its colours and letters from the page around it, light or dark.
+Everything takes its colours and letters from the page around it, light or dark. Tables are of the class
+that pandas gives its own, "dataframe", which sites and editors know how to show.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LINE = "1px solid color-mix(in srgb, currentColor 25%, transparent)"
+TABLE = "border-collapse:collapse;border:none;margin:.3em 0;font-variant-numeric:tabular-nums"
 CELL = "padding:.2em .9em .2em 0;text-align:left;vertical-align:top;background:none"
 
 
@@ -25,7 +27,9 @@ def facts(title: str, rows: Mapping[str, str]) -> str:
         f'<tr><th style="{faint}">{escape(name)}</th><td style="{CELL}">{escape(fact)}</td></tr>'
         for name, fact in rows.items()
     )
-    return f"<div><b>{escape(title)}</b><table style='{_TABLE}'>{told}</table></div>"
+    return (
+        f"<div><b>{escape(title)}</b><table class='dataframe' style='{TABLE}'>{told}</table></div>"
+    )
 
 
 def table(
@@ -39,7 +43,7 @@ def table(
     body = "".join(map(_row, rows, strong))
     below = "".join(f"<div>{escape(note)}</div>" for note in notes)
     return (
-        f"<div style='overflow-x:auto'><table style='{_TABLE}'><tr>{heads}</tr>{body}</table>"
+        f"<div style='overflow-x:auto'><table class='dataframe' style='{TABLE}'><tr>{heads}</tr>{body}</table>"
         f"<div style='opacity:.7;font-size:.9em'>{below}</div></div>"
     )
 
@@ -61,9 +65,6 @@ def beside(*parts: str) -> str:
     """Parts next to each other, below each other where the page is narrow."""
     look = "display:flex;flex-wrap:wrap;gap:1em 2em;align-items:center"
     return f"<div style='{look}'>{''.join(f'<div>{part}</div>' for part in parts)}</div>"
-
-
-_TABLE = "border-collapse:collapse;border:none;margin:.3em 0;font-variant-numeric:tabular-nums"
 
 
 def _row(cells: Sequence[str], strong: Sequence[bool]) -> str:

@@ -36,6 +36,9 @@ LAYERS = (
 An empty word leaves a gap in the picture.
 """
 
+A_ROW = 8
+"""Most tools beside each other in the picture."""
+
 Imports = dict[str, set[str]]
 """Part → the parts it imports."""
 
@@ -103,7 +106,8 @@ def draw(found: Imports) -> "Figure":
     """A row per layer, and the arrows."""
     from gossamer.plots import panels, style
 
-    rows = [*LAYERS, tuple(tools(found))]
+    shared = tools(found)
+    rows = [*LAYERS, *(tuple(shared[k : k + A_ROW]) for k in range(0, len(shared), A_ROW))]
     place = {
         part: (10 * (k + 0.5) / len(row), -1.0 * depth)
         for depth, row in enumerate(rows)
@@ -111,11 +115,11 @@ def draw(found: Imports) -> "Figure":
         if part
     }
     with style():
-        figure, (ax,) = panels(1, width=8.8, height=5.6)
+        figure, (ax,) = panels(1, width=8.8, height=6.2)
         for part, other in arrows(found):
             _arrow(ax, place[part], place[other])
         for part, (x, y) in place.items():
-            _box(ax, part, x, y, tool=part in rows[-1])
+            _box(ax, part, x, y, tool=part in shared)
         ax.set(xlim=(0, 10), ylim=(-len(rows) + 0.5, 0.5))
         ax.set_axis_off()
     return figure
