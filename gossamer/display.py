@@ -1,7 +1,7 @@
 """What notebooks show of an object: facts, tables and pictures, as one kind of HTML.
 
-Everything takes its colours and letters from the page around it, light or dark. Tables are of the class
-that pandas gives its own, "dataframe", which sites and editors know how to show.
+Everything takes its colours and letters from the page around it, light or dark. Tables are of the
+class that pandas gives its own, "dataframe": sites and editors know how to show these.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,7 @@ def facts(title: str, rows: Mapping[str, str]) -> str:
         f'<tr><th style="{faint}">{escape(name)}</th><td style="{CELL}">{escape(fact)}</td></tr>'
         for name, fact in rows.items()
     )
-    return (
-        f"<div><b>{escape(title)}</b><table class='dataframe' style='{TABLE}'>{told}</table></div>"
-    )
+    return f"<div><b>{escape(title)}</b>{_table(told)}</div>"
 
 
 def table(
@@ -40,12 +38,10 @@ def table(
 ) -> str:
     """Cells below their heads, those that are `strong` in bold; notes below."""
     heads = "".join(f'<th style="{CELL};border-bottom:{LINE}">{escape(one)}</th>' for one in head)
-    body = "".join(map(_row, rows, strong))
+    cells = _table(f"<tr>{heads}</tr>" + "".join(map(_row, rows, strong)))
     below = "".join(f"<div>{escape(note)}</div>" for note in notes)
-    return (
-        f"<div style='overflow-x:auto'><table class='dataframe' style='{TABLE}'><tr>{heads}</tr>{body}</table>"
-        f"<div style='opacity:.7;font-size:.9em'>{below}</div></div>"
-    )
+    faint = "opacity:.7;font-size:.9em"
+    return f"<div style='overflow-x:auto'>{cells}<div style='{faint}'>{below}</div></div>"
 
 
 def picture(
@@ -65,6 +61,10 @@ def beside(*parts: str) -> str:
     """Parts next to each other, below each other where the page is narrow."""
     look = "display:flex;flex-wrap:wrap;gap:1em 2em;align-items:center"
     return f"<div style='{look}'>{''.join(f'<div>{part}</div>' for part in parts)}</div>"
+
+
+def _table(rows: str) -> str:
+    return f"<table class='dataframe' style='{TABLE}'>{rows}</table>"
 
 
 def _row(cells: Sequence[str], strong: Sequence[bool]) -> str:

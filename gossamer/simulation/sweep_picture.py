@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from gossamer.algorithms import Schedule
 from gossamer.errors import choice, require
 from gossamer.simulation.halving import median
-from gossamer.simulation.picture import metric_in_words
 from gossamer.simulation.status import Status
 from gossamer.simulation.words import show_hyperparameters
 
@@ -114,7 +113,7 @@ def _draw_curve(
     from gossamer.plots import plain_log_numbers
 
     values = _in_order([value for (value,) in drawn])
-    place = {value: k if _words(values) else value for k, value in enumerate(values)}
+    place = {value: k if _scheduled(values) else value for k, value in enumerate(values)}
     on_top = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     marks: dict[Status, tuple[str, dict[str, Any]]] = {
         Status.FINISHED: ("o-", {"color": BLUE}),
@@ -126,12 +125,12 @@ def _draw_curve(
         heights = [1.0 if status is Status.DIVERGED else drawn[v,].value for v in shown]
         if shown:
             ax.plot([place[v] for v in shown], heights, form, label=status.short, **look)
-    if _words(values):
+    if _scheduled(values):
         ax.set_xticks(range(len(values)), labels=_labels(values))
     elif min(values) > 0:
         ax.set_xscale("log")
         plain_log_numbers(ax.xaxis)
-    ax.set(xlabel=axes[0], ylabel=f"final {metric_in_words(metric)}", yscale="log")
+    ax.set(xlabel=axes[0], ylabel=f"final {metric_in_scheduled(metric)}", yscale="log")
     plain_log_numbers(ax.yaxis)
     if len(ax.lines) > 1:
         ax.legend()
@@ -173,7 +172,7 @@ def _draw_steps(ax: "Axes", sweep: "Sweep", metric: str) -> None:
     look = LOOKS.get(sweep.config["algorithm"]["label"], Look(GREY))
     chosen = show_hyperparameters(sweep.settings[best])
     ax.plot(steps, drawn[:, best], color=look.colour, linewidth=2, label=chosen)
-    ax.set(xlabel=STEPS, ylabel=metric_in_words(metric), yscale="log", xmargin=0.0)
+    ax.set(xlabel=STEPS, ylabel=metric_in_scheduled(metric), yscale="log", xmargin=0.0)
     plain_log_numbers(ax.yaxis)
     label_ends(ax)
 
@@ -189,7 +188,7 @@ def _title(sweep: "Sweep", axes: Sequence[str], metric: str) -> str:
     signs = {Status.ENDED_EARLY: "( ) ended early", Status.DIVERGED: "✗ diverged"}
     found = {level.status for level in levels(sweep, metric)}
     told = [sign for status, sign in signs.items() if status in found]
-    return f"{title}\n{'; '.join([f'final {metric_in_words(metric)}', *told])}"
+    return f"{title}\n{'; '.join([f'final {metric_in_scheduled(metric)}', *told])}"
 
 
 def _shades(values: Sequence[Sequence[float | None]]) -> list[list[float]]:
@@ -210,12 +209,13 @@ def _shades(values: Sequence[Sequence[float | None]]) -> list[list[float]]:
 def _in_order(values: Sequence[Any]) -> list[Any]:
     """Each once, numbers from low to high."""
     once = list(dict.fromkeys(values))
-    return once if _words(once) else sorted(once)
+    return once if _scheduled(once) else sorted(once)
 
 
-def _words(values: Sequence[Any]) -> bool:
-    return any(isinstance(value, str | bool | Schedule) for value in values)
+def _scheduled(values: Sequence[Any]) -> bool:
+    """Whether they have no order."""
+    return any(isinstance(value, Schedule) for value in values)
 
 
 def _labels(values: Sequence[Any]) -> list[str]:
-    return [str(v) if isinstance(v, str | bool | Schedule) else f"{v:g}" for v in values]
+    return [str(value) if isinstance(value, Schedule) else f"{value:g}" for value in values]
