@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.algorithms import Schedule
 from gossamer.errors import choice, require
 from gossamer.simulation.halving import median
+from gossamer.simulation.picture import metric_in_words
 from gossamer.simulation.status import Status
 from gossamer.simulation.words import show_hyperparameters
 
@@ -130,7 +131,7 @@ def _draw_curve(
     elif min(values) > 0:
         ax.set_xscale("log")
         plain_log_numbers(ax.xaxis)
-    ax.set(xlabel=axes[0], ylabel=f"final {metric_in_scheduled(metric)}", yscale="log")
+    ax.set(xlabel=axes[0], ylabel=f"final {metric_in_words(metric)}", yscale="log")
     plain_log_numbers(ax.yaxis)
     if len(ax.lines) > 1:
         ax.legend()
@@ -172,7 +173,7 @@ def _draw_steps(ax: "Axes", sweep: "Sweep", metric: str) -> None:
     look = LOOKS.get(sweep.config["algorithm"]["label"], Look(GREY))
     chosen = show_hyperparameters(sweep.settings[best])
     ax.plot(steps, drawn[:, best], color=look.colour, linewidth=2, label=chosen)
-    ax.set(xlabel=STEPS, ylabel=metric_in_scheduled(metric), yscale="log", xmargin=0.0)
+    ax.set(xlabel=STEPS, ylabel=metric_in_words(metric), yscale="log", xmargin=0.0)
     plain_log_numbers(ax.yaxis)
     label_ends(ax)
 
@@ -188,7 +189,7 @@ def _title(sweep: "Sweep", axes: Sequence[str], metric: str) -> str:
     signs = {Status.ENDED_EARLY: "( ) ended early", Status.DIVERGED: "✗ diverged"}
     found = {level.status for level in levels(sweep, metric)}
     told = [sign for status, sign in signs.items() if status in found]
-    return f"{title}\n{'; '.join([f'final {metric_in_scheduled(metric)}', *told])}"
+    return f"{title}\n{'; '.join([f'final {metric_in_words(metric)}', *told])}"
 
 
 def _shades(values: Sequence[Sequence[float | None]]) -> list[list[float]]:
