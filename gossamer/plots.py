@@ -42,11 +42,17 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw with the house style, off screen, and leave matplotlib as it was."""
+    """Draw with the house style, and leave matplotlib as it was.
+
+    But in a notebook the first figure turns matplotlib interactive, which it has to stay for the
+    next ones to be shown.
+    """
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
         yield
+        interactive = mpl.is_interactive()
+    mpl.interactive(interactive)
 
 
 def panels(count: int, *, width: float = 3.6, height: float = 3.0) -> "tuple[Figure, list[Axes]]":

@@ -72,6 +72,14 @@ def test_few_digits_are_written_out(limits: tuple[float, float], plain: bool):
     assert all(("$" not in text) == plain for text in texts)
 
 
+def test_the_style_leaves_the_first_figure_of_a_notebook_interactive():
+    with mpl.rc_context():
+        with style():
+            mpl.interactive(True)
+        assert mpl.is_interactive()
+    assert not mpl.is_interactive()
+
+
 def named(*lines: tuple[str, float]):
     """Axes with a line to the given height for each label, named at the ends."""
     _, (ax,) = panels(1)
