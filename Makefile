@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=# modules are compiled once, not by each of the
 # one beside all others, which compute on two cores. What is done first makes room for the types.
 DEADLINES := $(addprefix tests/distributed/test_, examples.py failures.py launch.py restart.py)
 
-.PHONY: test reproduce docs benchmark peers setup lint types deadlines units clean
+.PHONY: test reproduce docs notebooks benchmark peers setup lint types deadlines units clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,9 @@ reproduce: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Documentation: $(CURDIR)/site/index.html"
+
+notebooks: setup
+	$(BIN)/python docs/scripts/notebooks.py
 
 benchmark: setup
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"

@@ -2,25 +2,30 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from gossamer.colours import GREY, GROUND, INK, ON_COLOUR, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
-"""Colours that stay apart for every common kind of colour blindness."""
-
 STYLE: dict[Any, Any] = {
     "figure.constrained_layout.use": True,
     "figure.dpi": 110,
     "savefig.dpi": 200,
     "font.size": 9.5,
+    "text.color": INK,
     "axes.titlesize": 10,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -34,16 +39,20 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
 }
 
-LINE_STYLES = ("-", "--", "-.", ":")
-
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw with the house style, off screen, and leave matplotlib as it was."""
+    """Draw with the house style, and leave matplotlib as it was.
+
+    But in a notebook the first figure turns matplotlib interactive, which it has to stay for the
+    next ones to be shown.
+    """
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
         yield
+        interactive = mpl.is_interactive()
+    mpl.interactive(interactive)
 
 
 def panels(count: int, *, width: float = 3.6, height: float = 3.0) -> "tuple[Figure, list[Axes]]":
@@ -91,6 +100,35 @@ def plain_log_numbers(axis: "Axis") -> None:
     axis.set_minor_formatter(PlainNumbers())
 
 
-def colours() -> "cycle[str]":
-    """The palette, over and over."""
-    return cycle(OKABE_ITO)
+def heat_map(
+    ax: "Axes",
+    shades: Sequence[Sequence[float]],
+    texts: Sequence[Sequence[str]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+) -> None:
+    """Cells with something written in each.
+
+    Args:
+        ax: where to draw.
+        shades: of each cell, from 0, light, to 1, dark; above it has failed, NaN was not tried.
+        texts: what is written there.
+        rows: names of the rows, the first on top.
+        columns: names of the columns.
+    """
+    from matplotlib import colormaps
+
+    colours = colormaps["YlGnBu"].with_extremes(bad="0.93", over=VERMILLION)
+    ax.imshow(shades, cmap=colours, vmin=-0.1, vmax=1.0, aspect="auto")
+    for row, column in np.ndindex(len(rows), len(columns)):
+        colour = ON_COLOUR if shades[row][column] > 0.55 else "0.15"
+        amid: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
+        ax.text(column, row, texts[row][column], color=colour, **amid)
+    ax.set_xticks(range(len(columns)), labels=columns)
+    ax.set_yticks(range(len(rows)), labels=rows)
+    ax.set_xticks([x - 0.5 for x in range(1, len(columns))], minor=True)
+    ax.set_yticks([y - 0.5 for y in range(1, len(rows))], minor=True)
+    ax.tick_params(which="both", length=0)
+    ax.grid(visible=False)
+    ax.grid(which="minor", color=GROUND, linewidth=1.5, alpha=1)
+    ax.spines[:].set_visible(False)

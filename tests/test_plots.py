@@ -6,7 +6,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from gossamer.plots import OKABE_ITO, colours, curve, panels, plain_log_numbers, style
+from gossamer.colours import OKABE_ITO
+from gossamer.end_labels import label_ends
+from gossamer.plots import curve, heat_map, panels, plain_log_numbers, style
 
 
 def drawn(values, steps=(0, 10, 20)):
@@ -56,20 +58,6 @@ def test_the_style_holds_inside_and_leaves_no_trace():
     assert dict(mpl.rcParams) == before
 
 
-def luminance(colour: str) -> float:
-    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def test_the_palette_has_eight_colours_that_show_on_white_and_starts_again():
-    assert len(set(OKABE_ITO)) == 8
-    contrast = [1.05 / (luminance(colour) + 0.05) for colour in OKABE_ITO]
-    assert min(contrast) > 2
-    turning = colours()
-    assert [next(turning) for _ in range(9)] == [*OKABE_ITO, OKABE_ITO[0]]
-
-
 @pytest.mark.parametrize(
     ("limits", "plain"), [((0.15, 4.2), True), ((0.002, 700), True), ((1e-9, 2e-8), False)]
 )
@@ -82,3 +70,60 @@ def test_few_digits_are_written_out(limits: tuple[float, float], plain: bool):
     texts = [tick.get_text() for tick in ticks if tick.get_text()]
     assert len(texts) > 2
     assert all(("$" not in text) == plain for text in texts)
+
+
+def test_the_style_leaves_the_first_figure_of_a_notebook_interactive():
+    with mpl.rc_context():
+        with style():
+            mpl.interactive(True)
+        assert mpl.is_interactive()
+    assert not mpl.is_interactive()
+
+
+def named(*lines: tuple[str, float]):
+    """Axes with a line to the given height for each label, named at the ends."""
+    _, (ax,) = panels(1)
+    for label, end in lines:
+        ax.plot([0, 1], [0, end], label=label)
+    ax.set(ylim=(0, 10))
+    label_ends(ax)
+    return ax
+
+
+def test_lines_are_named_at_their_ends_apart_and_in_their_colour():
+    ax = named(("a", 5.0), ("b", 5.0), ("c", 9.0))
+    assert ax.get_legend() is None
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [
+        (line.get_label(), line.get_color()) for line in ax.lines
+    ]
+    assert [text.xy for text in ax.texts] == [(1, 5), (1, 5), (1, 9)]
+    below, above, alone = (text.xyann[1] for text in ax.texts)
+    assert above - below > 8
+    assert below == -above
+    assert alone == 0
+
+
+@pytest.mark.parametrize("labels", [["a label that is far too long"], [str(k) for k in range(9)]])
+def test_many_or_long_names_are_in_a_legend(labels: list[str]):
+    ax = named(*((label, 1.0) for label in labels))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == labels
+    assert len(ax.texts) == 0
+
+
+def test_names_are_written_anew_when_a_line_is_added():
+    ax = named(("a", 5.0))
+    ax.plot([0, 1], [0, 2], label="b")
+    label_ends(ax)
+    assert [text.get_text() for text in ax.texts] == ["a", "b"]
+
+
+def test_cells_have_their_text_and_shade():
+    figure, (ax,) = panels(1)
+    shades = [[0.0, 1.0], [2.0, math.nan]]
+    heat_map(ax, shades, [["1", "9"], ["x", ""]], ["r0", "r1"], ["c0", "c1"])
+    figure.canvas.draw()
+    np.testing.assert_array_equal(ax.images[0].get_array().filled(np.nan), shades)
+    assert [text.get_text() for text in ax.texts] == ["1", "9", "x", ""]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["r0", "r1"]
+    light, dark = ax.texts[0].get_color(), ax.texts[1].get_color()
+    assert light != dark

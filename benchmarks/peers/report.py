@@ -12,7 +12,8 @@ from typing import Any
 from agreement import OURS
 from losses import LOST, NODES, NORMALIZED, SEEDS, SENT
 
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.colours import OKABE_ITO
+from gossamer.plots import panels, style
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -34,6 +34,8 @@ PARTS = (
     "experiments",
     "report",
     "plots",
+    "colours",
+    "svg",
     "errors",
 )
 """The API reference has a page for each."""

@@ -36,6 +36,9 @@ LAYERS = (
 An empty word leaves a gap in the picture.
 """
 
+A_ROW = 8
+"""Most tools beside each other in the picture."""
+
 Imports = dict[str, set[str]]
 """Part → the parts it imports."""
 
@@ -103,7 +106,8 @@ def draw(found: Imports) -> "Figure":
     """A row per layer, and the arrows."""
     from gossamer.plots import panels, style
 
-    rows = [*LAYERS, tuple(tools(found))]
+    shared = tools(found)
+    rows = [*LAYERS, *(tuple(shared[k : k + A_ROW]) for k in range(0, len(shared), A_ROW))]
     place = {
         part: (10 * (k + 0.5) / len(row), -1.0 * depth)
         for depth, row in enumerate(rows)
@@ -111,46 +115,51 @@ def draw(found: Imports) -> "Figure":
         if part
     }
     with style():
-        figure, (ax,) = panels(1, width=8.8, height=5.6)
+        figure, (ax,) = panels(1, width=8.8, height=6.2)
         for part, other in arrows(found):
             _arrow(ax, place[part], place[other])
         for part, (x, y) in place.items():
-            _box(ax, part, x, y, tool=part in rows[-1])
+            _box(ax, part, x, y, tool=part in shared)
         ax.set(xlim=(0, 10), ylim=(-len(rows) + 0.5, 0.5))
         ax.set_axis_off()
     return figure
 
 
 def _arrow(ax: "Axes", start: tuple[float, float], end: tuple[float, float]) -> None:
+    from gossamer.colours import GREY
+
     ax.annotate(
         "",
         xy=(end[0], end[1] + 0.24),
         xytext=(start[0], start[1] - 0.24),
-        arrowprops={"arrowstyle": "-|>", "color": "#8d99ae", "linewidth": 1.1},
+        arrowprops={"arrowstyle": "-|>", "color": GREY, "linewidth": 1.1},
     )
 
 
 def _box(ax: "Axes", part: str, x: float, y: float, *, tool: bool) -> None:
-    face = "white" if tool else "#2a6f97"
+    from gossamer.colours import BLUE, GROUND
+
+    face, ink = (GROUND, BLUE) if tool else (BLUE, GROUND)
     ax.text(
         x,
         y,
         part,
         ha="center",
         va="center",
-        color="#2a6f97" if tool else "white",
-        bbox={"boxstyle": "round,pad=0.4", "facecolor": face, "edgecolor": "#2a6f97"},
+        color=ink,
+        bbox={"boxstyle": "round,pad=0.4", "facecolor": face, "edgecolor": BLUE},
     )
 
 
 def main() -> None:
     """Draw the picture."""
     from gossamer.plots import style
+    from gossamer.svg import for_both
 
     found = imports()
     with style():
         metadata = {"Description": summary(found), "Date": None}
-        draw(found).savefig(PICTURE, metadata=metadata)
+        PICTURE.write_text(for_both(draw(found), metadata), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.plots import OKABE_ITO, panels
+from gossamer.colours import OKABE_ITO
+from gossamer.plots import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

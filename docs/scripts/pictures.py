@@ -22,9 +22,11 @@ from gather import gathered
 from torch import Tensor
 
 import gossamer as gs
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.colours import LOOKS, OKABE_ITO
+from gossamer.plots import panels, style
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.theory.claim_1 import claim_problem
+from gossamer.svg import for_both
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,13 +142,10 @@ def normalization() -> "Figure":
     left.set(title="how far a step goes", xlabel="step t")
     left.legend()
     problem = claim_problem(1, num_nodes=4, start=0.5)
-    for colour, algorithm in (
-        (OKABE_ITO[1], gs.NormalizedDSGD(lr=0.05)),
-        (OKABE_ITO[0], gs.GTNSGDm(lr=0.05, momentum=0.5)),
-    ):
+    for algorithm in (gs.NormalizedDSGD(lr=0.05), gs.GTNSGDm(lr=0.05, momentum=0.5)):
         run = gs.simulate(algorithm, problem, gs.complete(4), steps=100, record_every=1)
-        name = type(algorithm).__name__
-        right.plot(run.steps, run.metrics["error"][:, 0], color=colour, label=name)
+        look = {"color": LOOKS[run.label].colour, "label": run.label}
+        right.plot(run.steps, run.metrics["error"][:, 0], **look)
     right.set(title="two nodes pull left, two right", xlabel="step t", ylim=(0, None))
     right.set_ylabel("distance to the optimum")
     right.legend()
@@ -210,7 +209,7 @@ def draw(name: str, folder: Path = FOLDER) -> Path:
     made_of = [digest(study) for study, names in STUDIES.items() if name in names]
     with style(), rc_context({"svg.fonttype": "none"} if made_of else {}):
         metadata = {"Date": None, "Source": " ".join(made_of) or None}
-        PICTURES[name]().savefig(path, metadata=metadata)
+        path.write_text(for_both(PICTURES[name](), metadata), encoding="utf-8")
     return path
 
 

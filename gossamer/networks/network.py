@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from gossamer.networks.static import StaticNetwork
 
 
+MOST_DRAWN = 200
+"""Most nodes of a network that a notebook draws unasked."""
+
+
 class Network(ABC):
     """n nodes that mix opinions, z ← R_t z, and totals, z ← C_t z.
 
@@ -227,6 +231,20 @@ class Network(ABC):
         degrees = torch.cat([one.in_degrees for one in self.rounds])
         least, most = int(degrees.min()), int(degrees.max())
         return f"degree {least}" if least == most else f"degrees {least} to {most}"
+
+    def facts(self) -> dict[str, str]:
+        """Nodes, neighbours and speed, in words."""
+        period = {"period": f"{self.period} rounds"} if self.period > 1 else {}
+        nodes = {"nodes": f"{self.num_nodes:,}"}
+        return nodes | period | {"each hears": self.degrees, "speed": self.speed}
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the facts, beside the drawing where there are not too many nodes."""
+        from gossamer.display import beside, facts
+        from gossamer.networks.drawing import element
+
+        told = facts(self.name, self.facts())
+        return told if self.num_nodes > MOST_DRAWN else beside(told, element(self))
 
     def __repr__(self) -> str:
         period = f"period {self.period}, " if self.period > 1 else ""

@@ -111,6 +111,23 @@ class Problem(ABC):
                 setattr(moved, name, move(value, device, dtype))
         return moved
 
+    def facts(self) -> dict[str, str]:
+        """What is known about it, in words."""
+        known = {"L": self.smoothness, "least value": self.minimum}
+        return {
+            "nodes": f"{self.num_nodes:,}",
+            "parameters": f"{self.dim:,}",
+            "gradients": "exact" if self.exact else "of random samples",
+            **{name: f"{value:.4g}" for name, value in known.items() if value is not None},
+            "optimum": "known" if self.optimum is not None else "not known",
+        }
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        from gossamer.display import facts
+
+        return facts(repr(self), self.facts())
+
     def __repr__(self) -> str:
         return as_call(type(self).__name__, num_nodes=self.num_nodes, dim=self.dim)
 

@@ -33,7 +33,7 @@ from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import list_seeds, require_kind
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
-from gossamer.simulation.words import lines, show_hyperparameters, show_list
+from gossamer.simulation.words import lines, show_list
 
 EXTENSIONS = 3
 """How many times a search set that nobody chose is extended."""
@@ -85,11 +85,21 @@ class Tuned:
         still = " and ".join(f"{k} is the {edge} value tried" for k, edge in self.edges.items())
         return "; ".join([*added, *([f"{still}, further ones may do better"] if still else [])])
 
-    def __repr__(self) -> str:
+    def facts(self) -> dict[str, str]:
+        """Those of the run, and what the search tried."""
         found = {"tuned": f"{self.budget}, by {self.search.config['strategy']}"}
         edge = {"edge": self.at_the_edge} if self.at_the_edge else {}
-        title = f"{self.run.label} ({show_hyperparameters(self.hyperparameters)})"
-        return lines(title, self.run.facts() | found | edge)
+        return self.run.facts() | found | edge
+
+    def __repr__(self) -> str:
+        return lines(self.run.title, self.facts())
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the facts beside the search."""
+        from gossamer.display import beside, facts, picture
+
+        searched = picture(lambda ax: self.search.plot(ax=ax), f"search for {self.run.label}")
+        return beside(facts(self.run.title, self.facts()), searched)
 
 
 def tune(

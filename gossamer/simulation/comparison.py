@@ -104,6 +104,13 @@ class Comparison:
     def __repr__(self) -> str:
         return repr(self.table())
 
+    def _repr_html_(self) -> str:
+        """In notebooks: the table above the curves."""
+        from gossamer.display import picture
+
+        curves = picture(lambda ax: self.plot(ax=ax), f"{self.metric} of every method")
+        return f"{self.table()._repr_html_()}{curves}"
+
 
 COST_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "gradients": ("gradients", show_count),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from itertools import islice
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gossamer.errors import choice, require
@@ -25,8 +25,20 @@ AXES: dict[str, str] = {
 }
 """What a metric is drawn against → how that axis is labelled."""
 
+MEANING = {
+    "error": "distance to the optimum",
+    "loss": "f at the nodes' average",
+    "grad_norm": "size of ∇f at the nodes",
+    "consensus_error": "distance to the nodes' average",
+    "tracker_error": "trackers to average gradient",
+}
+"""Metric → what it is, where its name does not say it."""
+
 UNITS = {"gradients": "", "messages": "", "bytes": "B"}
 """Axes whose numbers are written short, e.g. 20k or 1.5 MB → what follows the prefix."""
+
+TITLE_WIDTH = 62
+"""Letters of a line of a title."""
 
 Band = tuple[float, float]
 """Between which quantiles over the seeds: (0, 1) is from the lowest to the highest."""
@@ -54,7 +66,9 @@ def draw_runs(
     import matplotlib.pyplot as plt
     from matplotlib.ticker import EngFormatter
 
-    from gossamer.plots import colours, curve, plain_log_numbers, style
+    from gossamer.colours import Look, looks
+    from gossamer.end_labels import label_ends
+    from gossamer.plots import curve, plain_log_numbers, style
 
     choice("center", center, get_args(Center))
     low, high = band
@@ -64,17 +78,22 @@ def draw_runs(
     values = [run.metrics[choice("metric", metric, run.metrics)] for _, run in runs]
     with style() if ax is None else nullcontext():
         ax = plt.subplots(figsize=(5.5, 3.8))[1] if ax is None else ax
-        others = islice(colours(), len(ax.lines), None)
-        for (label, _), place, drawn, colour in zip(runs, places, values, others, strict=False):
-            curve(ax, place, drawn.tolist(), label, colour, center=center, band=band)
+        taken = [Look(str(line.get_color()), str(line.get_linestyle())) for line in ax.lines]
+        methods = [run.label for _, run in runs]
+        for (label, _), place, drawn, look in zip(
+            runs, places, values, looks(methods, taken), strict=True
+        ):
+            curve(ax, place, drawn.tolist(), label, *look, center=center, band=band)
         positive = any(bool((drawn > 0).any()) for drawn in values)
         scale = "log" if positive else ax.get_yscale()
-        ax.set(xlabel=AXES[x], ylabel=metric.replace("_", " "), yscale=scale)
+        ax.set(xlabel=AXES[x], ylabel=metric_in_words(metric), yscale=scale, xmargin=0.0)
+        title = ax.get_title() or what_is_drawn([run for _, run in runs], center, band)
+        ax.set_title(title, fontsize="medium")
         if scale == "log":
             plain_log_numbers(ax.yaxis)
         if x in UNITS:
             ax.xaxis.set_major_formatter(EngFormatter(UNITS[x], sep=" " if UNITS[x] else ""))
-        ax.legend()
+        label_ends(ax)
     return ax
 
 
@@ -86,3 +105,34 @@ def places_on(x: str, run: "Run") -> list[float]:
     found, need = f"{x!r}, which {run.label} has no record of", "what was recorded"
     require(x in run.metrics, "x", found, need, "record seconds with clock=gs.Clock(...)")
     return [float(amount) for amount in median(run.metrics[x]).tolist()]
+
+
+def metric_in_words(metric: str) -> str:
+    """The name of a metric, and what it is.
+
+    >>> metric_in_words("consensus_error"), metric_in_words("validation_loss")
+    ("consensus error: distance to the nodes' average", 'validation loss')
+    """
+    name = metric.replace("_", " ")
+    return f"{name}: {MEANING[metric]}" if metric in MEANING else name
+
+
+def what_is_drawn(runs: "Sequence[Run]", center: Center, band: Band) -> str:
+    """Problem, network and noise, where the runs share them, and what line and band are."""
+    told = [_task(run) for run in runs]
+    shared = {k: v for k, v in told[0].items() if all(other[k] == v for other in told)}
+    task = " on ".join(shared[k] for k in ("problem", "network") if k in shared)
+    words = [*wrap(task, TITLE_WIDTH), *wrap(shared.get("noise", ""), TITLE_WIDTH)]
+    seeds = max(len(run.diverged_at) for run in runs)
+    around = "range" if band == (0, 1) else f"{band[0]:.0%} to {band[1]:.0%}"
+    spread = f"{center} and {around} of {seeds} seeds" if seeds > 1 else "one seed"
+    return "\n".join([*words, spread])
+
+
+def _task(run: "Run") -> dict[str, str]:
+    noise = run.config["noise"]
+    return {
+        "problem": str(run.config["problem"].get("name", "own problem")),
+        "network": str(run.config["network"]["name"]),
+        "noise": "" if noise is None else str(noise["name"]),
+    }

@@ -187,6 +187,15 @@ class Run(Record):
     def __repr__(self) -> str:
         return lines(self.title, self.facts())
 
+    def _repr_html_(self) -> str:
+        """In notebooks: the facts beside the curve."""
+        from gossamer.display import beside, facts, picture
+
+        told = facts(self.title, self.facts())
+        if not self._judged:
+            return told
+        return beside(told, picture(lambda ax: self.plot(ax=ax, label=self.label), self.title))
+
 
 def as_json(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts as JSON gives them back, the numbers of numpy and torch as Python's.

@@ -12,6 +12,11 @@ class Status(Enum):
     DIVERGED = "diverged: its parameters are no longer finite"
     ENDED_EARLY = "ended early: other settings of the search were more promising"
 
+    @property
+    def short(self) -> str:
+        """Without the reason."""
+        return self.value.partition(":")[0]
+
     def __str__(self) -> str:
         return self.value
 
@@ -37,5 +42,5 @@ def count(found: list[Status]) -> str:
     '2 finished, 1 diverged'
     """
     counts = [(found.count(status), status) for status in Status]
-    words = [f"{number} {status.value.partition(':')[0]}" for number, status in counts if number]
+    words = [f"{number} {status.short}" for number, status in counts if number]
     return ", ".join(words)

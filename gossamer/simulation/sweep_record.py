@@ -1,7 +1,8 @@
 """The record of a sweep: many settings of one method, and the best of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,8 +13,12 @@ from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
 from gossamer.simulation.run import Record, Run
 from gossamer.simulation.status import Status, count
+from gossamer.simulation.sweep_picture import draw_sweep
 from gossamer.simulation.table import Table
 from gossamer.simulation.words import lines, show_hyperparameters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OF_A_SWEEP = ("settings", "strategy", "judge_by")
 """What the configuration of a sweep has beyond that of a run."""
@@ -109,12 +114,44 @@ class Sweep(Record):
             config={**self.config, "settings": self.settings + other.settings, "in_c": in_c},
         )
 
-    def __repr__(self) -> str:
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        over: str | Sequence[str] | None = None,
+        ax: "Axes | None" = None,
+    ) -> "Axes":
+        """Draw how good every setting is.
+
+        Args:
+            metric: by default that the sweep was judged by.
+            over: one hyper-parameter, for a curve; two, for a heat map; or "steps", for a line per
+                setting. By default the first two that vary, or the only one. Of the settings that
+                share what is named, the best counts.
+            ax: where to draw; a new figure if None.
+        """
+        return draw_sweep(self, over, metric, ax)
+
+    @property
+    def title(self) -> str:
+        """Of which method, and how many."""
         settings, seeds = self.diverged_at.shape
-        title = f"Sweep of {self.config['algorithm']['label']}: {settings} settings × {seeds} seeds"
+        return f"Sweep of {self.config['algorithm']['label']}: {settings} settings × {seeds} seeds"
+
+    def facts(self) -> dict[str, str]:
+        """What it is of and what it found, in words."""
         runs, how = count(self._flat_status), self.config["strategy"]
-        found = {"runs": f"{runs}, by {how}", "best": self._best_in_words()}
-        return lines(title, self._task | found)
+        return self._task | {"runs": f"{runs}, by {how}", "best": self._best_in_words()}
+
+    def __repr__(self) -> str:
+        return lines(self.title, self.facts())
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the facts beside the picture."""
+        from gossamer.display import beside, facts, picture
+
+        drawn = picture(lambda ax: self.plot(ax=ax), self.title)
+        return beside(facts(self.title, self.facts()), drawn)
 
     def _best_in_words(self) -> str:
         scores, name = self.scores(), self.config["judge_by"]

@@ -84,12 +84,17 @@ class Column:
     @property
     def typeset(self) -> list[str]:
         """The head and the cells, as LaTeX, the lowest of spreads in bold."""
-        lowest = min((cell.middle for cell in self.cells if _finished(cell)), default=math.inf)
-        words = zip([None, *self.cells], self.printed, strict=True)
+        words = zip([None, *self.cells], self.printed, [False, *self.lowest], strict=True)
         return [
-            cell.latex(cell.middle == lowest) if isinstance(cell, Spread) else latex.typeset(t)
-            for cell, t in words
+            cell.latex(lowest) if isinstance(cell, Spread) else latex.typeset(text)
+            for cell, text, lowest in words
         ]
+
+    @property
+    def lowest(self) -> list[bool]:
+        """Which cells are the lowest of spreads."""
+        finished = [cell.middle if _finished(cell) else math.inf for cell in self.cells]
+        return [middle == min(finished) < math.inf for middle in finished]
 
     @property
     def values(self) -> dict[str, Sequence[Any]]:
@@ -115,9 +120,15 @@ class Table:
 
     def __repr__(self) -> str:
         rows = list(zip(*(column.printed for column in self._printed), strict=True))
-        left_out = len(rows) - 1 - ROWS_SHOWN
-        more = [f"… and {left_out:,} more rows"] if left_out > 0 else []
-        return "\n".join([*aligned(rows[: ROWS_SHOWN + 1]), *more, *self.notes])
+        return "\n".join([*aligned(rows[: ROWS_SHOWN + 1]), *self._left_out, *self.notes])
+
+    def _repr_html_(self) -> str:
+        """In notebooks, with the lowest in bold."""
+        from gossamer.display import table
+
+        head, *rows = zip(*(column.printed for column in self._printed), strict=True)
+        strong = list(zip(*(column.lowest for column in self._printed), strict=True))
+        return table(head, rows[:ROWS_SHOWN], strong, [*self._left_out, *self.notes])
 
     def to_latex(self) -> str:
         """A `tabular` that needs the package booktabs and no other; the lowest is in bold."""
@@ -138,6 +149,12 @@ class Table:
         there = find_spec("pandas") is not None
         require(there, "to_pandas", "an installation without pandas", "pandas", way_out)
         return import_module("pandas").DataFrame(self._values)
+
+    @property
+    def _left_out(self) -> list[str]:
+        """How many rows are not printed, if any."""
+        more = len(self.columns[0].cells) - ROWS_SHOWN
+        return [f"… and {more:,} more rows"] if more > 0 else []
 
     @property
     def _printed(self) -> list[Column]:

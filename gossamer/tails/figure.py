@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from gossamer.colours import BLUE, GREEN, GREY, VERMILLION
 from gossamer.noise import AlphaStable
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.tails._diagnose import Diagnosis, diagnose
 from gossamer.tails._hill import hill_curve
 from gossamer.tails._stable_fit import StableFit, stable_fit
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, VERMILLION, GREEN, GREY = *OKABE_ITO[:3], "#666666"
 STABLE: dict[str, Any] = {"color": VERMILLION, "ls": "-", "lw": 1.5, "label": "α-stable, fitted"}
 GAUSSIAN: dict[str, Any] = {"color": GREEN, "ls": "--", "lw": 1.5, "label": "Gaussian, fitted"}
 

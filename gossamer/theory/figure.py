@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.colours import OKABE_ITO
+from gossamer.plots import panels, style
 
 if TYPE_CHECKING:
     from gossamer.theory.planned import Plan

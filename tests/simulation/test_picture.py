@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import gossamer as gs
-from gossamer.plots import OKABE_ITO
+from gossamer.colours import LOOKS
+from gossamer.simulation.picture import draw_runs
 
 PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6).drops(0.3, both_ways=True)
 CLOCK = gs.Clock(latency=0.001, bandwidth=1e6, gradient=0.02, stragglers=1.0)
@@ -49,7 +50,8 @@ def test_a_metric_against_what_it_costs(run: gs.Run, x: Any, label: str):
     np.testing.assert_allclose(
         line.get_ydata(), run.metrics["error"].median(dim=1).values.numpy(), rtol=1e-15
     )
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == (label, "error", "log")
+    said = (label, "error: distance to the optimum", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_yscale()) == said
     assert line.get_label() == "GT-DSGD (lr = 0.05)"
 
 
@@ -76,8 +78,11 @@ def test_runs_drawn_beside_each_other_have_their_own_colours_and_labels(run: gs.
     ax = run.plot("consensus_error", label="lossy")
     simulated(gs.DSGD(0.05)).plot("consensus_error", x="steps", ax=ax)
     assert [line.get_label() for line in ax.lines] == ["lossy", "DSGD (lr = 0.05)"]
-    assert [line.get_color() for line in ax.lines] == list(OKABE_ITO[:2])
-    assert ax.get_ylabel() == "consensus error"
+    assert [line.get_color() for line in ax.lines] == [
+        LOOKS["GT-DSGD"].colour,
+        LOOKS["DSGD"].colour,
+    ]
+    assert ax.get_ylabel() == "consensus error: distance to the nodes' average"
 
 
 def test_a_comparison_draws_all_its_methods():
@@ -87,9 +92,27 @@ def test_a_comparison_draws_all_its_methods():
     assert len(ax.lines) == 3
     at_the_end = [float(line.get_xdata()[-1]) for line in ax.lines]
     assert at_the_end[0] == at_the_end[1] == at_the_end[2] / 2
-    assert ax.get_ylabel() == "loss"
+    assert ax.get_ylabel() == "loss: f at the nodes' average"
+    same, again, other = ((line.get_color(), line.get_linestyle()) for line in ax.lines)
+    assert same[0] == again[0] != other[0]
+    assert same[1] != again[1]
     names = ["DSGD (lr = 0.1)", "DSGD (lr = 0.1)", "GT-DSGD"]  # with numbers to tell them apart
     assert [line.get_label() for line in ax.lines] == names
+
+
+def test_the_title_says_what_is_drawn(run: gs.Run):
+    ax = run.plot()
+    assert ax.get_title() == (
+        "Quadratic on ring(6).drops(0.3, both_ways=True)\nGaussian(std=0.1)\n"
+        "median and range of 3 seeds"
+    )
+    elsewhere = gs.simulate(gs.DSGD(0.1), PROBLEM, gs.ring(6), steps=3)
+    assert draw_runs([("a", run), ("b", elsewhere)], "error").get_title() == (
+        "Quadratic\nmedian and range of 3 seeds"
+    )
+    assert elsewhere.plot(band=(0.1, 0.9)).get_title() == "Quadratic on ring(6)\none seed"
+    ax.set_title("mine")
+    assert run.plot(ax=ax).get_title() == "mine"
 
 
 def test_a_run_is_drawn_until_it_diverges():

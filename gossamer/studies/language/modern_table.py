@@ -5,11 +5,12 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gossamer.colours import looks
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
 from gossamer.networks import Network
 from gossamer.networks.compressors import QSGD
 from gossamer.noise import MultivariateT, StudentT
-from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.simulation.words import show_hyperparameters, show_list
 from gossamer.studies.language.grids import MODERN
 from gossamer.studies.language.on_the_ring import Elsewhere, OnTheRing, Place, Search
@@ -245,10 +246,9 @@ def _at_places(results: Results, corpus: str) -> dict[str, dict[str, float]]:
 def _draw(ax: "Axes", results: Results, corpus: str) -> None:
     """The methods that the study asks about; the table has all."""
     ends = []
-    for i, method in enumerate(FIRST):
+    for method, look in zip(FIRST, looks(FIRST), strict=True):
         result = results[tuned_name(corpus, method)]
-        colour, line = OKABE_ITO[i % len(OKABE_ITO)], LINE_STYLES[i // len(OKABE_ITO)]
-        curve(ax, result["steps"], result["validation_loss"], method, colour, line)
+        curve(ax, result["steps"], result["validation_loss"], method, *look)
         ends.append(mean_loss(result))
     reached = [end for end in ends if end < float("inf")]
     ax.set(title=corpus, xlabel="step t", ylim=(0.95 * min(reached), 1.25 * max(reached)))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gossamer.colours import INK, OKABE_ITO
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.seeding import stream
 from gossamer.studies.language.far_quantile import FarQuantile, length, shape
 from gossamer.studies.language.noise_norms import NoiseAlongTraining
@@ -152,7 +153,7 @@ def _density(ax: "Axes", norms: Array, colour: str) -> None:
     ax.stairs(counts * one, bins, fill=True, color=colour, alpha=0.5)
     x, deviation = np.linspace(*SHOWN, 400), 1 / GAUSSIAN_IQR
     gaussian = np.exp(-((x / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
-    ax.plot(x, gaussian, "--", color="0.3", linewidth=1, label="Gaussian")
+    ax.plot(x, gaussian, "--", color=INK, linewidth=1, label="Gaussian")
     ax.set(yscale="log", xlim=SHOWN, ylim=(one / 2, 2))
     beyond, largest = (z > SHOWN[1]).mean(), z.max()
     if beyond > 0:

@@ -9,11 +9,12 @@ import torch
 from torch.nn import functional
 
 from gossamer.algorithms import DSGD, Algorithm, DSGDGClip, GTNSGDm, QGDSGDm
+from gossamer.colours import INK, OKABE_ITO
 from gossamer.data import TokenWindows
 from gossamer.data.tokens import UNKNOWN
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
 from gossamer.networks import Network
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.provenance import device_name
 from gossamer.studies.language.task import (
     NETWORKS,
@@ -86,7 +87,7 @@ class TransformerReadings(Experiment[Size]):
                 widths = [results[name]["parts"][part] for name in names]
                 ax.barh(labels, widths, left=left, color=colour, label=part)
                 left = [a + b for a, b in zip(left, widths, strict=True)]
-            ax.axvline(_printed("GT-NSGDm"), color="black", linestyle="--", label="printed")
+            ax.axvline(_printed("GT-NSGDm"), color=INK, linestyle="--", label="printed")
             ax.set(xlabel="validation loss of GT-NSGDm on the ring [nats per token]")
             ax.invert_yaxis()
             ax.legend()

@@ -4,8 +4,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gossamer.colours import LOOKS
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
-from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.simulation.words import show_hyperparameters
 from gossamer.studies.language.grids import TRANSFORMER
 from gossamer.studies.language.task import (
@@ -96,9 +97,7 @@ class TransformerTable(Experiment[Size]):
             for ax, protocol in zip(axes, TASKS, strict=True):
                 for method in methods(results, protocol):
                     ring = results[f"{protocol} {method}"]["networks"]["ring"]
-                    i = list(PRINTED).index(method)
-                    colour, line = OKABE_ITO[i % 8], LINE_STYLES[i // 8]
-                    curve(ax, ring["steps"], ring["validation_loss"], method, colour, line)
+                    curve(ax, ring["steps"], ring["validation_loss"], method, *LOOKS[method])
                 ax.set(title=f"protocol “{protocol}”, ring", xlabel="step t", ylim=(0, None))
             axes[0].set_ylabel("validation loss [nats per token]")
             handles, labels = axes[0].get_legend_handles_labels()

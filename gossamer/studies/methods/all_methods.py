@@ -12,6 +12,7 @@ from gossamer.algorithms import (
     QGDSGDm,
     admissible_sets,
 )
+from gossamer.colours import GREY, OKABE_ITO
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -22,7 +23,7 @@ from gossamer.experiments import (
     Unit,
     Verdict,
 )
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.simulation import search_set
 from gossamer.simulation.search_sets import SearchSet
 from gossamer.simulation.words import show_hyperparameters, spread
@@ -174,7 +175,7 @@ def _dots(ax: "Axes", found: Mapping[str, Result]) -> None:
             ax.hlines(row, min(result["errors"]), max(result["errors"]), color=colour)
             ax.plot(median_error(result), row, "o" if robust(result) else "x", color=colour)
     initial = next(iter(found.values()))["initial"]
-    ax.axvline(initial, color="0.5", linestyle=":", linewidth=1)
+    ax.axvline(initial, color=GREY, linestyle=":", linewidth=1)
     ax.set_yticks(range(len(found)), labels=list(found))
     ax.invert_yaxis()
 

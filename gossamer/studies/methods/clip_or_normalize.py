@@ -7,6 +7,7 @@ from itertools import chain, product
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gossamer.colours import GREY, Look, looks
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -17,7 +18,7 @@ from gossamer.experiments import (
     Unit,
     Verdict,
 )
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.simulation.words import show_hyperparameters, spread
 from gossamer.studies.methods.apart import Apart
 from gossamer.studies.methods.contender import Contender
@@ -175,9 +176,9 @@ def _figure(results: Results, shape: str) -> "Figure":
     with style():
         figure, axes = panels(len(SPREADS), width=3.4, height=3.4)
         for ax, apart in zip(axes, SPREADS, strict=True):
-            for place, method in enumerate(CLIPPED):
-                _line(ax, results, (apart, shape, method), place)
-            ax.axhline(1, color="0.4", linewidth=1, linestyle=":")
+            for place, look in enumerate(looks(CLIPPED)):
+                _line(ax, results, (apart, shape, CLIPPED[place]), place, look)
+            ax.axhline(1, color=GREY, linewidth=1, linestyle=":")
             nodes = Situation(apart, 2.0, shape, "").nodes
             ax.set(title=f"nodes {nodes}, {shape} noise", yscale="log", xlabel="tail index")
             ax.set_xticks(TAILS)
@@ -197,7 +198,7 @@ def _one_scale(axes: "Sequence[Axes]") -> None:
         ax.minorticks_off()
 
 
-def _line(ax: "Axes", results: Results, of: tuple[float, str, str], place: int) -> None:
+def _line(ax: "Axes", results: Results, of: tuple[float, str, str], place: int, look: Look) -> None:
     """A method's median ratio over the tail index, and its range over the seeds.
 
     Methods stand beside each other, so that one does not hide another as good.
@@ -209,9 +210,9 @@ def _line(ax: "Axes", results: Results, of: tuple[float, str, str], place: int) 
         pair = (tuned_errors(results, situation, m) for m in (method, OURS))
         found = [ratio for ratio in ratios(*pair) if ratio < inf]
         if found:
-            ax.vlines(x, min(found), max(found), color=OKABE_ITO[place], alpha=0.4)
+            ax.vlines(x, min(found), max(found), color=look.colour, alpha=0.4)
     middle = [multiple(results, _on_the_ring(apart, t, shape), method, OURS) for t in TAILS]
-    ax.plot(beside, middle, "o-", color=OKABE_ITO[place], markersize=4, label=method)
+    ax.plot(beside, middle, look.line, color=look.colour, marker="o", markersize=4, label=method)
 
 
 def _on_the_ring(apart: float, tail: float, shape: str) -> Situation:

@@ -4,14 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import heat_map, panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-COLOURS = "YlGnBu"
-"""From light, at 1, to dark: its lightness alone tells the order."""
 
 DARKEST = 30.0
 """From this number on, all cells are as dark."""
@@ -37,28 +34,13 @@ def matrices(
 
 
 def _matrix(ax: "Axes", cells: Cells, rows: Sequence[str], columns: Sequence[str]) -> None:
-    from matplotlib import colormaps
-
-    colours = colormaps[COLOURS].with_extremes(bad="0.93", over=OKABE_ITO[1])
     shades = [[shade(cells.get((row, column))) for column in columns] for row in rows]
-    ax.imshow(shades, cmap=colours, vmin=-0.1, vmax=1.0, aspect="auto")
-    for (row, column), value in cells.items():
-        place, dark = (columns.index(column), rows.index(row)), shade(value) > 0.55
-        colour = "white" if dark else "0.15"
-        ax.text(*place, show(value), ha="center", va="center", fontsize=7, color=colour)
-    ax.set_xticks(range(len(columns)), labels=columns, rotation=40, ha="left", fontsize=8)
-    ax.set_yticks(range(len(rows)), labels=rows, fontsize=8.5)
-    ax.tick_params(top=False, labeltop=True, bottom=False, labelbottom=False, left=False)
-    _white_lines_between(ax, len(rows), len(columns))
-
-
-def _white_lines_between(ax: "Axes", rows: int, columns: int) -> None:
-    ax.set_xticks([x - 0.5 for x in range(1, columns)], minor=True)
-    ax.set_yticks([y - 0.5 for y in range(1, rows)], minor=True)
-    ax.tick_params(which="minor", length=0)
-    ax.grid(visible=False)
-    ax.grid(which="minor", color="white", linewidth=1.5, alpha=1)
-    ax.spines[:].set_visible(False)
+    texts = [[show(cells[r, c]) if (r, c) in cells else "" for c in columns] for r in rows]
+    heat_map(ax, shades, texts, rows, columns)
+    ax.tick_params(axis="x", labeltop=True, labelbottom=False, labelsize=8, labelrotation=40)
+    for label in ax.get_xticklabels():
+        label.set_horizontalalignment("left")
+    ax.tick_params(axis="y", labelsize=8.5)
 
 
 def shade(value: float | None) -> float:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from gossamer.colours import OKABE_ITO
 from gossamer.experiments import Experiment, Figures, Results, Table, Unit, Verdict
-from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, STABLE, Size, curve_unit
 from gossamer.studies.synthetic.task import NETWORKS, PRINTED_LAMBDA, final_errors, median_error

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gossamer.algorithms import GTNSGDm
+from gossamer.colours import OKABE_ITO
 from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
 from gossamer.networks import complete
 from gossamer.noise import Noise
-from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.problems import RobustRegression
 from gossamer.simulation import sweep
 from gossamer.simulation.words import spread

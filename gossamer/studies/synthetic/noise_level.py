@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from gossamer.colours import OKABE_ITO
 from gossamer.experiments import Experiment, Figures, Results, Table, Unit, Verdict
 from gossamer.noise import AlphaStable, Gaussian, Noise
-from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, Size, curve_unit
 from gossamer.studies.synthetic.task import NETWORKS, final_errors, median_error

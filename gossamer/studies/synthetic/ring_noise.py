@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gossamer.colours import looks
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -14,7 +15,7 @@ from gossamer.experiments import (
     Unit,
     Verdict,
 )
-from gossamer.plots import LINE_STYLES, OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.simulation import Halving
 from gossamer.simulation.search_sets import SearchSet
 from gossamer.simulation.words import show_hyperparameters, spread
@@ -30,9 +31,6 @@ from gossamer.studies.synthetic.task import (
 from gossamer.studies.synthetic.tuned import Tuned
 
 HEAVY = ("Student-t", "α-stable")
-DASHED = {"DSGD-Clip (shrinking)": 1, "GT-DSGD": 3}
-"""Line styles of curves that would hide another or are a second reading."""
-
 NEAR = 2.0
 """A method is near-optimal while its median error is at most this multiple of the lowest."""
 
@@ -105,10 +103,9 @@ class RingNoise(Experiment[Size]):
         with style():
             figure, axes = panels(len(NOISES), width=3.9, height=3.4)
             for ax, noise in zip(axes, NOISES, strict=True):
-                for i, method in enumerate(SYNTHETIC):
+                for method, look in zip(SYNTHETIC, looks(list(SYNTHETIC)), strict=True):
                     chosen = results[f"{noise} {method}"]["grid"]
-                    line = LINE_STYLES[DASHED.get(method, 0)]
-                    curve(ax, chosen["steps"], chosen["error"], method, OKABE_ITO[i], line)
+                    curve(ax, chosen["steps"], chosen["error"], method, *look)
                 ax.set(title=f"{noise} noise", xlabel="step t", yscale="log", ylim=(0.05, 20))
             axes[0].set_ylabel("average estimation error")
             handles, labels = axes[0].get_legend_handles_labels()

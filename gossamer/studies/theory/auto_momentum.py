@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from gossamer.algorithms import GTNSGDm
+from gossamer.colours import OKABE_ITO
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -20,7 +21,7 @@ from gossamer.experiments import (
 )
 from gossamer.networks import Network
 from gossamer.noise import Noise
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.problems import RobustRegression
 from gossamer.seeding import stream
 from gossamer.simulation import simulate, sweep

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import torch
 
 from gossamer.algorithms import Algorithm, GTNSGDm, NormalizedDSGD
+from gossamer.colours import GREY, LOOKS
 from gossamer.experiments import Experiment, Figures, Result, Results, SizeName, Unit, Verdict
 from gossamer.networks import complete
-from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.problems import Quadratic
 from gossamer.simulation import Run, simulate
 from gossamer.studies.records import hundredth
@@ -100,9 +101,9 @@ class Claim1(Experiment[Size]):
             figure, axes = panels(len(BARRIERS), width=3.2, height=2.8)
             for ax, barrier in zip(axes, BARRIERS, strict=True):
                 result = results[f"B={barrier}"]
-                curve(ax, result["steps"], result["normalized"], "NormalizedDSGD", OKABE_ITO[1])
-                curve(ax, result["steps"], result["gt_nsgdm"], "GT-NSGDm", OKABE_ITO[0])
-                ax.axhline(barrier, color="0.5", linewidth=1, linestyle=":", label="barrier B")
+                for method, errors in (("Normalized DSGD", "normalized"), ("GT-NSGDm", "gt_nsgdm")):
+                    curve(ax, result["steps"], result[errors], method, *LOOKS[method])
+                ax.axhline(barrier, color=GREY, linewidth=1, linestyle=":", label="barrier B")
                 ax.set(title=f"B = {barrier}", xlabel="step t", ylim=(0, None))
             axes[0].set_ylabel("distance to the optimum")
             axes[0].legend()

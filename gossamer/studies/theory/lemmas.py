@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 
 from gossamer.algorithms import GTNSGDm
+from gossamer.colours import INK, OKABE_ITO
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -19,7 +20,7 @@ from gossamer.experiments import (
 )
 from gossamer.networks import StaticNetwork, complete, exponential, from_matrix, ring
 from gossamer.noise import Noise
-from gossamer.plots import OKABE_ITO, panels, style
+from gossamer.plots import panels, style
 from gossamer.problems import Quadratic, RobustRegression
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.synthetic.task import NODES, NOISES
@@ -193,7 +194,7 @@ class Lemmas(Experiment[Size]):
             for colour, name in zip(OKABE_ITO, shown, strict=False):
                 left.plot(results[name]["consensus"], color=colour, label=name)
             bound = results[shown[0]]["consensus_bound"]
-            left.plot(bound, "k--", label="αλ(1−λᵗ)/(1−λ)")
+            left.plot(bound, "--", color=INK, label="αλ(1−λᵗ)/(1−λ)")
             left.set(xlabel="step t", ylabel="consensus error", ylim=(0, None))
             left.legend(loc="upper right", bbox_to_anchor=(1.0, 0.95))
             cells = _cells(results)
@@ -203,7 +204,7 @@ class Lemmas(Experiment[Size]):
                     [b for _, b in pairs], [a for a, _ in pairs], "o", color=colour, label=rule
                 )
             ends = [0.1, 1.3 * max(b for r in cells.values() for _, b in r["bound"].values())]
-            right.plot(ends, ends, "k--", label="measured = bound")
+            right.plot(ends, ends, "--", color=INK, label="measured = bound")
             right.set(xscale="log", yscale="log", xlabel="bound", ylabel="averaged gradient norm")
             right.legend()
         return {"lemmas": figure}

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import torch
 
+from gossamer.colours import OKABE_ITO
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -19,7 +20,7 @@ from gossamer.experiments import (
 )
 from gossamer.networks import StaticNetwork, complete
 from gossamer.noise import AlphaStable, Gaussian, Noise
-from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.problems import Quadratic
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.theory.measured import measure_rule

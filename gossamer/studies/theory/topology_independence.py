@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
+from gossamer.colours import OKABE_ITO
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -17,7 +18,7 @@ from gossamer.experiments import (
 )
 from gossamer.networks import Network, complete, exponential, ring
 from gossamer.noise import Noise
-from gossamer.plots import OKABE_ITO, curve, panels, style
+from gossamer.plots import curve, panels, style
 from gossamer.studies.seeds import fresh_seeds
 from gossamer.studies.theory.measured import measure_rule
 from gossamer.studies.theory.rates import GAP, Size, skewed_noise, two_camps
