@@ -1,22 +1,35 @@
-"""LaTeX in pages and docstrings, as MathML that browsers show without any script."""
+"""LaTeX as MathML, which browsers show without any script."""
 
-import html
 import re
+from typing import TYPE_CHECKING, Any
 
-from latex2mathml.converter import convert
+from docutils.nodes import SkipNode
+from docutils.utils.math.latex2mathml import tex2mathml
 
-MATH = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.+?)\\[)\]]</\1>', re.DOTALL)
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
-def render(page: str) -> str:
-    """Replace what the Markdown extension arithmatex marked.
+def mathml(latex: str, *, block: bool = False) -> str:
+    r"""The formula as an element of a page; bars of norms grow with what they hold.
 
-    >>> render('<span class="arithmatex">\\\\(x^2\\\\)</span>')
-    '<math ... display="inline"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>'
+    >>> mathml(r"\lVert x \rVert")
+    '<math xmlns=...><mrow><mo>‖</mo><mi>x</mi><mo>‖</mo></mrow></math>'
     """
-    return MATH.sub(lambda found: _mathml(found[3], block=found[2] == "["), page)
+    paired = latex.replace(r"\lVert", r"\left\lVert").replace(r"\rVert", r"\right\rVert")
+    return re.sub(r"\n\s*", "", tex2mathml(paired.strip(), as_block=block))
 
 
-def _mathml(latex: str, *, block: bool) -> str:
-    plain = html.unescape(html.unescape(latex)).strip()
-    return convert(plain, display="block" if block else "inline")
+def _inline(translator: Any, node: Any) -> None:
+    translator.body.append(mathml(node.astext()))
+    raise SkipNode
+
+
+def _block(translator: Any, node: Any) -> None:
+    translator.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
+    raise SkipNode
+
+
+def setup(app: "Sphinx") -> None:
+    """Makes `html_math_renderer = "mathml"` known."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

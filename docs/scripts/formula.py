@@ -1,0 +1,54 @@
+"""Equations as docstrings have them, typed in Unicode, as LaTeX."""
+
+import re
+
+RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵗᵏᵖⁿᵢᵀ", [*"0123456789+-tkpni", r"\top"], strict=True))
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₜₖₗᵢⱼᵣₙ", "0123456789+-tklijrn", strict=True))
+SYMBOLS = {
+    "−": "-", "⊙": r"\odot ", "·": r"\cdot ", "≈": r"\approx ", "∇": r"\nabla ", "√": r"\sqrt",
+    "Σ": r"\Sigma ", "–": "-",
+}  # fmt: skip
+ACCENTS = {"\u0302": "hat", "\u0304": "bar"}
+
+
+def latex(equation: str) -> str:
+    r"""The equation in LaTeX.
+
+    >>> latex("xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)")
+    'x^{t+1} = W (x^{t} - α y^{t}/\\lVert y^{t}\\rVert )'
+    >>> latex("Ψₜ(z) = z / √(z² + τ (t+1)^(3/5))")
+    'Ψ_{t}(z) = z / \\sqrt{z^{2} + τ (t+1)^{3/5}}'
+    >>> latex("m̂ᵗ = sign(0)")
+    '\\hat{m}^{t} = \\operatorname{sign}(0)'
+    """
+    text = re.sub(f"(.)([{''.join(ACCENTS)}])", lambda m: rf"\{ACCENTS[m[2]]}{{{m[1]}}}", equation)
+    text = re.sub(r"(?<![\\\w])([A-Za-z]{2,})", r"\\operatorname{\1}", text)
+    text = text.replace(r"\operatorname{where}", r"\quad\text{where}\quad ")
+    for mark, letters in (("^", RAISED), ("_", LOWERED)):
+        text = re.sub(f"[{''.join(letters)}]+", lambda m: _script(mark, letters, m[0]), text)
+    text = re.sub(r"√(\\operatorname\{\w+\}(_\{\w+\})?)", r"√{\1}", text)
+    for sign in ("√", "^"):
+        text = _braced(text, sign)
+    text = re.sub(r"‖(.*?)‖", r"\\lVert \1\\rVert ", text)
+    for symbol, command in SYMBOLS.items():
+        text = text.replace(symbol, command)
+    return text
+
+
+def _script(mark: str, letters: dict[str, str], found: str) -> str:
+    """A run of raised or lowered letters."""
+    inside = "".join(letters[letter] for letter in found)
+    return f"{mark}{{{inside}}}"
+
+
+def _braced(text: str, sign: str) -> str:
+    """The parentheses that follow a sign, as braces."""
+    before, found, after = text.partition(f"{sign}(")
+    if not found:
+        return text
+    depth = 1
+    for end, letter in enumerate(after):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return f"{before}{sign}{{{after[:end]}}}{_braced(after[end + 1 :], sign)}"
+    raise ValueError(f"unbalanced parentheses in {text!r}")
