@@ -16,8 +16,9 @@ def mathml(latex: str, *, block: bool = False) -> str:
     >>> mathml(r"\lVert x \rVert")
     '<math xmlns=...><mrow><mo>‖</mo><mi>x</mi><mo>‖</mo></mrow></math>'
     """
-    paired = latex.replace(r"\lVert", r"\left\lVert").replace(r"\rVert", r"\right\rVert")
-    return re.sub(r"\n\s*", "", tex2mathml(paired.strip(), as_block=block))
+    paired = re.sub(r"\\l(vert|Vert)", r"\\left\\l\1", latex.strip())
+    paired = re.sub(r"\\r(vert|Vert)", r"\\right\\r\1", paired)
+    return re.sub(r"\n\s*", "", tex2mathml(paired, as_block=block))
 
 
 def _inline(translator: Any, node: Any) -> None:
