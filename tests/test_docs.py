@@ -27,8 +27,8 @@ SECTIONS = [
     "Update",
     "Parameters",
     "Guarantees",
-    "Where our reading differs from the print",
-    "Measured, beside the print",
+    "Where we deviate from the paper",
+    "Our numbers next to the paper's",
 ]
 SET_UP = ["python3 -m venv env", "source env/bin/activate", "pip install ."]
 """What the README asks for before anything runs; `make test` does the same."""

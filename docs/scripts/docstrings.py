@@ -26,10 +26,10 @@ def equations(paragraph: str) -> str:
     """A table of one row per equation, with what its symbols are called in code.
 
     >>> equations("z = x      x = `old`")
-    '<table class="equations"><tr><td><math ...</math></td><td><math ...<code>old</code></td>...'
+    '<div ...><table class="equations"><tr><td><math ...</math></td><td><math ...<code>old</code></td>...'
     """
     rows = "".join(_equation(line) for line in paragraph.splitlines())
-    return f'<table class="equations">{rows}</table>'
+    return f'<div class="equations-box"><table class="equations">{rows}</table></div>'
 
 
 def _equation(line: str) -> str:
