@@ -51,8 +51,11 @@ html_math_renderer = "mathml"  # docs/scripts/mathml.py
 html_show_search_summary = False  # which pages opened from disk may not fetch
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": []}
+html_sidebars = dict.fromkeys(
+    ("index", "start", "choose", "concepts", "peers", "negative", "design", "changelog"), []
+)  # pages without others below them
 copybutton_exclude = ".linenos, .gp, .go"
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": html_title},
     "icon_links": [
@@ -60,6 +63,7 @@ html_theme_options = {
         for name, url in PYPROJECT["project"].get("urls", {}).items()
     ],
     "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "show_toc_level": 1,

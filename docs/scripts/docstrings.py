@@ -68,9 +68,16 @@ def _paragraph(paragraph: str) -> str:
         return paragraph
     if EQUATIONS.search(paragraph):
         return f".. raw:: html\n\n   {equations(paragraph)}"
-    parts = CODE.split(paragraph)
-    plain = [_code(part) if k % 2 else _prose(part) for k, part in enumerate(parts)]
-    return re.sub(r"(?<=\S)\n(?=\s*- )(?!\s*- .*\n\s*- )", "\n", "".join(plain))
+    if "$$" in paragraph:
+        words, formula, rest = paragraph.split("$$", 2)
+        block = f".. raw:: html\n\n   <div class='math'>{mathml(latex(formula), block=True)}</div>"
+        return "\n\n".join(part for part in (_plain(words), block, _plain(rest)) if part)
+    return _plain(paragraph)
+
+
+def _plain(paragraph: str) -> str:
+    parts = CODE.split(paragraph.strip("\n"))
+    return "".join(_code(part) if k % 2 else _prose(part) for k, part in enumerate(parts))
 
 
 def _code(span: str) -> str:

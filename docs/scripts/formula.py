@@ -1,12 +1,14 @@
-"""Equations as docstrings have them, typed in Unicode, as LaTeX."""
+"""Equations as docstrings have them, typed in Unicode or nearly in LaTeX, as LaTeX."""
 
 import re
+import unicodedata
 
 RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵗᵏᵖⁿᵢᵀ", [*"0123456789+-tkpni", r"\top"], strict=True))
 LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₜₖₗᵢⱼᵣₙ", "0123456789+-tklijrn", strict=True))
 SYMBOLS = {
     "−": "-", "⊙": r"\odot ", "·": r"\cdot ", "≈": r"\approx ", "∇": r"\nabla ", "√": r"\sqrt",
-    "Σ": r"\Sigma ", "–": "-",
+    "Σ": r"\Sigma ", "–": "-", "←": r"\leftarrow ", "≤": r"\le ",
+    "⌊": r"\lfloor ", "⌋": r"\rfloor ",
 }  # fmt: skip
 ACCENTS = {"\u0302": "hat", "\u0304": "bar"}
 
@@ -21,8 +23,10 @@ def latex(equation: str) -> str:
     >>> latex("m̂ᵗ = sign(0)")
     '\\hat{m}^{t} = \\operatorname{sign}(0)'
     """
-    text = re.sub(f"(.)([{''.join(ACCENTS)}])", lambda m: rf"\{ACCENTS[m[2]]}{{{m[1]}}}", equation)
-    text = re.sub(r"(?<![\\\w])([A-Za-z]{2,})", r"\\operatorname{\1}", text)
+    text = unicodedata.normalize("NFD", equation)
+    text = re.sub(f"(.)([{''.join(ACCENTS)}])", lambda m: rf"\{ACCENTS[m[2]]}{{{m[1]}}}", text)
+    if "\\" not in equation:
+        text = re.sub(r"(?<![\\\w])([A-Za-z]{2,})", r"\\operatorname{\1}", text)
     text = text.replace(r"\operatorname{where}", r"\quad\text{where}\quad ")
     for mark, letters in (("^", RAISED), ("_", LOWERED)):
         text = re.sub(f"[{''.join(letters)}]+", lambda m: _script(mark, letters, m[0]), text)
@@ -32,7 +36,8 @@ def latex(equation: str) -> str:
     text = re.sub(r"‖(.*?)‖", r"\\lVert \1\\rVert ", text)
     for symbol, command in SYMBOLS.items():
         text = text.replace(symbol, command)
-    return text
+    text = re.sub(r"\\([Bb]ig)(?=\\?[(\[{])", r"\\\1l", text)
+    return re.sub(r"\\([Bb]ig)(?=\\?[)\]}])", r"\\\1r", text)
 
 
 def _script(mark: str, letters: dict[str, str], found: str) -> str:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dark
 import docstrings
 import mathml
 from readme import section
@@ -32,4 +33,5 @@ def setup(app: "Sphinx") -> dict[str, bool]:
     app.connect("source-read", _fill)
     mathml.setup(app)
     docstrings.setup(app)
+    dark.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

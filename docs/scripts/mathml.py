@@ -9,16 +9,28 @@ from docutils.utils.math.latex2mathml import tex2mathml
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+POLISH = {
+    r"\n\s*": "",
+    r'<mo class="mathopen">([|‖])</mo>': r'<mo form="prefix" stretchy="false">\1</mo>',
+    r"<mo>([|‖])</mo>": r'<mo form="postfix" stretchy="false">\1</mo>',
+    r'<mo stretchy="false">/</mo>': '<mo lspace="0" rspace="0" stretchy="false">/</mo>',
+    r"<mo>(min|max|inf)</mo>": r"<mi>\1</mi>",
+    r"<mo>&ApplyFunction;</mo>(?!<mo)": '<mspace width="0.17em"/>',
+    r"<mo>∶</mo><mo>=</mo>": "<mo>≔</mo>",
+}
+"""What docutils leaves to a style sheet: the space around bars, slashes and names of functions."""
+
 
 def mathml(latex: str, *, block: bool = False) -> str:
-    r"""The formula as an element of a page; bars of norms grow with what they hold.
+    r"""The formula as an element of a page.
 
-    >>> mathml(r"\lVert x \rVert")
-    '<math xmlns=...><mrow><mo>‖</mo><mi>x</mi><mo>‖</mo></mrow></math>'
+    >>> mathml(r"x / n")
+    '<math xmlns="..."><mi>x</mi><mo lspace="0" rspace="0" ...>/</mo><mi>n</mi></math>'
     """
-    paired = re.sub(r"\\l(vert|Vert)", r"\\left\\l\1", latex.strip())
-    paired = re.sub(r"\\r(vert|Vert)", r"\\right\\r\1", paired)
-    return re.sub(r"\n\s*", "", tex2mathml(paired, as_block=block))
+    formula = tex2mathml(latex.strip(), as_block=block)
+    for found, better in POLISH.items():
+        formula = re.sub(found, better, formula)
+    return formula
 
 
 def _inline(translator: Any, node: Any) -> None:
