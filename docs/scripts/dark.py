@@ -8,15 +8,22 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 INK, PAPER = "#dfe3e8", "#14181e"
-COLOURS = {"#000000": INK, "#262626": INK, "#ffffff": PAPER, "#b0b0b0": "#6b7280"}
+COLOURS = {
+    "#000000": INK,
+    "#262626": INK,
+    "#ffffff": PAPER,
+    "#b0b0b0": "#6b7280",  # the grid
+    "#0072b2": "#3d9fdc",  # a blue that is dim on dark paper
+    "#2a6f97": "#3d8fbd",
+}
 PICTURE = re.compile(r'<img [^>]*?src="([^"]+?)(\.\w+)"[^>]*>')
 
 
 def dark(svg: str) -> str:
     """The drawing of matplotlib in the colours of a dark page; what it draws in colours keeps them.
 
-    >>> dark('<svg width="3"><path style="fill: #ffffff; stroke: #0072b2"/></svg>')
-    '<svg fill="#dfe3e8" width="3"><path style="fill: #14181e; stroke: #0072b2"/></svg>'
+    >>> dark('<svg width="3"><path style="fill: #ffffff; stroke: #d55e00"/></svg>')
+    '<svg fill="#dfe3e8" width="3"><path style="fill: #14181e; stroke: #d55e00"/></svg>'
     """
     drawn = re.sub("|".join(COLOURS), lambda found: COLOURS[found[0]], svg)
     return drawn.replace("<svg ", f'<svg fill="{INK}" ', 1)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 EQUATIONS = re.compile(r"^(?!\s|>>>).*\S {3,}\S", re.MULTILINE)
 """A line with a gap: an equation on the left, what its symbols are on the right."""
 
-CODE = re.compile(r"(``.+?``|`[^`]+`)", re.DOTALL)
+SPAN = re.compile(r"(``.+?``|`[^`]+`|\\\(.+?\\\))", re.DOTALL)
+"""Code, or a formula."""
+
 EMPHASIS = re.compile(r"(\*\*\S.*?\S\*\*|(?<![\w*])\*\w[^*]*\w\*(?![\w*]))", re.DOTALL)
 
 
@@ -54,6 +56,16 @@ def _symbol(text: str) -> str:
     return f"{shown} <code>{name.rstrip('`')}</code>" if name else shown
 
 
+def markdown(text: str) -> str:
+    r"""The docstring with its formulas as pages have them.
+
+    >>> markdown(r"noise with \(E|X| = ∞\)")
+    'noise with $E\\vert X\\vert  = ∞$'
+    """
+    formula = re.compile(r"\\\((.+?)\\\)", re.DOTALL)
+    return formula.sub(lambda found: f"${latex(found[1])}$".replace("|", r"\vert "), text)
+
+
 def restructured(text: str) -> str:
     """The docstring in reStructuredText: equations typeset, names linked, all else as it is.
 
@@ -76,11 +88,13 @@ def _paragraph(paragraph: str) -> str:
 
 
 def _plain(paragraph: str) -> str:
-    parts = CODE.split(paragraph.strip("\n"))
-    return "".join(_code(part) if k % 2 else _prose(part) for k, part in enumerate(parts))
+    parts = SPAN.split(paragraph.strip("\n"))
+    return "".join(_span(part) if k % 2 else _prose(part) for k, part in enumerate(parts))
 
 
-def _code(span: str) -> str:
+def _span(span: str) -> str:
+    if span.startswith("\\("):
+        return f":math:`{latex(span[2:-2])}`"
     name = span.strip("`")
     known = re.fullmatch(r"(gs\.)?([A-Za-z_][\w.]*)", name)
     return f":py:obj:`{name.replace('gs.', 'gossamer.', 1)}`" if known else f"``{name}``"

@@ -8,7 +8,7 @@ LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋ₜₖₗᵢⱼᵣₙ", 
 SYMBOLS = {
     "−": "-", "⊙": r"\odot ", "·": r"\cdot ", "≈": r"\approx ", "∇": r"\nabla ", "√": r"\sqrt",
     "Σ": r"\Sigma ", "–": "-", "←": r"\leftarrow ", "≤": r"\le ",
-    "⌊": r"\lfloor ", "⌋": r"\rfloor ",
+    "…": r"\ldots ", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
 }  # fmt: skip
 ACCENTS = {"\u0302": "hat", "\u0304": "bar"}
 
@@ -33,11 +33,12 @@ def latex(equation: str) -> str:
     text = re.sub(r"√(\\operatorname\{\w+\}(_\{\w+\})?)", r"√{\1}", text)
     for sign in ("√", "^"):
         text = _braced(text, sign)
-    text = re.sub(r"‖(.*?)‖", r"\\lVert \1\\rVert ", text)
+    text = re.sub(r"(‖|\\\|)(.*?)\1", r"\\lVert \2\\rVert ", text)
+    text = re.sub(r"\\(t?frac)(\w)(\w)", r"\\\1{\2}{\3}", text)
     for symbol, command in SYMBOLS.items():
         text = text.replace(symbol, command)
     text = re.sub(r"\\([Bb]ig)(?=\\?[(\[{])", r"\\\1l", text)
-    return re.sub(r"\\([Bb]ig)(?=\\?[)\]}])", r"\\\1r", text)
+    return re.sub(r"\\([Bb]ig)(?=\\?[)\]}])", r"\\\1r", text).strip()
 
 
 def _script(mark: str, letters: dict[str, str], found: str) -> str:

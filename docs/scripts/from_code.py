@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from docstrings import equations, paragraphs
+from docstrings import equations, markdown, paragraphs
 from imports import LAYERS, imports, tools
 from markup import table
 
@@ -135,7 +135,7 @@ def methods(_: str) -> str:
 
 
 def _first_line(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    return markdown((inspect.getdoc(thing) or "").partition("\n")[0])
 
 
 def _sides(n: int) -> tuple[int, int]:
@@ -179,7 +179,7 @@ def api(which: str) -> str:
     ordered = first + [name for name in names if name not in first]
     shown = table(["name", "what it is"], [_named(part, name) for name in ordered])
     entries = "\n".join(f"{_directive(part, name)}\n" for name in ordered)
-    about = inspect.getdoc(import_module(f"gossamer.{part}"))
+    about = markdown(inspect.getdoc(import_module(f"gossamer.{part}")) or "")
     return f"{about}\n\n{shown}\n\n```{{eval-rst}}\n.. currentmodule:: gossamer\n\n{entries}```"
 
 

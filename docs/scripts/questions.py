@@ -42,7 +42,7 @@ def good() -> list[Answer]:
     situations = product(all_methods.KINDS, choices.NOISES.items())
     return [
         Answer(
-            f"nodes {nodes}, {tails}",
+            f"Nodes {nodes}, {tails}",
             row,
             nodes,
             network,
@@ -71,7 +71,7 @@ def bad(place: int) -> list[Answer]:
 
 def _on(row: Choice, nodes: str, network: str, tails: str, noise: str) -> Answer:
     return Answer(
-        f"nodes {nodes}, {tails}",
+        f"Nodes {nodes}, {tails}",
         row,
         nodes,
         bad_networks.NETWORKS[network].name,
@@ -116,7 +116,7 @@ def answered(answer: Answer) -> str:
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
         f"It ended at no more than {times:.1f} times the lowest error, GT-NSGDm at up to "
-        f"{found[OURS]:.1f} times ({answer.row.known}).{as_good}\n\n```bash\n{command(answer)}\n```"
+        f"{found[OURS]:.1f} times (measured: {answer.row.known}).{as_good}\n\n```bash\n{command(answer)}\n```"
     )
 
 
