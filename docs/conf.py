@@ -50,10 +50,10 @@ html_css_files = ["style.css"]
 html_math_renderer = "mathml"  # docs/scripts/mathml.py
 html_show_search_summary = False  # which pages opened from disk may not fetch
 html_copy_source = False
+html_use_index = False
 html_show_sourcelink = False
-html_sidebars = dict.fromkeys(
-    ("index", "start", "choose", "concepts", "peers", "negative", "design", "changelog"), []
-)  # pages without others below them
+ALONE = ("index", "start", "choose", "concepts", "peers", "negative", "design", "changelog")
+html_sidebars: dict[str, list[str]] = {page: [] for page in ALONE}  # no pages below them
 copybutton_exclude = ".linenos, .gp, .go"
 html_context = {"default_mode": "auto"}
 html_theme_options = {

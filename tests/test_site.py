@@ -59,7 +59,7 @@ WIDTHS = (1280, 390)
 LOOK = """<!doctype html><body><iframe id="page" style="height: 800px; border: 0"></iframe><script>
 const frame = document.getElementById("page"), found = {}
 const shown = element => element.getClientRects().length > 0
-const scrolls = element => /auto|scroll/.test(frame.contentWindow.getComputedStyle(element).overflowX)
+const scrolls = element => /auto|scroll/.test(getComputedStyle(element).overflowX)
 function boxed(element) {
   while (element.className !== "bd-article" && !scrolls(element)) element = element.parentElement
   return scrolls(element)
@@ -69,12 +69,13 @@ function look(name) {
   for (const theme of ["light", "dark"]) for (const width of %(widths)s) {
     root.dataset.theme = theme
     frame.style.width = `${width}px`
-    const images = [...page.querySelectorAll(".bd-article img")].filter(shown)
-    const wide = e => e.getBoundingClientRect().right > width + 0.5 && shown(e) && !boxed(e)
+    const every = theme === "light" ? "*" : "img"  // dark pages differ in colours and pictures only
+    const parts = [...page.querySelectorAll(`.bd-article ${every}`)].filter(shown)
+    const wide = part => part.getBoundingClientRect().right > width + 0.5 && !boxed(part)
     found[`${name} ${theme} ${width}`] = {
       overflow: Math.max(root.scrollWidth, page.body.scrollWidth) - root.clientWidth,
-      empty: images.filter(image => !image.naturalWidth).map(image => image.src),
-      cut: [...page.querySelectorAll(".bd-article *")].filter(wide).map(e => e.outerHTML.slice(0, 200)),
+      empty: parts.filter(part => part.naturalWidth === 0).map(part => part.src),
+      cut: parts.filter(wide).map(part => part.outerHTML.slice(0, 200)),
       paper: getComputedStyle(page.body).backgroundColor,
     }
   }
@@ -89,7 +90,8 @@ async function visit(name) {
 async function search(word) {
   await new Promise(loaded => { frame.onload = loaded; frame.src = `search.html?q=${word}` })
   const results = () => frame.contentDocument.querySelectorAll("#search-results li").length
-  for (let tries = 0; tries < 100 && results() < 9; tries++) await new Promise(r => setTimeout(r, 50))
+  const wait = resolve => setTimeout(resolve, 50)
+  for (let tries = 0; tries < 99 && results() < 9; tries++) await new Promise(wait)
   found.results = results()
 }
 async function all(names) {
@@ -116,9 +118,7 @@ def looks_right(site: Path, pages: list[Path], profile: Path) -> None:
     assert light != dark
 
 
-def look_at_all(
-    site: Path, names: list[str], profile: Path
-) -> tuple[dict[str, Any], list[str]]:
+def look_at_all(site: Path, names: list[str], profile: Path) -> tuple[dict[str, Any], list[str]]:
     """What the browser measured, and what was written on its console."""
     look = site / "look.html"
     look.write_text(LOOK % {"widths": list(WIDTHS), "pages": json.dumps(names)}, encoding="utf-8")

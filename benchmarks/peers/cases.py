@@ -43,7 +43,10 @@ class Case:
 CASES = {
     "ring of 20, DSGD": Case("decent-bench", gs.ring(20), gs.DSGD, r"$x \leftarrow W (x - α g)$"),
     "ring of 20, tracking": Case(
-        "decent-bench", gs.ring(20), AugDGM, r"$y \leftarrow W (y + g - g^-), x \leftarrow W (x - α y)$"
+        "decent-bench",
+        gs.ring(20),
+        AugDGM,
+        r"$y \leftarrow W (y + g - g^-), x \leftarrow W (x - α y)$",
     ),
     "four on a ring, DSGD": Case("DISROPT", gs.ring(4), gs.DSGD, r"$x \leftarrow W (x - α g)$"),
     "four on a ring, tracking": Case(

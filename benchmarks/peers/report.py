@@ -32,7 +32,8 @@ each in the form of the peer (`benchmarks/peers/forms.py`), so both must arrive 
 
 - *Rounds per second*: median (lowest – highest) of {samples} repetitions in {launches} launches,
   which the tools take in turns.
-- *Error*: $\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$ after {rounds} rounds.
+- *Error*: $\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$ after {rounds}
+  rounds.
 - *Gap*: the largest difference from the simulator, over all coordinates of all nodes.
 
 {table}
@@ -66,7 +67,8 @@ What the numbers do and do not say:
 AGREEMENT = """\
 The problem and the ring of 20 of the first table, {rounds} rounds. *Gap* is the largest difference
 between what decent-bench's own class and Gossamer reach, over all coordinates of all nodes;
-`make peers` fails where it is not below $10^{{-9}}$. Local Exact Diffusion is given $(I + W)/2$ for its W.
+`make peers` fails where it is not below $10^{{-9}}$. Local Exact Diffusion is given $(I + W)/2$
+for its W.
 
 {table}
 

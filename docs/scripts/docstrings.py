@@ -28,7 +28,7 @@ def equations(paragraph: str) -> str:
     """A table of one row per equation, with what its symbols are called in code.
 
     >>> equations("z = x      x = `old`")
-    '<div ...><table class="equations"><tr><td><math ...</math></td><td><math ...<code>old</code></td>...'
+    '<div ...><table class="equations"><tr><td><math ...</td><td><math ...<code>old</code></td>...'
     """
     rows = "".join(_equation(line) for line in paragraph.splitlines())
     return f'<div class="equations-box"><table class="equations">{rows}</table></div>'

@@ -28,8 +28,7 @@ def latex(equation: str) -> str:
     if "\\" not in equation:
         text = re.sub(r"(?<![\\\w])([A-Za-z]{2,})", r"\\operatorname{\1}", text)
     text = text.replace(r"\operatorname{where}", r"\quad\text{where}\quad ")
-    for mark, letters in (("^", RAISED), ("_", LOWERED)):
-        text = re.sub(f"[{''.join(letters)}]+", lambda m: _script(mark, letters, m[0]), text)
+    text = _scripts(_scripts(text, "^", RAISED), "_", LOWERED)
     text = re.sub(r"√(\\operatorname\{\w+\}(_\{\w+\})?)", r"√{\1}", text)
     for sign in ("√", "^"):
         text = _braced(text, sign)
@@ -41,10 +40,13 @@ def latex(equation: str) -> str:
     return re.sub(r"\\([Bb]ig)(?=\\?[)\]}])", r"\\\1r", text).strip()
 
 
-def _script(mark: str, letters: dict[str, str], found: str) -> str:
-    """A run of raised or lowered letters."""
-    inside = "".join(letters[letter] for letter in found)
-    return f"{mark}{{{inside}}}"
+def _scripts(text: str, mark: str, letters: dict[str, str]) -> str:
+    """Runs of raised or lowered letters in braces."""
+
+    def braced(run: re.Match[str]) -> str:
+        return f"{mark}{{{''.join(letters[letter] for letter in run[0])}}}"
+
+    return re.sub(f"[{''.join(letters)}]+", braced, text)
 
 
 def _braced(text: str, sign: str) -> str:

@@ -186,7 +186,9 @@ def api(which: str) -> str:
 def exported(part: str) -> list[str]:
     """The public classes and functions of a part."""
     module = import_module(f"gossamer.{part}")
-    paths = {name: defined(getattr(module, name)) for name in getattr(module, "__all__", vars(module))}
+    paths = {
+        name: defined(getattr(module, name)) for name in getattr(module, "__all__", vars(module))
+    }
     return [
         name
         for name, path in paths.items()

@@ -1,4 +1,4 @@
-"""What the site generates while it is built: the tables of its pages and the words of the README."""
+"""What the site makes while it is built: tables, words of the README, formulas and pictures."""
 
 import re
 from pathlib import Path

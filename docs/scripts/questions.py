@@ -64,7 +64,9 @@ def bad(place: int) -> list[Answer]:
     situations = product(groups, choices.NOISES.items())
     return [
         _on(row, nodes, network, tails, noise)
-        for row, ((k, nodes, network), (tails, noise)) in zip(choices.bad(), situations, strict=True)
+        for row, ((k, nodes, network), (tails, noise)) in zip(
+            choices.bad(), situations, strict=True
+        )
         if k == place
     ]
 
@@ -116,29 +118,34 @@ def answered(answer: Answer) -> str:
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
         f"It ended at no more than {times:.1f} times the lowest error, GT-NSGDm at up to "
-        f"{found[OURS]:.1f} times (measured: {answer.row.known}).{as_good}\n\n```bash\n{command(answer)}\n```"
+        f"{found[OURS]:.1f} times (measured: {answer.row.known}).{as_good}\n\n"
+        f"{_bash(command(answer))}"
     )
+
+
+def _bash(line: str) -> str:
+    return f"```bash\n{line}\n```"
 
 
 def language(corpus: Any) -> str:
     """The recommendation for a language model, with what was tuned on a corpus."""
     results = so_far("modern-table")
-    best, *_ = multiples(choices.losses(results))
+    best, times = next(iter(multiples(choices.losses(results)).items()))
     settings = results[tuned_name(corpus, best)]["search"]["hyperparameters"]
     options = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items())
-    name = LINKED[best][0].__name__
+    chosen = f"--algorithm {LINKED[best][0].__name__} {options}"
     return (
-        f"**Take {link(best)}**, e.g. `{call(best, settings)}`, the lowest validation loss so far on both "
-        f"corpora.\n\n```bash\ngossamer train --model gpt --data book.txt --algorithm {name} {options}\n```"
+        f"**Take {link(best)}**, e.g. `{call(best, settings)}`. Its validation loss is at most "
+        f"{times - 1:.1%} above the lowest so far on either corpus.\n\n"
+        f"{_bash(f'gossamer train --model gpt --data book.txt {chosen}')}"
     )
 
 
-UNKNOWN = """**Take [GT-NSGDm](algorithms/GTNSGDm.md)**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: no clipping level to know, and it
-suffers least from a wrong second parameter. `plan` gives a step size for your number of steps and says what is guaranteed:
+UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: there is no clipping
+level to know, and it suffers least from a wrong second parameter. `plan` gives a step size for your
+number of steps and says what is guaranteed:
 
-```bash
-gossamer plan --noise 'StudentT(1.5)'
-```"""
+{_bash("gossamer plan --noise 'StudentT(1.5)'")}"""
 
 
 def tabs(entries: Mapping[str, str], colons: int) -> str:
