@@ -82,7 +82,9 @@ def _paragraph(paragraph: str) -> str:
         return f".. raw:: html\n\n   {equations(paragraph)}"
     if "$$" in paragraph:
         words, formula, rest = paragraph.split("$$", 2)
-        block = f".. raw:: html\n\n   <div class='math'>{mathml(latex(formula), block=True)}</div>"
+        block = (
+            f".. raw:: html\n\n   <div class='formula'>{mathml(latex(formula), block=True)}</div>"
+        )
         return "\n\n".join(part for part in (_plain(words), block, _plain(rest)) if part)
     return _plain(paragraph)
 

@@ -33,7 +33,6 @@ def latex(equation: str) -> str:
     for sign in ("√", "^"):
         text = _braced(text, sign)
     text = re.sub(r"(‖|\\\|)(.*?)\1", r"\\lVert \2\\rVert ", text)
-    text = re.sub(r"\\(t?frac)(\w)(\w)", r"\\\1{\2}{\3}", text)
     for symbol, command in SYMBOLS.items():
         text = text.replace(symbol, command)
     text = re.sub(r"\\([Bb]ig)(?=\\?[(\[{])", r"\\\1l", text)

@@ -9,11 +9,17 @@ from docutils.utils.math.latex2mathml import tex2mathml
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+DIGITS = {r"\\([dt]?frac)(\d)(\w)": r"\\\1{\2}{\3}", r"\\sqrt(\d)": r"\\sqrt{\1}"}
+"""Commands that take one digit each, where docutils takes the whole number."""
+
 POLISH = {
     r"\n\s*": "",
+    r"<mo>⟨</mo>": '<mo form="prefix" stretchy="false">⟨</mo>',
+    r"<mo>⟩</mo>": '<mo form="postfix" stretchy="false">⟩</mo>',
     r'<mo class="mathopen">([|‖])</mo>': r'<mo form="prefix" stretchy="false">\1</mo>',
     r"<mo>([|‖])</mo>": r'<mo form="postfix" stretchy="false">\1</mo>',
     r'<mo stretchy="false">/</mo>': '<mo lspace="0" rspace="0" stretchy="false">/</mo>',
+    r"<mo>(min|max|inf)</mo>(?!<mo)": r'<mi>\1</mi><mspace width="0.17em"/>',
     r"<mo>(min|max|inf)</mo>": r"<mi>\1</mi>",
     r"<mo>&ApplyFunction;</mo>(?!<mo)": '<mspace width="0.17em"/>',
     r"<mo>∶</mo><mo>=</mo>": "<mo>≔</mo>",
@@ -26,7 +32,11 @@ def mathml(latex: str, *, block: bool = False) -> str:
 
     >>> mathml(r"x / n")
     '<math xmlns="..."><mi>x</mi><mo lspace="0" rspace="0" ...>/</mo><mi>n</mi></math>'
+    >>> mathml(r"\frac12 L")
+    '<math xmlns="..."><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>L</mi></math>'
     """
+    for found, better in DIGITS.items():
+        latex = re.sub(found, better, latex)
     formula = tex2mathml(latex.strip(), as_block=block)
     for found, better in POLISH.items():
         formula = re.sub(found, better, formula)
@@ -39,7 +49,7 @@ def _inline(translator: Any, node: Any) -> None:
 
 
 def _block(translator: Any, node: Any) -> None:
-    translator.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext(), block=True)}</div>')
     raise SkipNode
 
 
