@@ -23,7 +23,7 @@ extensions = [
     "sphinx_design",
     "hooks",  # docs/scripts/hooks.py
 ]
-exclude_patterns = ["scripts", "results", "**.ipynb_checkpoints"]
+exclude_patterns = ["assets", "scripts", "static", "**.ipynb_checkpoints"]
 
 # Markdown. Notebooks are stored with their outputs.
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -45,7 +45,7 @@ add_module_names = False
 # Everything that a page needs lies beside it.
 html_theme = "pydata_sphinx_theme"
 html_title = f"Gossamer {release}"
-html_static_path = ["assets"]
+html_static_path = ["static"]
 html_css_files = ["style.css"]
 html_math_renderer = "mathml"  # docs/scripts/mathml.py
 html_show_search_summary = False  # which pages opened from disk may not fetch

@@ -21,7 +21,8 @@ def test_site(tmp_path: Path):
     """One test, since the site is built once."""
     site = tmp_path / "site"
     build(site)
-    pages = sorted({*site.rglob("*.html")} - {*site.glob("_static/**/*")})
+    brought = {*site.glob("_static/**/*"), *site.glob("assets/**/*")}
+    pages = sorted({*site.rglob("*.html")} - brought)
     assert len(pages) > 60
     for page in pages:
         stands_alone(page)

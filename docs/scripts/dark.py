@@ -32,12 +32,12 @@ def dark(svg: str) -> str:
 def shown(picture: re.Match[str], images: Path) -> str:
     """The picture, for readers in the dark a dark one; each leads to itself, to look closer.
 
-    Heat maps, whose words lie on colours, stay as they are.
+    Heat maps, whose words lie on colours, and pictures of notebooks stay as they are.
     """
     path, kind = picture.groups()
     drawing = images / f"{Path(path).name}{kind}"
     linked = f'<a class="picture" href="{path}{kind}">{picture[0]}</a>'
-    if kind != ".svg" or "<image" in drawing.read_text(encoding="utf-8"):
+    if kind != ".svg" or not drawing.exists() or "<image" in drawing.read_text(encoding="utf-8"):
         return linked
     night = linked.replace(f"{path}{kind}", f"{path}-dark{kind}")
     return "".join(

@@ -208,7 +208,7 @@ def public(part: str, name: str) -> str:
 
 def _named(part: str, name: str) -> list[str]:
     path = public(part, name)
-    shown = path.replace("gossamer.", "gs.", 1)
+    shown = f"gs.{name}" if path == f"gossamer.{name}" else name
     line = _first_line(getattr(import_module(f"gossamer.{part}"), name))
     return [f"{{py:obj}}`{shown} <{path}>`", line]
 

@@ -1,6 +1,7 @@
 """What the site makes while it is built: tables, words of the README, formulas and pictures."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,17 @@ def whole(text: str, page: str) -> str:
     )
 
 
+def _copy_assets(app: Any, exception: Exception | None) -> None:
+    """What pages bring along has the same address on the site as in docs/."""
+    assets = Path(app.srcdir) / "assets"
+    if assets.is_dir():
+        shutil.copytree(assets, Path(app.outdir) / "assets", dirs_exist_ok=True)
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """An extension of Sphinx."""
     app.connect("source-read", _fill)
+    app.connect("build-finished", _copy_assets)
     mathml.setup(app)
     docstrings.setup(app)
     dark.setup(app)
