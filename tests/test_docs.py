@@ -2,7 +2,8 @@
 
 The language of a block says what happens to it: `python` blocks run, one namespace per page; lines
 of `bash` blocks, and of blocks without a language, are commands that run, shortened where they take
-long; an `output` block is what the block before it prints; a `text` block is there to be read.
+long; an `output` block is what the block before it prints; a `text` block is there to be read, and
+a `{toctree}` is navigation.
 """
 
 import re
@@ -61,7 +62,7 @@ def test_page(page: Path):
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=name)
 def test_languages(page: Path):
-    assert {b.language for b in pages.fenced(page)} <= {"", "python", "bash", "text"}
+    assert {b.language for b in pages.fenced(page)} <= {"", "python", "bash", "text", "{toctree}"}
 
 
 def shell_pages() -> list[Path]:
