@@ -183,6 +183,13 @@ def api(which: str) -> str:
     return f"{about}\n\n{shown}\n\n```{{eval-rst}}\n.. currentmodule:: gossamer\n\n{entries}```"
 
 
+def overview(which: str) -> str:
+    """What some parts are, with links to their pages of the API."""
+    lines = {part: _first_line(import_module(f"gossamer.{part}")) for part in which.split(" ")}
+    rows = [[f"[gossamer.{part}]({part}.md)", line] for part, line in lines.items()]
+    return table(["part", "what it is"], rows)
+
+
 def exported(part: str) -> list[str]:
     """The public classes and functions of a part."""
     module = import_module(f"gossamer.{part}")
@@ -262,6 +269,7 @@ def pages(patterns: str) -> str:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "api": api,
+    "overview": overview,
     "examples": examples,
     "pages": pages,
     "update": update,
