@@ -69,8 +69,8 @@ def markdown(text: str) -> str:
 def restructured(text: str) -> str:
     """The docstring in reStructuredText: equations typeset, names linked, all else as it is.
 
-    >>> restructured("The optimum w* of `Run` and `x + 1`, *all* of f_.")
-    'The optimum w\\\\* of :py:obj:`Run` and ``x + 1``, *all* of f\\\\_.'
+    >>> restructured("The optimum w* of `Run` and `x + 1`, *all* of f_, up to T.")
+    'The optimum w\\\\* of :py:obj:`Run` and ``x + 1``, *all* of f\\\\_, up to T\\\\.'
     """
     return "\n\n".join(map(_paragraph, paragraphs(text)))
 
@@ -109,7 +109,7 @@ def _prose(text: str) -> str:
 
 def _escaped(text: str) -> str:
     linked = re.sub(r"\[([^\]]+)\]\((https?:[^)]+)\)", r"`\1 <\2>`__", text.replace("\\", "\\\\"))
-    return re.sub(r"([*|])|(?<=\w)(_)(?!\w)", lambda found: f"\\{found[0]}", linked)
+    return re.sub(r"[*|]|(?<=\w)_(?!\w)|(?<=\b\w)\.(?!\w)", lambda found: f"\\{found[0]}", linked)
 
 
 def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
