@@ -44,7 +44,7 @@ reproduce: setup
 	$(BIN)/gossamer report
 
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --quiet --fresh-env --jobs 2 --doctree-dir build/doctrees docs site
 	@echo "Documentation: $(CURDIR)/site/index.html"
 
 notebooks: setup
@@ -58,4 +58,4 @@ peers: setup
 	$(BIN)/python benchmarks/peers/run.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis site
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build site

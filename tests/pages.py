@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FENCED = re.compile(
-    r"^```([\w-]*)\n(.*?)^```$(?:\s*^```output\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+    r"^```([\w-]*|\{toctree\})\n(.*?)^```$(?:\s*^```output\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
 )
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -2,12 +2,15 @@
 
 import doctest
 import math
+import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from gossamer.cli._compare import compare
 from gossamer.experiments import Table
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -173,6 +176,19 @@ def test_every_marker_names_something_that_is_made(page: Path):
         assert name in tables.TABLES
         if name in ("experiment", "verdicts"):
             assert argument.split(" ")[0] in experiments
+
+
+def test_the_answers_of_the_page_on_methods_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Every method with its parameters, network, problem and noise is what the command knows."""
+    questions = import_module("questions")
+    answers = [*questions.good(), *questions.bad(0), *questions.bad(1)]
+    assert len(answers) == 12
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gossamer.cli._compare._draw", lambda *_: None)
+    for command in map(questions.command, answers):
+        _, _, *options = shlex.split(command.replace("\\\n", ""))
+        done = CliRunner().invoke(compare, [*options, "--steps", "2", "--seeds", "1"])
+        assert done.exit_code == 0, (command, done.exception)
 
 
 def test_an_unknown_marker_is_refused():

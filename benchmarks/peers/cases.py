@@ -41,18 +41,21 @@ class Case:
 
 
 CASES = {
-    "ring of 20, DSGD": Case("decent-bench", gs.ring(20), gs.DSGD, "x ← W (x − α g)"),
+    "ring of 20, DSGD": Case("decent-bench", gs.ring(20), gs.DSGD, r"$x \leftarrow W (x - α g)$"),
     "ring of 20, tracking": Case(
-        "decent-bench", gs.ring(20), AugDGM, "y ← W (y + g − g⁻), x ← W (x − α y)"
+        "decent-bench",
+        gs.ring(20),
+        AugDGM,
+        r"$y \leftarrow W (y + g - g^-), x \leftarrow W (x - α y)$",
     ),
-    "four on a ring, DSGD": Case("DISROPT", gs.ring(4), gs.DSGD, "x ← W (x − α g)"),
+    "four on a ring, DSGD": Case("DISROPT", gs.ring(4), gs.DSGD, r"$x \leftarrow W (x - α g)$"),
     "four on a ring, tracking": Case(
-        "DISROPT", gs.ring(4), gs.DIGing, "y ← W y + g − g⁻, x ← W x − α y"
+        "DISROPT", gs.ring(4), gs.DIGing, r"$y \leftarrow W y + g - g^-, x \leftarrow W x - α y$"
     ),
     "four in pairs, DSGD": Case(
         "decent-dp",
         pairs_of_decent_dp(),
         CombineThenAdapt,
-        "x ← W x − α g",
+        r"$x \leftarrow W x - α g$",
     ),
 }

@@ -21,7 +21,7 @@ FEATURES = HERE / "features.md"
 DOCS = HERE.parents[1] / "docs"
 
 PAGE = """\
-# Beside its peers
+# Comparison with other tools
 
 Gossamer and three tools that one could use instead, measured in one run: same problem, same
 graph, same update, same number of rounds. `make peers` installs the peers into environments of
@@ -33,7 +33,8 @@ each in the form of the peer (`benchmarks/peers/forms.py`), so both must arrive 
 
 - *Rounds per second*: median (lowest – highest) of {samples} repetitions in {launches} launches,
   which the tools take in turns.
-- *Error*: (1/n) Σ ‖x_i − x\\*‖ / ‖x\\*‖ after {rounds} rounds.
+- *Error*: $\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$ after {rounds}
+  rounds.
 - *Gap*: the largest difference from the simulator, over all coordinates of all nodes.
 
 {table}
@@ -67,7 +68,8 @@ What the numbers do and do not say:
 AGREEMENT = """\
 The problem and the ring of 20 of the first table, {rounds} rounds. *Gap* is the largest difference
 between what decent-bench's own class and Gossamer reach, over all coordinates of all nodes;
-`make peers` fails where it is not below 10⁻⁹. Local Exact Diffusion is given (I + W)/2 for its W.
+`make peers` fails where it is not below $10^{{-9}}$. Local Exact Diffusion is given $(I + W)/2$
+for its W.
 
 {table}
 

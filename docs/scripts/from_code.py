@@ -2,7 +2,6 @@
 
 import ast
 import dataclasses
-import html
 import inspect
 import math
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from docstrings import paragraphs
+from docstrings import equations, markdown, paragraphs
 from imports import LAYERS, imports, tools
 from markup import table
 
@@ -57,20 +56,12 @@ SIZES = (8, 16, 64, 256)
 def update(method: str) -> str:
     """Equations and symbols, from the second paragraph of the docstring; then the code itself."""
     algorithm = gs.ALGORITHMS[method]
-    lines = paragraphs(inspect.getdoc(algorithm) or "")[1].splitlines()
-    rows = "".join(_equation(line) for line in lines)
     code = textwrap.dedent(inspect.getsource(algorithm.step))
     module = algorithm.__module__.replace(".", "/")
     return (
-        f'<table class="equations" markdown="0">{rows}</table>\n\n'
+        f"{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
         f"In the code, `{module}.py`:\n\n```python\n{code}```"
     )
-
-
-def _equation(line: str) -> str:
-    equation, _, symbols = re.sub(r" {3,}", "\t", html.escape(line)).partition("\t")
-    named = re.sub(r"`([^`]+)`", r"<code>\1</code>", symbols)
-    return f"<tr><td>{equation}</td><td>{named}</td></tr>"
 
 
 def parameters(method: str) -> str:
@@ -127,7 +118,7 @@ def example(method: str) -> "gs.Algorithm[Any]":
 
 
 def methods(_: str) -> str:
-    """All methods in one table."""
+    """All methods in one table, and their pages in the navigation."""
     rows = [
         [
             f"[{name}]({name}.md)",
@@ -138,11 +129,13 @@ def methods(_: str) -> str:
         ]
         for name, algorithm in gs.ALGORITHMS.items()
     ]
-    return table(["method", "what it is", "messages", "state", "tracks"], rows)
+    pages = "\n".join([*gs.ALGORITHMS, "PushSum"])
+    shown = table(["method", "what it is", "messages", "state", "tracks"], rows)
+    return f"{shown}\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```"
 
 
 def _first_line(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    return markdown((inspect.getdoc(thing) or "").partition("\n")[0])
 
 
 def _sides(n: int) -> tuple[int, int]:
@@ -175,14 +168,61 @@ def _busiest(network: gs.Network) -> int:
     )
 
 
-def namespace(_: str) -> str:
-    """Every public name of `gossamer`, with the first line of its docstring."""
-    rows = [
-        [f"[`{name}`]({path.split('.')[1]}.md#{path})", _first_line(getattr(gs, name))]
-        for name in gs.__all__
-        if (path := defined(getattr(gs, name)))
+def api(which: str) -> str:
+    """The names of a part in one table, then each documented; "part names" puts those first.
+
+    >>> ".. autofunction:: gossamer.errors.require" in api("errors").splitlines()
+    True
+    """
+    part, *first = which.split(" ")
+    names = exported(part)
+    ordered = first + [name for name in names if name not in first]
+    shown = table(["name", "what it is"], [_named(part, name) for name in ordered])
+    entries = "\n".join(f"{_directive(part, name)}\n" for name in ordered)
+    about = markdown(inspect.getdoc(import_module(f"gossamer.{part}")) or "")
+    return f"{about}\n\n{shown}\n\n```{{eval-rst}}\n.. currentmodule:: gossamer\n\n{entries}```"
+
+
+def overview(which: str) -> str:
+    """What some parts are, with links to their pages of the API."""
+    lines = {part: _first_line(import_module(f"gossamer.{part}")) for part in which.split(" ")}
+    rows = [[f"[gossamer.{part}]({part}.md)", line] for part, line in lines.items()]
+    return table(["part", "what it is"], rows)
+
+
+def exported(part: str) -> list[str]:
+    """The public classes and functions of a part."""
+    module = import_module(f"gossamer.{part}")
+    paths = {
+        name: defined(getattr(module, name)) for name in getattr(module, "__all__", vars(module))
+    }
+    return [
+        name
+        for name, path in paths.items()
+        if path and path.startswith(module.__name__) and not name.startswith("_")
     ]
-    return table(["name", "what it is"], rows)
+
+
+def public(part: str, name: str) -> str:
+    """The shortest path that a user may import it by.
+
+    >>> public("simulation", "simulate"), public("theory", "plan")
+    ('gossamer.simulate', 'gossamer.theory.plan')
+    """
+    whole = getattr(import_module(f"gossamer.{part}"), name)
+    return f"gossamer.{name}" if getattr(gs, name, None) is whole else f"gossamer.{part}.{name}"
+
+
+def _named(part: str, name: str) -> list[str]:
+    path = public(part, name)
+    shown = f"gs.{name}" if path == f"gossamer.{name}" else name
+    line = _first_line(getattr(import_module(f"gossamer.{part}"), name))
+    return [f"{{py:obj}}`{shown} <{path}>`", line]
+
+
+def _directive(part: str, name: str) -> str:
+    thing = getattr(import_module(f"gossamer.{part}"), name)
+    return f".. auto{'class' if inspect.isclass(thing) else 'function'}:: {public(part, name)}"
 
 
 def defined(thing: object) -> str | None:
@@ -212,16 +252,29 @@ def _example(path: Path) -> str:
     source = path.read_text(encoding="utf-8")
     about, code = ast.get_docstring(ast.parse(source)), source.split('"""', 2)[2].strip()
     shown = "\n".join(line for line in code.splitlines() if "--8<--" not in line)
-    unfolds = textwrap.indent(f"```python\n{shown}\n```", "    ")
-    return f'## {path.name}\n\n{about}\n\n??? note "The code"\n\n{unfolds}'
+    return f"## {path.name}\n\n{about}\n\n:::{{dropdown}} The code\n```python\n{shown}\n```\n:::"
+
+
+def pages(patterns: str) -> str:
+    """Pages and notebooks of docs/ in the navigation, those that are there.
+
+    >>> pages("nothing* examples*").splitlines()[-2:]
+    ['examples', '```']
+    """
+    docs = Path(__file__).parent.parent
+    found = [path for pattern in patterns.split() for path in sorted(docs.glob(pattern))]
+    names = "\n".join(str(path.relative_to(docs).with_suffix("")) for path in found)
+    return f"```{{toctree}}\n:hidden:\n:caption: Watch and copy\n\n{names}\n```"
 
 
 TABLES: dict[str, Callable[[str], str]] = {
+    "api": api,
+    "overview": overview,
     "examples": examples,
+    "pages": pages,
     "update": update,
     "parameters": parameters,
     "methods": methods,
     "networks": networks,
-    "namespace": namespace,
     "parts": parts,
 }

@@ -1,9 +1,10 @@
 """Parts of the pages that are made of measurements, which docs/scripts/gather.py reads."""
 
+import re
 import statistics
 from collections.abc import Callable, Sequence
 
-from gather import NotStored, gathered, so_far
+from gather import DOCS, EXPERIMENTS, NotStored, gathered, so_far
 from markup import table
 
 from gossamer.experiments import Result, Results, Table, Verdict
@@ -86,6 +87,33 @@ def verdicts(name: str) -> str:
         if words in v.statement
     ]
     return table(["the paper, or the expectation", "measured", "holds", "why"], rows)
+
+
+def failures(source: str) -> str:
+    """All stored statements of the paper, or of ours, that hold in part only or not at all."""
+    rows = [
+        [v.statement, v.ours, holds(v), f"[{name}]({_evidence(name)})"]
+        for name in EXPERIMENTS
+        for v in _verdicts(name)
+        if v.source == source and v.holds != "yes"
+    ]
+    return table(["statement", "measured", "holds", "evidence"], rows)
+
+
+def _verdicts(name: str) -> Sequence[Verdict]:
+    try:
+        return gathered(name).verdicts
+    except NotStored:
+        return ()
+
+
+def _evidence(name: str) -> str:
+    """The page that shows an experiment, or else the list of all."""
+    marker = re.compile(rf"^\[\[(verdicts|experiment) {name}\b", re.MULTILINE)
+    for page in sorted(DOCS.glob("*.md")):
+        if marker.search(page.read_text(encoding="utf-8")):
+            return page.name
+    return "reproduce.md"
 
 
 def holds(verdict: Verdict) -> str:
@@ -187,6 +215,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "measured": measured,
     "experiment": experiment,
     "verdicts": verdicts,
+    "failures": failures,
     "provenance": provenance,
     "transformer": transformer,
     "modern": modern,

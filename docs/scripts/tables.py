@@ -9,12 +9,14 @@ import choices
 import from_benchmarks
 import from_code
 import from_results
+import questions
+import readme
 from gather import NotStored
 
 MARKER = re.compile(r"^\[\[(\w+)(?: ([^:]+))?(?:: (.+))?\]\]$", re.MULTILINE)
 TABLES = {
     name: made
-    for source in (from_benchmarks, from_code, from_results, choices)
+    for source in (from_benchmarks, from_code, from_results, choices, questions, readme)
     for name, made in source.TABLES.items()
 }
 

@@ -215,11 +215,12 @@ def _alike(protocol: str, result: Result) -> Verdict:
         f"The tail increasingly resembles that of a synthetic α-stable distribution: `{protocol}`",
         f"shape: {_list(shapes)}; at the last epoch Hill {_tail(diagnosis)}: {diagnosis.tail}",
         nearer and alike,
-        f"{'Nearer' if nearer else 'Not nearer'}, {'alike' if alike else 'not alike'}. "
-        "Nearer: the shape, how far the 99.9 % quantile is from the median in units of the upper "
-        "quartile (4.6 for a Gaussian), grows from the first measured epoch to the last by more "
-        "than its 95 % intervals. Alike: at the last, the interval of the Hill index reaches below "
-        "2, where that of every α-stable law but the Gaussian is." + _too_few(shapes),
+        f"The tail {'approaches' if nearer else 'does not approach'} an α-stable one, and "
+        f"{'ends' if alike else 'does not end'} with the index of one. It approaches one if its "
+        "shape, how far the 99.9 % quantile is from the median in units of the upper quartile (4.6 "
+        "for a Gaussian), grows from the first measured epoch to the last by more than its 95 % "
+        "intervals. It ends with the index of one if at the last the interval of the Hill index "
+        "reaches below 2, where that of every α-stable law but the Gaussian is." + _too_few(shapes),
     )
 
 

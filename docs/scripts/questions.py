@@ -1,0 +1,176 @@
+"""Two questions that end in a method, its parameters and a command, of the stored studies."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import choices
+from choices import OURS, Choice, multiples
+from from_results import LINKED, link
+from gather import gathered, so_far
+
+from gossamer.experiments import Result
+from gossamer.studies import EXPERIMENTS
+from gossamer.studies.language.modern_table import TASKS, tuned_name
+from gossamer.studies.methods import all_methods, bad_networks
+
+Settings = Mapping[str, Any]
+
+PROBLEMS = {"alike": "RobustRegression(20)", "different": "Quadratic(20, 20, spread=10)"}
+"""Nodes → the problem of the studies on which they are so."""
+
+
+class Answer(NamedTuple):
+    """What one knows, the row of the tables that answers it, and one situation of that row."""
+
+    known: str
+    row: Choice
+    nodes: str
+    network: str
+    noise: str
+    steps: int
+    found: Mapping[str, Result]
+    """Method → its result there, with the hyper-parameters that its search chose."""
+
+
+def good() -> list[Answer]:
+    """A good network: by nodes and tails."""
+    results = gathered("all-methods").results
+    network = bad_networks.NETWORKS["clean"].name
+    situations = product(all_methods.KINDS, choices.NOISES.items())
+    return [
+        Answer(
+            f"Nodes {nodes}, {tails}",
+            row,
+            nodes,
+            network,
+            str(all_methods.NOISES[noise]),
+            EXPERIMENTS["all-methods"].sizes["full"].steps,
+            all_methods.in_situation(results, nodes, noise),
+        )
+        for row, (nodes, (tails, noise)) in zip(choices.clean(), situations, strict=True)
+    ]
+
+
+def bad(place: int) -> list[Answer]:
+    """A bad network, of the first or the second group of each kind of nodes."""
+    groups = [
+        (k, nodes, names[-1])
+        for nodes, groups in choices.BAD.items()
+        for k, names in enumerate(groups.values())
+    ]
+    situations = product(groups, choices.NOISES.items())
+    return [
+        _on(row, nodes, network, tails, noise)
+        for row, ((k, nodes, network), (tails, noise)) in zip(
+            choices.bad(), situations, strict=True
+        )
+        if k == place
+    ]
+
+
+def _on(row: Choice, nodes: str, network: str, tails: str, noise: str) -> Answer:
+    return Answer(
+        f"Nodes {nodes}, {tails}",
+        row,
+        nodes,
+        bad_networks.NETWORKS[network].name,
+        str(bad_networks.NOISES[noise]),
+        EXPERIMENTS["bad-networks"].sizes["full"].steps,
+        bad_networks.in_situation(gathered("bad-networks").results, nodes, network, noise),
+    )
+
+
+def call(method: str, settings: Settings) -> str:
+    """The method as one types it, without what is so by default.
+
+    >>> call("DSGD-Clip", {"lr": 5.0, "clip": 50.0, "clip_exponent": 0.4})
+    'DSGDClip(lr=5, clip=50)'
+    """
+    algorithm = LINKED[method][0]
+    defaults = {field.name: field.default for field in dataclasses.fields(algorithm)}
+    chosen = {name: value for name, value in settings.items() if value != defaults[name]}
+    typed = {k: repr(v) if isinstance(v, str) else f"{v:.4g}" for k, v in chosen.items()}
+    return f"{algorithm.__name__}({', '.join(f'{k}={v}' for k, v in typed.items())})"
+
+
+def command(answer: Answer) -> str:
+    """What compares the best method with GT-NSGDm in the answer's situation."""
+    best = next(iter(multiples(answer.row.situations)))
+    methods = [call(m, answer.found[m]["hyperparameters"]) for m in dict.fromkeys([best, OURS])]
+    noise = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", answer.noise)
+    lines = [
+        *(f'-a "{method}"' for method in methods),
+        f"-n '{answer.network}'",
+        f"-p '{PROBLEMS[answer.nodes]}' --noise '{noise}' --steps {answer.steps}",
+    ]
+    return "gossamer compare " + " \\\n  ".join(lines)
+
+
+def answered(answer: Answer) -> str:
+    """The recommendation."""
+    found = multiples(answer.row.situations)
+    best, times = next(iter(found.items()))
+    others = [link(m) for m, value in found.items() if value <= choices.AS_GOOD and m != best]
+    as_good = f" As good: {', '.join(others[: choices.NAMED])}." if others else ""
+    return (
+        f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
+        f"It ended at no more than {times:.1f} times the lowest error, GT-NSGDm at up to "
+        f"{found[OURS]:.1f} times (measured: {answer.row.known}).{as_good}\n\n"
+        f"{_bash(command(answer))}"
+    )
+
+
+def _bash(line: str) -> str:
+    return f"```bash\n{line}\n```"
+
+
+def language(corpus: Any) -> str:
+    """The recommendation for a language model, with what was tuned on a corpus."""
+    results = so_far("modern-table")
+    best, times = next(iter(multiples(choices.losses(results)).items()))
+    settings = results[tuned_name(corpus, best)]["search"]["hyperparameters"]
+    options = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items())
+    chosen = f"--algorithm {LINKED[best][0].__name__} {options}"
+    return (
+        f"**Take {link(best)}**, e.g. `{call(best, settings)}`. Its validation loss is at most "
+        f"{times - 1:.1%} above the lowest so far on either corpus.\n\n"
+        f"{_bash(f'gossamer train --model gpt --data book.txt {chosen}')}"
+    )
+
+
+UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: there is no clipping
+level to know, and it suffers least from a wrong second parameter. `plan` gives a step size for your
+number of steps and says what is guaranteed:
+
+{_bash("gossamer plan --noise 'StudentT(1.5)'")}"""
+
+
+def tabs(entries: Mapping[str, str], colons: int) -> str:
+    """Tabs, which need no script; inside others with fewer colons."""
+    fence, inner = ":" * (colons + 1), ":" * colons
+    items = [f"{inner}{{tab-item}} {title}\n{text}\n{inner}" for title, text in entries.items()]
+    return f"{fence}{{tab-set}}\n" + "\n".join(items) + f"\n{fence}"
+
+
+def questions(_: str) -> str:
+    """Both questions and all answers."""
+    by_nodes = {
+        "Good": good(),
+        "One-way, lossy, or short messages": bad(0),
+        "Rare talk, or all at once": bad(1),
+    }
+    second = "**2. What are your nodes and your noise like?**"
+    answers = {
+        network: f"{second}\n\n{tabs({a.known: answered(a) for a in found}, 3)}"
+        for network, found in by_nodes.items()
+    }
+    corpora = {f"on {corpus}": language(corpus) for corpus in TASKS}
+    answers["For a language model"] = f"**2. On what?**\n\n{tabs(corpora, 3)}"
+    answers["Unknown, or no time to tune"] = UNKNOWN
+    return f"**1. What is your network like?**\n\n{tabs(answers, 5)}"
+
+
+TABLES: dict[str, Callable[[str], str]] = {"questions": questions}
