@@ -58,4 +58,4 @@ peers: setup
 	$(BIN)/python benchmarks/peers/run.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build site
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build site jupyter_execute
