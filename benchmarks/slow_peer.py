@@ -1,7 +1,7 @@
 """One rank of four is five times slower: what the others keep of their speed, and where all end.
 
     python benchmarks/slow_peer.py
-    python benchmarks/slow_peer.py --weights lazy_metropolis
+    python benchmarks/slow_peer.py --parameters 100000 --gradient 0.2
 
 GT-DSGD with constant step on a ring, heterogeneous quadratics without noise. The gradient is a
 pause of `--gradient` seconds, as on a GPU, five times as long on rank 2 where it is slow. Runs with
@@ -43,8 +43,7 @@ class Training:
         self.longest = options.gradient * (FACTOR if slow else 1)
         self.pause = self.longest if rank == SLOW else options.gradient
         self.x = nn.Parameter(torch.zeros(options.parameters, dtype=torch.float64))
-        network = ring(RANKS, weights=options.weights)
-        self.optimizer = DecentralizedOptimizer([self.x], GTDSGD(lr=LR), network, wait=wait)
+        self.optimizer = DecentralizedOptimizer([self.x], GTDSGD(lr=LR), ring, wait=wait)
         self.near_after = math.inf
 
     def step(self) -> None:
@@ -96,7 +95,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parameters", type=int, default=1000)
     parser.add_argument("--gradient", type=float, default=0.05)
-    parser.add_argument("--weights", default="metropolis")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=40.0)
     options = parser.parse_args()

@@ -610,6 +610,8 @@ class DecentralizedOptimizer(Optimizer):
 
     def _go_on(self) -> None:
         """A step with the last gradient."""
+        if not self._agreed:
+            self._agree()
         grad = self._last_grad
         assert grad is not None
         with self._as_one_node():

@@ -27,6 +27,7 @@ from gossamer.networks import (
 )
 from gossamer.networks.channel import RememberedTalk
 from gossamer.problems import Quadratic
+from gossamer.train import train
 
 DIM, SLOW = 6, 2
 PROBLEM = Quadratic(num_nodes=4, dim=DIM, seed=0)
@@ -145,7 +146,7 @@ class Training:
         """Steps until some rank is there, and how many this one took."""
         taken = 0
         with self.optimizer.until_all_end():
-            while self.error > 1e-9 and not self.optimizer.someone_has_ended:
+            while self.error > 1e-10 and not self.optimizer.someone_has_ended:
                 before_step(taken)
                 self.step()
                 taken += 1
@@ -231,6 +232,7 @@ def everything(rank: int, folder: Path) -> dict:
         "slow": with_a_slow_rank(rank, folder),
         "saved": saved_and_resumed(rank, folder),
         "unequal": of_unequal_length(rank),
+        "train": train(data="blobs", steps=20, log_every=8, wait="off", lr=0.1, momentum=0.8),
     }
 
 
@@ -261,6 +263,13 @@ def test_a_rank_that_waits_repeats_its_last_gradient_until_all_end(found):
         assert same
         assert steps == 5
         assert refused.startswith("steps: got None, need how many this rank will take")
+
+
+def test_a_training_by_names_that_does_not_wait_reports_together(found):
+    reports = [one["train"] for one in found]
+    for report in reports:
+        assert report["step"] == 20
+        assert report["validation_loss"] == reports[0]["validation_loss"] < 1.0
 
 
 def without_the_dead(rank: int) -> tuple[Tensor, Tensor, int]:

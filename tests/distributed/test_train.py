@@ -29,6 +29,7 @@ ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
         (["--save-every", "0"], "save_every: got 0, need an integer of at least 1"),
         (["--timeout", "-1"], "timeout: got -1.0, need a number of seconds above 0"),
         (["--on-peer-failure", "ignore"], "on_peer_failure: got 'ignore', need one of raise, drop"),
+        (["--wait", "maybe"], "wait: got 'maybe', need one of on, off"),
         (["--data", "digit"], "data: got 'digit', need one of digits, blobs"),
         (["--model", "gpt"], "data: got blobs, need a text file"),
         (["--network", "rnig"], "network: got 'rnig', .* did you mean 'ring'"),
