@@ -31,7 +31,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = False
 nb_execution_mode = "off"
 highlight_language = "bash"
-smartquotes = False  # names of metrics are quoted, too
+smartquotes_action = "D"  # dashes; quotes stay as typed, since names of metrics are quoted, too
 
 # The API: names as users write them, in the order of the source.
 autodoc_default_options = {"members": True, "member-order": "bysource"}
