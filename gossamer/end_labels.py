@@ -26,7 +26,7 @@ def label_ends(ax: "Axes") -> None:
     lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     points = [np.asarray(line.get_xydata(), dtype=float) for line in lines]
     ends = [drawn[-1] for drawn in points if len(drawn)]
-    if len(ends) < len(lines) or not _fit([str(line.get_label()) for line in lines]):
+    if not 0 < len(lines) == len(ends) or not _fit([str(line.get_label()) for line in lines]):
         ax.legend()
         return
     if (legend := ax.get_legend()) is not None:

@@ -36,6 +36,12 @@ def test_every_method_has_a_look_of_its_own():
     [
         (["DSGD", "GT-NSGDm"], [], [LOOKS["DSGD"], LOOKS["GT-NSGDm"]]),
         (["GT-Clip (gradient)", "GT-Clip (tracker)"], [], [Look("#009e73"), Look("#009e73", "--")]),
+        (["DSGD-Clip (late)", "DSGD-GClip"], [], [LOOKS["DSGD-Clip"], LOOKS["DSGD-GClip"]]),
+        (
+            ["DSGD-Clip", "DSGD-Clip (late)", "DSGD-GClip"],
+            [],
+            [LOOKS["DSGD-Clip"], LOOKS["DSGD-CClip"], LOOKS["DSGD-GClip"]],
+        ),
         (["GT-DSGD"], [LOOKS["GT-DSGD"]], [Look(LOOKS["GT-DSGD"].colour, "-")]),
         (["mine", "GT-NSGDm"], [], [Look(OKABE_ITO[1]), LOOKS["GT-NSGDm"]]),
         (["mine", "yours"], [Look(OKABE_ITO[0])], [Look(OKABE_ITO[1]), Look(OKABE_ITO[2])]),
