@@ -1,0 +1,55 @@
+"""A comparison on a terminal: a table that fits, and who won."""
+
+import math
+
+import click
+
+from gossamer.cli.terminal import bad, good, say, width
+from gossamer.simulation import Comparison, Table
+from gossamer.simulation.comparison import Entry
+from gossamer.simulation.words import show_hyperparameters
+
+
+def say_table(found: Comparison, metric: str) -> None:
+    """Its table, hyper-parameters below it where there is no room; the best green, failures red."""
+    whole = found.table(metric)
+    fits = max(map(len, repr(whole).splitlines()[: len(found.entries) + 1])) <= width()
+    table = whole if fits else _narrow(found, whole)
+    head, *rest = repr(table).splitlines()
+    click.echo(head)
+    ranked = found.ranked(metric)
+    for line, entry in zip(rest, ranked, strict=False):
+        failed = not math.isfinite(entry.final(metric).middle)
+        click.echo(bad(line) if failed else good(line) if entry is ranked[0] else line)
+    for note in rest[len(ranked) :]:
+        say(note, then="  ")
+
+
+def _narrow(found: Comparison, whole: Table) -> Table:
+    """Without hyper-parameters, which become notes."""
+    named = [f"{e.run.label}: {show_hyperparameters(e.run.hyperparameters)}" for e in found.entries]
+    columns = [column for column in whole.columns if column.name != "hyperparameters"]
+    return Table(columns, [*named, *whole.notes])
+
+
+def say_winner(found: Comparison, metric: str) -> None:
+    """The verdict: who is best, by how much, and whether the seeds agree."""
+    best, *others = found.ranked(metric)
+    lowest = best.final(metric).middle
+    if not math.isfinite(lowest):
+        say(bad("No method reached the end: try smaller step sizes."))
+    elif others:
+        say(good(f"Best: {best.run.label}") + _lead(best, others[0], metric))
+
+
+def _lead(best: Entry, second: Entry, metric: str) -> str:
+    """By how much the best leads."""
+    name = metric.replace("_", " ")
+    first, after = best.final(metric), second.final(metric)
+    lead = f", with a final {name} of {first.middle:.3g}. "
+    if not math.isfinite(after.middle):
+        return lead + "No other method reached the end."
+    times = f"{after.middle / first.middle:.3g} times that" if first.middle > 0 else ""
+    lead += f"Second is {second.run.label} with {times or format(after.middle, '.3g')}"
+    apart = first.numbers["highest"] < after.numbers["lowest"]
+    return f"{lead}; their ranges over the seeds {'do not overlap' if apart else 'overlap'}."

@@ -1,0 +1,43 @@
+"""What the commands say: as wide as the terminal, in whole words, in colours with a meaning."""
+
+import os
+import shutil
+from typing import Any
+
+import click
+
+from gossamer.text import wrapped
+
+WIDEST = 100
+"""Longer lines are hard to read, however wide the terminal."""
+
+
+def width() -> int:
+    """Columns to write into: those of the terminal, 80 where there is none."""
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
+def say(text: str, first: str = "", then: str = "") -> None:
+    """Print a paragraph, its first line after `first` and the others after `then`."""
+    for line in wrapped(text, width(), first, then):
+        click.echo(line)
+
+
+def good(text: str) -> str:
+    """In the colour of what is best, or holds."""
+    return click.style(text, fg="green")
+
+
+def middling(text: str) -> str:
+    """In the colour of what holds in part."""
+    return click.style(text, fg="yellow")
+
+
+def bad(text: str) -> str:
+    """In the colour of what failed."""
+    return click.style(text, fg="red")
+
+
+def colours() -> dict[str, Any]:
+    """What click is told: no colour where NO_COLOR is set; else its own rule, on terminals only."""
+    return {"color": False} if os.environ.get("NO_COLOR") else {}
