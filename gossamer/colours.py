@@ -1,0 +1,102 @@
+"""The colours of all pictures: a method has the same one everywhere, on light and dark pages."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+BLUE, VERMILLION, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+ORANGE, SKY, GREY = "#e69f00", "#56b4e9", "#7d828a"
+INK, GROUND = "#1d2129", "#ffffff"
+
+OKABE_ITO = (BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY, INK, GREY)
+"""Colours that stay apart for every common kind of colour blindness."""
+
+DARK = {
+    BLUE: "#47a9ea",
+    VERMILLION: "#f5813a",
+    GREEN: "#2fc79b",
+    PINK: "#e29ac2",
+    ORANGE: "#f2b632",
+    SKY: "#8ccbf2",
+    GREY: "#a4abb5",
+    INK: "#e8eaed",
+    GROUND: "#14171c",
+}
+"""Colour → what it is on a dark page."""
+
+ON_COLOUR = "#fefefe"
+"""What is written on dark cells, on every page."""
+
+LINES = ("-", "--", "-.", ":")
+
+
+class Look(NamedTuple):
+    """How a line is drawn."""
+
+    colour: str
+    line: str = "-"
+
+
+LOOKS = {
+    "DSGD": Look(GREY),
+    "DSGDm": Look(GREY, "--"),
+    "QG-DSGDm": Look(GREY, "-."),
+    "DSGD-GClip": Look(ORANGE),
+    "DSGD-Clip": Look(ORANGE, "--"),
+    "DSGD-CClip": Look(ORANGE, "-."),
+    "DSGD-BiClip": Look(ORANGE, ":"),
+    "Normalized DSGD": Look(PINK),
+    "SClip-EF": Look(PINK, "--"),
+    "MoTEF": Look(PINK, "-."),
+    "GT-DSGD": Look(SKY, "--"),
+    "ATC-Tracking": Look(SKY),
+    "DIGing": Look(SKY, "-."),
+    "Momentum Tracking": Look(SKY, ":"),
+    "GT-Clip": Look(GREEN),
+    "GT-Adam": Look(GREEN, "--"),
+    "GT-NSGDm": Look(BLUE),
+    "GT-LayerNSGDm": Look(BLUE, "--"),
+    "GT-NSTORM": Look(BLUE, "-."),
+    "GT-SignSGDm": Look(VERMILLION),
+    "DeMuon": Look(VERMILLION, "--"),
+    "EXTRA": Look(INK),
+    "Exact Diffusion": Look(INK, "--"),
+}
+"""What papers call a method → its look. GT-DSGD is dashed: it often lies on DSGD."""
+
+
+def looks(labels: Sequence[str], taken: Iterable[Look] = ()) -> list[Look]:
+    """The look of every line of one picture, in which those `taken` are drawn already.
+
+    A method that comes twice keeps its colour, e.g. "GT-Clip (tracker)" beside "GT-Clip
+    (gradient)"; others than ours get colours that are free.
+
+    >>> looks(["GT-NSGDm", "GT-NSGDm (lr = 0.1)", "mine"])
+    [Look(colour='#0072b2', line='-'), Look(colour='#0072b2', line='--'), Look(...'#d55e00', ...)]
+    """
+    known = [label for label in labels if _method(label) in LOOKS]
+    used, found = list(taken), dict[int, Look]()
+    for place, label in sorted(enumerate(labels), key=lambda pair: pair[1] not in known):
+        found[place] = _first_free(label, used)
+        used.append(found[place])
+    return [found[place] for place in range(len(labels))]
+
+
+def _first_free(label: str, used: Sequence[Look]) -> Look:
+    wanted = list(_wanted(label, {look.colour for look in used}))
+    return next((look for look in wanted if look not in used), wanted[0])
+
+
+def _wanted(label: str, used: set[str]) -> Iterator[Look]:
+    """Looks that suit, the best first."""
+    own = LOOKS.get(_method(label))
+    if own is not None:
+        yield own
+        yield from (Look(own.colour, line) for line in LINES)
+        return
+    fresh_first = sorted(OKABE_ITO, key=lambda colour: colour in used)
+    yield from (Look(colour, line) for line in LINES for colour in fresh_first)
+
+
+def _method(label: str) -> str:
+    """The name of a method without what tells its readings apart."""
+    return label.partition(" (")[0]
