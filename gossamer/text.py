@@ -36,13 +36,14 @@ def _numbers(cells: Sequence[str]) -> bool:
 
 
 def wrapped(text: str, columns: int = WIDTH, first: str = "", then: str = "") -> list[str]:
-    """Lines of whole words; what stands in backticks stays on one line.
+    """Lines of whole words; what stands in backticks stays on one line, if it fits on one.
 
     >>> wrapped("Draw it with `gossamer report --size full` when it is done.", 32)
     ['Draw it with', '`gossamer report --size full`', 'when it is done.']
     """
     parts = text.split("`")
-    parts[1::2] = [part.replace(" ", NO_BREAK) for part in parts[1::2]]
+    room = columns - len(then) - len("``.")
+    parts[1::2] = [p.replace(" ", NO_BREAK) if len(p) <= room else p for p in parts[1::2]]
     wrapper = textwrap.TextWrapper(columns, initial_indent=first, subsequent_indent=then)
     wrapper.break_long_words = wrapper.break_on_hyphens = False
     return [line.replace(NO_BREAK, " ") for line in wrapper.wrap("`".join(parts))]

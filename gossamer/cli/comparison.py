@@ -4,7 +4,7 @@ import math
 
 import click
 
-from gossamer.cli.terminal import bad, good, say, width
+from gossamer.cli.terminal import bad, columns, good, say
 from gossamer.simulation import Comparison, Table
 from gossamer.simulation.comparison import Entry
 from gossamer.simulation.words import show_hyperparameters
@@ -13,7 +13,7 @@ from gossamer.simulation.words import show_hyperparameters
 def say_table(found: Comparison, metric: str) -> None:
     """Its table, hyper-parameters below it where there is no room; the best green, failures red."""
     whole = found.table(metric)
-    fits = max(map(len, repr(whole).splitlines()[: len(found.entries) + 1])) <= width()
+    fits = max(map(len, repr(whole).splitlines()[: len(found.entries) + 1])) <= columns()
     table = whole if fits else _narrow(found, whole)
     head, *rest = repr(table).splitlines()
     click.echo(head)
@@ -28,8 +28,8 @@ def say_table(found: Comparison, metric: str) -> None:
 def _narrow(found: Comparison, whole: Table) -> Table:
     """Without hyper-parameters, which become notes."""
     named = [f"{e.run.label}: {show_hyperparameters(e.run.hyperparameters)}" for e in found.entries]
-    columns = [column for column in whole.columns if column.name != "hyperparameters"]
-    return Table(columns, [*named, *whole.notes])
+    kept = [column for column in whole.columns if column.name != "hyperparameters"]
+    return Table(kept, [*named, *whole.notes])
 
 
 def say_winner(found: Comparison, metric: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
-from gossamer.cli.terminal import say, width
+from gossamer.cli.terminal import columns, say
 from gossamer.cli.verdicts import count_verdicts, say_verdicts
 from gossamer.errors import choice, require
 from gossamer.executors import ThisProcess
@@ -67,7 +67,7 @@ def list_(size: Any, out: str, seed: int) -> None:
         there, refused = work.count()
         stored_of = f"{there} of {len(work.units)}" + (f"\n{refused} refused" if refused else "")
         table.add_row(experiment.name, experiment.title, experiment.study, stored_of)
-    Console(width=width()).print(table)
+    Console(width=columns()).print(table)
     click.echo()
     say(
         "Next: `gossamer run claim-1` takes seconds, `gossamer run synthetic theory` minutes, and "

@@ -6,15 +6,17 @@ from typing import Any
 
 import click
 
-from gossamer.text import wrapped
+from gossamer.text import WIDTH, wrapped
 
-WIDEST = 100
-"""Longer lines are hard to read, however wide the terminal."""
+
+def columns() -> int:
+    """Of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def width() -> int:
-    """Columns to write into: those of the terminal, 80 where there is none."""
-    return min(shutil.get_terminal_size().columns, WIDEST)
+    """Of paragraphs: longer lines are hard to read, however wide the terminal."""
+    return min(columns(), WIDTH)
 
 
 def say(text: str, first: str = "", then: str = "") -> None:

@@ -25,8 +25,8 @@ class Curve:
     def thinned(self) -> list[tuple[float, float | None]]:
         """The points in their order, some left out where there are too many; None is a gap."""
         every = sorted(self.points.items())
-        stride = math.ceil(len(every) / POINTS)
-        chosen = every[::stride] + ([every[-1]] if (len(every) - 1) % max(1, stride) else [])
+        stride = max(1, math.ceil(len(every) / POINTS))
+        chosen = [*every[:-1:stride], *every[-1:]]
         return [(x, y if math.isfinite(y) else None) for x, y in chosen]
 
 

@@ -1,17 +1,18 @@
 """What is read of a folder, whichever of our commands writes to it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import gossamer as gs
 from gossamer.colours import LOOKS
-from gossamer.experiments import Options, Work
-from gossamer.studies import EXPERIMENTS
 from gossamer.train.log import LOG, append
 from gossamer.watch import Watched
 from gossamer.watch.section import POINTS, Chart, Curve
+
+STORED = Path(__file__).parents[2] / "results" / "full"
 
 
 def sections(folder: Path) -> list[dict]:
@@ -47,33 +48,30 @@ def test_stored_runs_while_they_grow(tmp_path: Path):
     task = {"problem": gs.Quadratic(4, 2), "network": gs.ring(4), "store": tmp_path}
     watched = Watched(tmp_path)
     for steps in (10, 20):
-        for lr in (0.1, 0.2, 1e200):
-            runs = gs.simulate(gs.DSGD(lr=lr), **task, steps=steps, seeds=3, record_every=5)
-            best = runs if lr == 0.2 else None if lr == 0.1 else best
+        many = {"steps": steps, "seeds": range(3), "record_every": 5}
+        runs = [gs.simulate(gs.DSGD(lr=lr), **task, **many) for lr in (0.2, 0.1, 1e200)]
         (section,) = watched.state()["sections"]
         (chart,) = section["charts"]
         assert "Quadratic" in section["title"]
         ((label, drawn),) = points(chart).items()
         assert label == "DSGD (lr = 0.2)"
-        middle = best.metrics["error"].median(dim=1).values.tolist()
+        middle = runs[0].metrics["error"].median(dim=1).values.tolist()
         assert drawn == list(zip(range(0, steps + 1, 5), middle, strict=True))
-        assert f"3 runs, {steps} steps" in section["told"]
+        assert f"9 runs, {steps} steps" in section["told"]
 
 
 def test_a_study(tmp_path: Path):
-    work = Work.below(tmp_path, EXPERIMENTS["claim-1"], Options("test", seed=3))
-    watched, seen = Watched(tmp_path), []
-
-    def look(unit: str, done: int, total: int) -> None:
-        seen.append([(one["done"], len(one["charts"])) for one in watched.state()["sections"]])
-
-    work.run(notify=look)
-    assert seen == [[], [(1 / 3, 2)], [(2 / 3, 2)]]
-    for folder in (tmp_path, work.folder.parent, work.folder):
-        (section,) = sections(folder)
-        assert section["done"] == 1
-        assert {one["holds"] for one in section["verdicts"]} == {"yes"}
-        assert list(points(section["charts"][0])) == ["B=1", "B=5", "B=50"]
+    """Unit by unit, as `gossamer run` writes them; the verdicts come with the last."""
+    place, watched = tmp_path / "full" / "claim-1", Watched(tmp_path)
+    place.mkdir(parents=True)
+    for done, unit in enumerate(["B=1", "B=5", "B=50"], start=1):
+        shutil.copy(STORED / "claim-1" / f"{unit}.json", place)
+        (section,) = watched.state()["sections"]
+        assert (section["done"], len(section["verdicts"])) == (done / 3, 2 * (done == 3))
+        assert len(points(section["charts"][0])) == done
+    assert {one["holds"] for one in section["verdicts"]} == {"yes"}
+    for folder in (place.parent, place):
+        assert sections(folder) == [section] == sections(tmp_path)
 
 
 def test_what_is_damaged_is_named_and_the_rest_is_shown(tmp_path: Path):

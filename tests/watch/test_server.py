@@ -107,7 +107,8 @@ const lengths = () => frames.map(frame => {
   return curve ? curve.getAttribute("d").split("L").length : 0;
 });
 const until = (length, then) => {
-  if (lengths().every(found => found === length)) then(); else setTimeout(() => until(length, then), 100);
+  if (lengths().every(found => found === length)) then();
+  else setTimeout(() => until(length, then), 100);
 };
 const report = () => {
   const found = frames.map(frame => {
