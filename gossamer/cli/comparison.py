@@ -7,14 +7,13 @@ import click
 from gossamer.cli.terminal import bad, columns, good, say
 from gossamer.simulation import Comparison, Table
 from gossamer.simulation.comparison import Entry
-from gossamer.simulation.words import show_hyperparameters
 
 
 def say_table(found: Comparison, metric: str) -> None:
     """Its table, hyper-parameters below it where there is no room; the best green, failures red."""
     whole = found.table(metric)
     fits = max(map(len, repr(whole).splitlines()[: len(found.entries) + 1])) <= columns()
-    table = whole if fits else _narrow(found, whole)
+    table = whole if fits else _narrow(whole)
     head, *rest = repr(table).splitlines()
     click.echo(head)
     ranked = found.ranked(metric)
@@ -25,11 +24,12 @@ def say_table(found: Comparison, metric: str) -> None:
         say(note, then="  ")
 
 
-def _narrow(found: Comparison, whole: Table) -> Table:
+def _narrow(whole: Table) -> Table:
     """Without hyper-parameters, which become notes."""
-    named = [f"{e.run.label}: {show_hyperparameters(e.run.hyperparameters)}" for e in found.entries]
-    kept = [column for column in whole.columns if column.name != "hyperparameters"]
-    return Table(kept, [*named, *whole.notes])
+    columns = {column.name: column for column in whole.columns}
+    told = columns.pop("hyperparameters")
+    pairs = zip(columns["method"].cells, told.cells, strict=True)
+    return Table([*columns.values()], [*(f"{name}: {cell}" for name, cell in pairs), *whole.notes])
 
 
 def say_winner(found: Comparison, metric: str) -> None:

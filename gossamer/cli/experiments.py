@@ -60,12 +60,12 @@ def list_(size: Any, out: str, seed: int) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    name, stored = Column("name", no_wrap=True), Column("stored", justify="right", no_wrap=True)
+    name, stored = Column("name", no_wrap=True), Column("stored", justify="right")
     table = Table(name, "what it shows", "study", stored, box=None, pad_edge=False)
     for experiment in EXPERIMENTS.values():
         work = Work.below(out, experiment, Options(size, seed))
         there, refused = work.count()
-        stored_of = f"{there} of {len(work.units)}" + (f"\n{refused} refused" if refused else "")
+        stored_of = f"{there} of {len(work.units)}" + (f", {refused} refused" if refused else "")
         table.add_row(experiment.name, experiment.title, experiment.study, stored_of)
     Console(width=columns()).print(table)
     click.echo()
