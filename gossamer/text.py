@@ -7,7 +7,7 @@ from collections.abc import Sequence
 WIDTH = 80
 """Columns that every terminal has."""
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
+NO_BREAK = "\u00a0"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -83,6 +83,10 @@ def main() -> None:
 def _fail(message: str, code: int) -> None:
     """Say why, on a terminal in lines that fit, elsewhere in one that can be searched."""
     said = f"gossamer: {' '.join(message.split())}"
-    lines = wrapped(said, width(), then="  ") if sys.stderr.isatty() else [said]
+    lines = wrapped(said, width(), then="  ") if _on_terminal() else [said]
     click.echo("\n".join(lines), err=True)
     sys.exit(code)
+
+
+def _on_terminal() -> bool:
+    return sys.stderr.isatty()

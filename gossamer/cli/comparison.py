@@ -37,9 +37,9 @@ def say_winner(found: Comparison, metric: str) -> None:
     best, *others = found.ranked(metric)
     lowest = best.final(metric).middle
     if not math.isfinite(lowest):
-        say(bad("No method reached the end: try smaller step sizes."))
+        say(": try smaller step sizes.", head="No method reached the end", paint=bad)
     elif others:
-        say(good(f"Best: {best.run.label}") + _lead(best, others[0], metric))
+        say(_lead(best, others[0], metric), head=f"Best: {best.run.label}", paint=good)
 
 
 def _lead(best: Entry, second: Entry, metric: str) -> str:

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from gossamer.text import WIDTH, wrapped
+
+Paint = Callable[[str], str]
 
 
 def columns() -> int:
@@ -19,9 +22,18 @@ def width() -> int:
     return min(columns(), WIDTH)
 
 
-def say(text: str, first: str = "", then: str = "") -> None:
-    """Print a paragraph, its first line after `first` and the others after `then`."""
-    for line in wrapped(text, width(), first, then):
+def say(text: str, first: str = "", then: str = "", *, head: str = "", paint: Paint = str) -> None:
+    """Print a paragraph, its first line after `first` and the others after `then`.
+
+    Args:
+        text: of whole words.
+        first: before its first line.
+        then: before the others.
+        head: words that the text begins with, which are painted.
+        paint: what gives them their colour.
+    """
+    begin, *others = wrapped(head + text, width(), first, then)
+    for line in (begin.replace(head, paint(head), 1) if head else begin, *others):
         click.echo(line)
 
 

@@ -3,22 +3,23 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from gossamer.cli.terminal import bad, good, middling, say
+from gossamer.cli.terminal import Paint, bad, good, middling, say
 from gossamer.experiments import Verdict, Work
 from gossamer.experiments.verdict import Holds
 
 DOES: dict[Holds, str] = {"yes": "hold", "partly": "hold in part", "no": "do not hold"}
-WORDS: dict[Holds, str] = {
-    "yes": good("holds"),
-    "partly": middling("holds in part"),
-    "no": bad("does not hold"),
+WORDS: dict[Holds, tuple[str, Paint]] = {
+    "yes": ("holds", good),
+    "partly": ("holds in part", middling),
+    "no": ("does not hold", bad),
 }
 
 
 def say_verdicts(work: Work) -> None:
     """Every statement of an experiment, whether it holds, and what we measured."""
     for verdict in _verdicts(work):
-        say(f"{WORDS[verdict.holds]}: {verdict.statement}", "  ", "    ")
+        word, paint = WORDS[verdict.holds]
+        say(f": {verdict.statement}", "  ", "    ", head=word, paint=paint)
         for line in verdict.ours.splitlines():
             say(line, "    ", "    ")
 
