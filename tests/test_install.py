@@ -41,7 +41,8 @@ def test_the_command_is_installed():
     done = subprocess.run(
         [gossamer, "--help"], cwd="/", capture_output=True, text=True, check=True, timeout=60
     )
-    for command in "list run report network compare plan tails train watch".split():
+    experiments = ("list", "run", "report", "watch")
+    for command in (*experiments, "network", "compare", "plan", "tails", "train"):
         assert f"\n  {command} " in done.stdout
 
 

@@ -20,16 +20,16 @@ from gossamer.version import __version__
 
 EPILOG = """\b
 A first tour:
-  gossamer network 'ring(20, hops=2)'    what a network is worth: λ, mixing time
+  gossamer network 'ring(20, hops=2)'    what a network is worth: λ and more
   gossamer run claim-1                   an experiment in seconds
   gossamer run synthetic theory          the paper's figures, in minutes
   gossamer report                        what holds of them, on one page
   gossamer compare -a GTNSGDm -a DSGD    tune and compare methods
-  gossamer plan --noise 'StudentT(1.5)'  parameters and guarantees before a run
+  gossamer plan --noise 'StudentT(1.5)'  parameters before a run
   gossamer tails noise.npy               how heavy is the noise you measured?
   gossamer train --data blobs --lr 0.1 --momentum 0.8 --checkpoints blobs
                                          four real processes on a ring
-  gossamer watch blobs                   their curves in a browser, as they grow
+  gossamer watch blobs                   their curves grow in a browser
 """
 
 

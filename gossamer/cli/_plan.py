@@ -1,6 +1,5 @@
 """`gossamer plan`: parameters and guarantees before a run."""
 
-import shlex
 from pathlib import Path
 
 import click
@@ -9,7 +8,7 @@ from gossamer.cli._tails import read_samples
 from gossamer.cli.own_code import import_option
 from gossamer.cli.picture import picture_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
-from gossamer.cli.terminal import say
+from gossamer.cli.terminal import say, say_command
 from gossamer.noise import NOISES, Noise
 from gossamer.spec import build
 
@@ -84,8 +83,8 @@ def plan(
     practical = result.settings["practical"]
     method = f"GTNSGDm(lr={practical.lr:.3g}, momentum={practical.momentum:.5g})"
     told = {"-a": method, "-n": network, "-p": problem, "--noise": noise}
-    flags = [f"{flag} {shlex.quote(word)}" for flag, word in told.items() if word is not None]
-    say(f"Next: `gossamer compare {' '.join(flags)}` measures the practical setting.")
+    say("Next, to measure the practical setting:")
+    say_command("gossamer compare", {k: word for k, word in told.items() if word is not None})
 
 
 def _law(noise: str | None) -> Noise | None:

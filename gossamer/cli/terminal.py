@@ -1,8 +1,9 @@
 """What the commands say: as wide as the terminal, in whole words, in colours with a meaning."""
 
 import os
+import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -35,6 +36,13 @@ def say(text: str, first: str = "", then: str = "", *, head: str = "", paint: Pa
     begin, *others = wrapped(head + text, width(), first, then)
     for line in (begin.replace(head, paint(head), 1) if head else begin, *others):
         click.echo(line)
+
+
+def say_command(command: str, options: Mapping[str, str]) -> None:
+    """Print a command to copy: on one line, or on one for each option."""
+    words = [command, *(f"{flag} {shlex.quote(word)}" for flag, word in options.items())]
+    line = "  " + " ".join(words)
+    click.echo(line if len(line) <= width() else "  " + " \\\n      ".join(words))
 
 
 def good(text: str) -> str:

@@ -30,7 +30,8 @@ or on several machines, started by torchrun with `-m gossamer.train` and the
 options below. Every process trains on its own share of the data. The first one
 reports the loss of the network's average model on held-out data. With a
 checkpoint folder the run resumes by itself, so that with `--max-restarts` it
-survives the death of a process, and `gossamer watch FOLDER` shows how it learns.
+survives the death of a process, and `gossamer watch FOLDER` shows how it
+learns.
 """
 
 T = TypeVar("T")

@@ -8,11 +8,12 @@ import pytest
 from gossamer.cli import app
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
+COMPARE = "compare -a 'DSGD(1e300)' -a 'GTNSGDm(0.1, 0.5)' -p 'Quadratic(4, 2)' --steps 9"
 QUICK = [
     "list",
     "network 'ring(20).drops(0.1).compressed(TopK(0.1))'",
     "plan -n 'ring(4)' -p 'Quadratic(4, 2)' -T 100",
-    "compare -a 'DSGD(1e300)' -a 'GTNSGDm(0.1, 0.5)' -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 9",
+    COMPARE,
     *(f"{name} --help" for name in ("", *app.commands)),
 ]
 
