@@ -6,7 +6,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from gossamer.errors import InvalidInput
+from safetensors import SafetensorError
+
 from gossamer.watch import stores, studies, trainings
 from gossamer.watch.section import Section
 
@@ -16,12 +17,17 @@ DEPTH = 3
 Signature = tuple[tuple[str, int, int], ...]
 """Of the files that were read: their names, when they changed, their sizes."""
 
-KINDS: tuple[tuple[Callable[[Path], list[Path]], Callable[[Path], Any]], ...] = (
+Read = Callable[[Path], list[Section]]
+
+KINDS: tuple[tuple[Callable[[Path], list[Path]], Read], ...] = (
     (trainings.find, trainings.read),
     (stores.find, stores.read),
     (studies.find, studies.read),
 )
 """How the files of each kind are found in a folder, and how they are read."""
+
+FAILURES = (OSError, ValueError, LookupError, TypeError, ArithmeticError, SafetensorError)
+"""What damaged or foreign files lead to."""
 
 
 class Watched:
@@ -70,15 +76,13 @@ def _signature(files: Sequence[Path]) -> Signature:
             told = file.stat()
         except OSError:  # it was removed in between
             continue
-        found.append((file.name, told.st_mtime_ns, told.st_size))
+        found.append((str(file), told.st_mtime_ns, told.st_size))
     return tuple(found)
 
 
-def _sections(place: Path, read: Callable[[Path], Any]) -> list[dict[str, Any]]:
+def _sections(place: Path, read: Read) -> list[dict[str, Any]]:
     """What was read; where that fails, a section that says why."""
     try:
-        read_now = read(place)
-        sections = read_now if isinstance(read_now, list) else [read_now]
-        return [section.as_json() for section in sections]
-    except (InvalidInput, OSError, ValueError, KeyError, TypeError) as reason:
+        return [section.as_json() for section in read(place)]
+    except FAILURES as reason:
         return [Section(place.name, f"cannot be read: {reason}", None, []).as_json()]

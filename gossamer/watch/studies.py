@@ -20,7 +20,7 @@ def find(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json")) if known else []
 
 
-def read(folder: Path) -> Section:
+def read(folder: Path) -> list[Section]:
     """What is stored of the experiment."""
     size = next(size for size in SIZES if size == folder.parent.name)
     work = Work(EXPERIMENTS[folder.name], Options(size), folder)
@@ -29,13 +29,14 @@ def read(folder: Path) -> Section:
     results = {name: record.result for name, record in records.items()}
     readable = bool(results) and work.experiment.readable(results, work.units)
     seconds = sum(record.made["seconds"] for record in records.values())
-    return Section(
+    section = Section(
         f"{work.experiment.name}: {work.experiment.title}",
         f"{len(records)} of {len(paths)} units, computed in {seconds:,.0f} s",
         len(records) / len(paths),
         _charts(results),
         work.experiment.verdicts(results) if readable else (),
     )
+    return [section]
 
 
 def _charts(results: Mapping[str, Any]) -> list[Chart]:

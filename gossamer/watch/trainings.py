@@ -14,19 +14,17 @@ def find(folder: Path) -> list[Path]:
     return [path for path in [folder / LOG] if path.is_file()]
 
 
-def read(folder: Path) -> Section:
+def read(folder: Path) -> list[Section]:
     """What the log of a training in this folder says."""
     log = TrainingLog.read(folder / LOG)
     method, steps = str(log.run.get("algorithm", "training")), log.run.get("steps")
     loss = [_curve(log, name, f"{method} ({words})") for name, words in LINES.items()]
     apart = _curve(log, "consensus_error", method)
-    known = isinstance(steps, int) and steps > 0 and bool(log.records)
-    return Section(
-        f"{folder.name}: {method} on {log.run.get('network', 'an unknown network')}",
-        _told(log),
-        log.records[-1]["step"] / steps if known and isinstance(steps, int) else None,
-        [Chart("loss", loss), Chart("consensus_error", [apart])],
-    )
+    reached = log.records[-1]["step"] if log.records else 0
+    title = f"{folder.name}: {method} on {log.run.get('network', 'an unknown network')}"
+    done = reached / steps if isinstance(steps, int) and steps > 0 else None
+    charts = [Chart("loss", loss), Chart("consensus_error", [apart])]
+    return [Section(title, _told(log), done, charts)]
 
 
 def _told(log: TrainingLog) -> str:
