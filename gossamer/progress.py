@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from threading import Lock, RLock, local
+from threading import Lock, local
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Part:
 
 
 _here = local()
-_counting = RLock()
+_counting = Lock()
 
 
 def _current() -> Part | None:

@@ -96,7 +96,7 @@ def test_threads_share_a_bar_and_the_best_settings_are_shown(monkeypatch: pytest
         task = {"problem": gs.Quadratic(3, 2), "network": gs.ring(3), "steps": 50}
         gs.compare([gs.DSGD, gs.GTDSGD(lr=0.1)], **task, executor=workers)
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
-    assert "best of 13 settings  step" in shown
+    assert "DSGD: best of 13 settings  step" in shown
     assert "lowest error " in shown
     assert re.search(r"\rDSGD +━", shown)
     assert max(map(len, re.split(r"[\r\n]", shown))) <= 80

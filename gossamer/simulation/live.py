@@ -25,12 +25,13 @@ class Live:
     """Tells the bar of this thread how well its runs do; to be called with their records.
 
     Args:
+        method: what it is called.
         metric: by which runs are judged.
         settings: how many are tried; with several there is a table of the best.
     """
 
-    def __init__(self, metric: str, settings: int) -> None:
-        self._metric, self._settings = metric, settings
+    def __init__(self, method: str, metric: str, settings: int) -> None:
+        self._method, self._metric, self._settings = method, metric, settings
         self._looked = -math.inf
         self._seen: dict[str, dict[int, float]] = {}
         """Setting → seed → the metric when last looked at."""
@@ -57,7 +58,7 @@ class Live:
         level = {name: statistics.median(of.values()) for name, of in self._seen.items()}
         finite = {name: value for name, value in level.items() if math.isfinite(value)}
         ranked = sorted(finite, key=lambda name: (-self._step[name], finite[name]))[:ROWS]
-        head = [f"best of {self._settings:,} settings", "step", self._metric]
+        head = [f"{self._method}: best of {self._settings:,} settings", "step", self._metric]
         rows = [[_words(n), show_count(self._step[n]), f"{finite[n]:.3g}"] for n in ranked]
         return aligned([head, *rows]) if rows else []
 
