@@ -73,9 +73,8 @@ def looks(labels: Sequence[str], taken: Iterable[Look] = ()) -> list[Look]:
     >>> looks(["GT-NSGDm", "GT-NSGDm (lr = 0.1)", "mine"])
     [Look(colour='#0072b2', line='-'), Look(colour='#0072b2', line='--'), Look(...'#d55e00', ...)]
     """
-    known = [label for label in labels if _method(label) in LOOKS]
     used, found = list(taken), dict[int, Look]()
-    for place, label in sorted(enumerate(labels), key=lambda pair: pair[1] not in known):
+    for place, label in sorted(enumerate(labels), key=lambda pair: _how_strange(pair[1])):
         found[place] = _first_free(label, used)
         used.append(found[place])
     return [found[place] for place in range(len(labels))]
@@ -95,6 +94,11 @@ def _wanted(label: str, used: set[str]) -> Iterator[Look]:
         return
     fresh_first = sorted(OKABE_ITO, key=lambda colour: colour in used)
     yield from (Look(colour, line) for line in LINES for colour in fresh_first)
+
+
+def _how_strange(label: str) -> int:
+    """A method of ours, then another reading of one, then others."""
+    return 0 if label in LOOKS else 1 if _method(label) in LOOKS else 2
 
 
 def _method(label: str) -> str:
