@@ -147,6 +147,7 @@ PARTS_ON_USE = (
     "tails",
     "theory",
     "train",
+    "watch",
 )
 """Parts that `import gossamer` leaves out for speed: `gossamer.theory` is there when asked for."""
 

@@ -1,13 +1,49 @@
-"""Tables as plain text."""
+"""Tables and paragraphs as plain text."""
 
+import re
+import textwrap
 from collections.abc import Sequence
+
+WIDTH = 80
+"""Columns that every terminal has."""
+
+NO_BREAK = "\u00a0"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line per row, every column as wide as its widest cell.
+    """A line per row, every column as wide as its widest cell; columns of numbers end together.
 
-    >>> aligned([["λ", "bound"], ["0.904", "3"]])
-    ['λ      bound', '0.904  3']
+    >>> aligned([["network", "bound"], ["ring", "3"], ["complete", "0.9"]])
+    ['network   bound', 'ring          3', 'complete    0.9']
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    sides = [str.rjust if _numbers(column[1:]) else str.ljust for column in columns]
+    return [
+        "  ".join(
+            side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]\d+)?( ?%| [kMGT]?B)?|[–─]+")
+"""With its unit; a dash or a rule may stand among numbers."""
+
+
+def _numbers(cells: Sequence[str]) -> bool:
+    return all(NUMBER.fullmatch(cell) for cell in cells)
+
+
+def wrapped(text: str, columns: int = WIDTH, first: str = "", then: str = "") -> list[str]:
+    """Lines of whole words; what stands in backticks stays on one line, if it fits on one.
+
+    >>> wrapped("Draw it with `gossamer report --size full` when it is done.", 32)
+    ['Draw it with', '`gossamer report --size full`', 'when it is done.']
+    """
+    parts = text.split("`")
+    room = columns - len(then) - len("``.")
+    parts[1::2] = [p.replace(" ", NO_BREAK) if len(p) <= room else p for p in parts[1::2]]
+    wrapper = textwrap.TextWrapper(columns, initial_indent=first, subsequent_indent=then)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return [line.replace(NO_BREAK, " ") for line in wrapper.wrap("`".join(parts))]

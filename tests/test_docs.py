@@ -20,6 +20,7 @@ import gossamer as gs
 from gossamer.cli import main
 from gossamer.report import figures
 from gossamer.studies.methods.all_methods import METHODS
+from gossamer.watch import Server
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -77,6 +78,7 @@ def shell_pages() -> list[Path]:
 def test_commands(page: Path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(figures, "FORMATS", ())  # drawing takes long; tests/cli looks at the files
+    monkeypatch.setattr(Server, "serve_forever", lambda self: None)  # else until Ctrl-C
     vectors = gs.StudentT(df=1.5).sample((500, 3), generator=torch.Generator().manual_seed(0))
     np.save("noise.npy", vectors.numpy())
     np.savetxt("norms.csv", vectors.norm(dim=1).numpy())

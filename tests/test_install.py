@@ -20,7 +20,8 @@ def test_wheel(tmp_path: Path):
     wheel = build("wheel", tmp_path)
     files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     source = {str(path.relative_to(ROOT)) for path in (ROOT / "gossamer").rglob("*.py")}
-    assert files == source | {"gossamer/report/template.html", "gossamer/py.typed"}
+    pages = {f"gossamer/watch/{name}" for name in ("page.html", "page.css", "page.js", "icon.svg")}
+    assert files == source | pages | {"gossamer/report/template.html", "gossamer/py.typed"}
     assert wheel.stat().st_size < 700_000
 
 
@@ -40,7 +41,8 @@ def test_the_command_is_installed():
     done = subprocess.run(
         [gossamer, "--help"], cwd="/", capture_output=True, text=True, check=True, timeout=60
     )
-    for command in ("list", "run", "report", "network", "compare", "plan", "tails", "train"):
+    experiments = ("list", "run", "report", "watch")
+    for command in (*experiments, "network", "compare", "plan", "tails", "train"):
         assert f"\n  {command} " in done.stdout
 
 

@@ -1,12 +1,14 @@
 """A bar on terminals, silence elsewhere."""
 
 import io
+import re
 import sys
 
 import pytest
 
 import gossamer as gs
-from gossamer.progress import progress
+from gossamer.progress import SCREEN, is_shown, progress, several, tell
+from gossamer.simulation import live
 
 
 class Terminal(io.StringIO):
@@ -52,3 +54,57 @@ def test_every_step_of_every_run_is_counted(monkeypatch: pytest.MonkeyPatch):
     gs.simulate(gs.DSGD(lr=1e200), gs.Quadratic(3, 2), gs.ring(3), steps=25, seeds=range(4))
     assert counts[0] == -100
     assert sum(counts) == 0
+
+
+def shares(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+    """What the bar shows from now on: words, and how much of the whole is done."""
+    seen: list[tuple[str, float]] = []
+
+    def draw(part):
+        whole, *inner = part.path
+        seen.append((" ".join(each.name for each in inner), round(whole.done, 3)))
+
+    monkeypatch.setattr(SCREEN, "draw", draw)
+    return seen
+
+
+def test_parts_move_the_bar_of_the_whole(monkeypatch: pytest.MonkeyPatch):
+    """Known parts have equal shares; of unknown ones each has a third of what is left."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    seen = shares(monkeypatch)
+    with several("study", 2) as one:
+        with one("first"):
+            for _ in range(2):
+                with progress("run", total=10) as advance:
+                    advance(5)
+                    advance(5)
+        with one("second"):
+            pass
+    assert [share for words, share in seen if words == "first run"] == pytest.approx(
+        [1 / 12, 1 / 6, 1 / 6, 1 / 6 + 1 / 18, 1 / 6 + 1 / 9, 1 / 6 + 1 / 9], abs=1e-3
+    )
+    assert seen[-3:] == [("first", 0.5), ("second", 1.0), ("", 1.0)]
+    assert not is_shown()
+
+
+def test_threads_share_a_bar_and_the_best_settings_are_shown(monkeypatch: pytest.MonkeyPatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "80")
+    with gs.Workers(1) as workers:
+        monkeypatch.setattr(live, "SECONDS", 0.0)
+        task = {"problem": gs.Quadratic(3, 2), "network": gs.ring(3), "steps": 50}
+        gs.compare([gs.DSGD, gs.GTDSGD(lr=0.1)], **task, executor=workers)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "DSGD: best of 13 settings  step" in shown
+    assert "lowest error " in shown
+    assert re.search(r"\rDSGD +━", shown)
+    assert max(map(len, re.split(r"[\r\n]", shown))) <= 80
+    assert SCREEN._bars is None
+
+
+def test_what_is_told_away_from_terminals_goes_nowhere(capfd: pytest.CaptureFixture[str]):
+    with progress("quiet", total=1) as advance:
+        tell("error 0.1", ["head", "best"])
+        advance(1)
+    assert capfd.readouterr() == ("", "")

@@ -20,6 +20,7 @@ PICTURE = DOCS / "images" / "imports.svg"
 
 LAYERS = (
     ("cli",),
+    ("watch",),
     ("train", "report"),
     ("own_names", ""),
     ("", "studies"),

@@ -1,6 +1,7 @@
 """`gossamer compare`: any methods × network × noise × problem, one figure and one table."""
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ from typing import Any
 import click
 
 from gossamer.algorithms import named
+from gossamer.cli.comparison import say_table, say_winner
 from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
+from gossamer.cli.terminal import say
 from gossamer.errors import choice, require, whole
 from gossamer.noise import NOISES
 from gossamer.own_names import own_metric
@@ -84,10 +87,10 @@ def compare(
 
     \b
     gossamer compare -a GTNSGDm -a DSGD -a SClipEF
-    gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)' --noise 'StudentT(1.5)'
-    gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' -n 'ring(8)' --noise none
-    gossamer compare -a GTNSGDm -a DSGD -n 'ring(20).every(5)' --against bytes --table mine.tex
-    gossamer compare --import mine.py -a MyMethod -a DSGD -p my_problem -n 'my_network(20)'
+    gossamer compare -a 'GTNSGDm(lr=0.01, momentum=0.8)' -n 'torus(4, 5)'
+    gossamer compare -a GTDSGD -a DSGD -p 'Quadratic(8, 50)' --noise none
+    gossamer compare -a GTNSGDm -a DSGD -n 'ring(20).every(5)' --against bytes
+    gossamer compare --import mine.py -a MyMethod -a DSGD -p my_problem
     """  # fmt: skip
     whole("seeds", seeds, 1)
     whole("steps", steps, 1)
@@ -102,19 +105,25 @@ def compare(
     require_measurable(recorded, [example(method) for method in methods], task, net)
     path = _writable(_stem(Path(out)))
     write_table = None if table is None else _table_writer(_writable(Path(table)))
-    click.echo(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
-    click.echo(f"Network: {net}.")
+    say(f"{task.describe()['name']} on {net.name}, noise {noise}, {steps:,} steps.")
+    say(f"Network: {net}.")
     arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded, "clock": timer}
     with machines(jobs, cluster) as executor:
         arguments |= {"seeds": range(seeds), "store": store, "executor": executor}
         found = compare_methods(methods, task, net, **arguments)
-    _draw(found, shown, axis, path)
+    title = f"{task.describe()['name']} on {net.name}\nnoise {noise}"
+    _draw(found, shown, axis, path, title)
     found.curves().to_csv(path.with_name(f"{path.name}.csv"))
-    click.echo(found.table(shown))
-    click.echo(f"Written: {path}.png, .svg, .pdf and .csv.")
+    say_table(found, shown)
+    say(f"Written: {path}.png, .svg, .pdf and .csv.")
     if write_table is not None:
         write_table(found.table(shown))
-        click.echo(f"Written: {table}.")
+        say(f"Written: {table}.")
+    say_winner(found, shown)
+    if store is None:
+        say("Next: with `--store FOLDER` runs are kept, and `gossamer watch FOLDER` shows them.")
+    else:
+        say(f"Next: `gossamer watch {shlex.quote(store)}` shows the curves of all stored runs.")
 
 
 def _stem(path: Path) -> Path:
@@ -149,11 +158,12 @@ def _axis(against: str, clock: Clock | None) -> Any:
     return against
 
 
-def _draw(found: Comparison, metric: str, x: Against, path: Path) -> None:
+def _draw(found: Comparison, metric: str, x: Against, path: Path, title: str) -> None:
     from gossamer.plots import panels, style
     from gossamer.report.figures import save_figure
 
     with style():
         figure, (ax,) = panels(1, width=5.5, height=max(3.8, 0.3 * len(found.entries)))
         found.plot(metric, x=x, ax=ax)
+        ax.set_title(title)
         save_figure(figure, path)

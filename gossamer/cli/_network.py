@@ -1,6 +1,5 @@
 """`gossamer network`: what a network is worth."""
 
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,12 +8,13 @@ import click
 from gossamer.cli.network_words import explain
 from gossamer.cli.own_code import import_option
 from gossamer.cli.picture import picture_option
+from gossamer.cli.terminal import say
 from gossamer.errors import require
 from gossamer.networks import Network, from_text
 from gossamer.plots import panels, style
 
-LABEL, TEXT = 22, 66
-"""Width of the two columns."""
+LABEL = 22
+"""Width of the first column."""
 
 
 @click.command()
@@ -61,10 +61,7 @@ def _joined(words: Sequence[str]) -> str:
 
 def _row(label: str, value: str) -> None:
     """A label, and its value on as many lines as it needs."""
-    first, *rest = textwrap.wrap(value, TEXT, break_long_words=False, break_on_hyphens=False)
-    click.echo(f"{label:<{LABEL}}{first}")
-    for line in rest:
-        click.echo(" " * LABEL + line)
+    say(value, f"{label:<{LABEL}}", " " * LABEL)
 
 
 def _draw(net: Network, path: Path) -> None:

@@ -8,6 +8,7 @@ from gossamer.cli._tails import read_samples
 from gossamer.cli.own_code import import_option
 from gossamer.cli.picture import picture_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
+from gossamer.cli.terminal import say, say_command
 from gossamer.noise import NOISES, Noise
 from gossamer.spec import build
 
@@ -73,11 +74,17 @@ def plan(
     measured = None if samples is None else torch.as_tensor(read_samples(samples))
     result = theory.plan(task, net, steps, noise=law, samples=measured, p=p, sigma=sigma)
     click.echo(result)
+    click.echo()
     if not described:
-        click.echo("\nNo noise was named: this is the default, as in `gossamer compare`.")
+        say("No noise was named: this is the default, as in `gossamer compare`.")
     if figure is not None:
         result.figure().savefig(figure)
-        click.echo(f"\nFigure: {figure}")
+        say(f"Figure: {figure}")
+    practical = result.settings["practical"]
+    method = f"GTNSGDm(lr={practical.lr:.3g}, momentum={practical.momentum:.5g})"
+    told = {"-a": method, "-n": network, "-p": problem, "--noise": noise}
+    say("Next, to measure the practical setting:")
+    say_command("gossamer compare", {k: word for k, word in told.items() if word is not None})
 
 
 def _law(noise: str | None) -> Noise | None:

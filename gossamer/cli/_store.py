@@ -1,11 +1,15 @@
 """`gossamer store`: what a folder of runs holds; merge folders, write a table."""
 
+import shlex
 from pathlib import Path
 
 import click
 
+from gossamer.cli.terminal import say
 from gossamer.errors import require
 from gossamer.simulation import Store
+from gossamer.simulation.stored_task import StoredTask
+from gossamer.text import aligned
 
 
 @click.command()
@@ -26,20 +30,24 @@ def store(folder: str, merge: tuple[str, ...], table: str | None) -> None:
         require(Path(name).is_dir(), "folder", name, "a folder that is there")
     kept = Store(folder)
     for other in merge:
-        click.echo(f"{other}: {kept.merge(other)} files copied.")
+        say(f"{other}: {kept.merge(other)} files copied.")
     _show(kept)
     if table is not None:
-        click.echo(f"Written: {table}, {kept.export(table):,} numbers.")
+        say(f"Written: {table}, {kept.export(table):,} numbers.")
+    say(f"Next: `gossamer watch {shlex.quote(folder)}` shows the curves in a browser.")
 
 
 def _show(kept: Store) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table("method", "problem", "network", "noise", "runs", "steps", box=None)
+    """What was run, and below it the methods, how many runs of each, and how long."""
+    groups: dict[tuple[str, ...], list[StoredTask]] = {}
     for task in kept.tasks():
-        reached = task.reached
-        steps = f"{max(reached.values(), default=0):,}"
-        words = [task.words[name] for name in ("method", "problem", "network", "noise")]
-        shown.add_row(*words, f"{len(reached):,}", steps)
-    Console().print(shown)
+        words = tuple(task.words[name] for name in ("problem", "network", "noise", "dtype"))
+        groups.setdefault(words, []).append(task)
+    for (problem, network, noise, dtype), tasks in groups.items():
+        say(f"{problem} on {network}, noise {noise}, {dtype}", then="  ")
+        rows = [(task.words["method"], task.reached.values()) for task in tasks]
+        cells = [[m, f"{len(s):,}", f"{max(s, default=0):,}"] for m, s in rows]
+        for line in aligned([["method", "runs", "steps"], *cells]):
+            click.echo(f"  {line}")
+    runs = sum(len(task.reached) for tasks in groups.values() for task in tasks)
+    say(f"{runs:,} runs of {len(groups):,} {'task' if len(groups) == 1 else 'tasks'}.")

@@ -1,5 +1,6 @@
 """`gossamer tails`: how heavy is the noise in this file?"""
 
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from gossamer.cli.picture import picture_option
+from gossamer.cli.terminal import say
 from gossamer.errors import InvalidInput
 from gossamer.tails.samples import Kind
 
@@ -42,6 +44,12 @@ def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
     if figure is not None:
         plot(diagnosis).savefig(figure)
         click.echo(f"\nFigure: {figure}")
+    click.echo()
+    if diagnosis.dim is None:
+        told = f"--tail {diagnosis.suggested_p:.2f} --sigma SIGMA"
+    else:
+        told = f"--samples {shlex.quote(str(file))}"
+    say(f"Next: `gossamer plan {told}` gives a step size, a momentum and a guarantee.")
 
 
 def read_samples(file: Path) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":

@@ -23,8 +23,8 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     `-m gossamer.train` yourself.
 
     \b
-    gossamer train --processes 4 --model mlp --data digits --lr 0.1 --momentum 0.8
-    gossamer train --model gpt --data book.txt --network exponential --lr 0.1 --momentum 0.8
+    gossamer train --model mlp --data digits --lr 0.1 --momentum 0.8
+    gossamer train --model gpt --data book.txt --lr 0.1 --momentum 0.8
     gossamer train --network 'torus(2, 2)' --lr 0.1 --momentum 0.8
     gossamer train --import mine.py --algorithm MyMethod --lr 0.1
     gossamer train --help                   all options

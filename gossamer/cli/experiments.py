@@ -1,7 +1,8 @@
 """`gossamer list`, `run` and `report`: the experiments, from stored results where there are any."""
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import click
 
 from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
+from gossamer.cli.terminal import columns, say
+from gossamer.cli.verdicts import count_verdicts, say_verdicts
 from gossamer.errors import choice, require
 from gossamer.executors import ThisProcess
 from gossamer.experiments import Options, Work
 from gossamer.experiments.experiment import SIZES
 from gossamer.experiments.work import writable_out
+from gossamer.progress import several
 from gossamer.studies import EXPERIMENTS
 
 DEFAULT_OUT = "runs"
@@ -56,18 +60,19 @@ def list_(size: Any, out: str, seed: int) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    name = Column("name", no_wrap=True)
-    table = Table(name, "what it shows", "study", "stored", box=None, pad_edge=False)
+    name, stored = Column("name", no_wrap=True), Column("stored", justify="right")
+    table = Table(name, "what it shows", "study", stored, box=None, pad_edge=False)
     for experiment in EXPERIMENTS.values():
         work = Work.below(out, experiment, Options(size, seed))
-        stored, refused = work.count()
-        stored_of = f"{stored} of {len(work.units)}" + (f", {refused} refused" if refused else "")
+        there, refused = work.count()
+        stored_of = f"{there} of {len(work.units)}" + (f", {refused} refused" if refused else "")
         table.add_row(experiment.name, experiment.title, experiment.study, stored_of)
-    Console().print(table)
-    click.echo(
-        "\nRun one with `gossamer run NAME`, the studies that take minutes with `gossamer run "
-        "\nsynthetic theory`, and the Transformers with `gossamer run language` (as large as the "
-        "\npaper's: add --size full --device cuda)."
+    Console(width=columns()).print(table)
+    click.echo()
+    say(
+        "Next: `gossamer run claim-1` takes seconds, `gossamer run synthetic theory` minutes, and "
+        "`gossamer run language` trains Transformers (as large as the paper's with `--size full "
+        "--device cuda`)."
     )
 
 
@@ -112,13 +117,19 @@ def run(
             if force:
                 work.forget(work.units)
             work.missing()  # refuse what is damaged before any work
-        click.echo(f"Results go to {root}, one file per unit of work.")
+        say(f"Results go to {root}, one file per unit of work.")
         if size == "full" and device == "cpu" and any(_trains(work) for work in works):
-            click.echo("Transformers of the paper's size take days on a CPU; add --device cuda.")
-        for work in works:
-            _run(work, device, executor)
+            say("Transformers of the paper's size take days on a CPU; add `--device cuda`.")
+        missing = sum(len(work.missing()) for work in works)
+        with several("gossamer run", missing) as one:
+            for work in works:
+                _run(work, device, executor, one)
+    click.echo()
+    if size == "test":
+        say("The size `test` shows that everything runs; for results run a larger one.")
+    say(count_verdicts(works))
     flags = options.flags(out if out != DEFAULT_OUT else None)
-    click.echo(f"\nDone. `gossamer report{flags}` draws the figures and the page.")
+    say(f"Next: `gossamer report{flags}` draws the figures and writes the page.")
 
 
 def _trains(work: Work) -> bool:
@@ -147,17 +158,21 @@ def chosen(names: Sequence[str]) -> list[str]:
     return list(meant)
 
 
-def _run(work: Work, device: str, executor: Executor) -> None:
-    click.echo(f"\n{work.experiment.name}: {work.experiment.title}")
+def _run(work: Work, device: str, executor: Executor, one: Callable[[str], Any]) -> None:
+    """Run an experiment, `one(name)` around each unit, and say what comes of it."""
+    click.echo()
+    say(f"{work.experiment.name}: {work.experiment.title}")
     start = time.perf_counter()
 
     def notify(unit: str, done: int, total: int) -> None:
-        click.echo(f"  [{done + 1}/{total}] {unit}")
+        if not sys.stderr.isatty():  # a terminal has the bar
+            click.echo(f"  [{done + 1}/{total}] {unit}")
 
     here = isinstance(executor, ThisProcess)
-    computed = work.run(device, executor=None if here else executor, notify=notify)
+    computed = work.run(device, executor=None if here else executor, notify=notify, part=one)
     elapsed = time.perf_counter() - start
     click.echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
+    say_verdicts(work)
 
 
 @click.command()
@@ -173,8 +188,11 @@ def report(size: Any, out: str, seed: int) -> None:
     """
     from gossamer.report import write_report
 
-    path = write_report(EXPERIMENTS.values(), Path(out), Options(size, seed))
+    options = Options(size, seed)
+    path = write_report(EXPERIMENTS.values(), Path(out), options)
     click.echo(f"Figures: {path.parent / 'figures'}\nReport:  {path.resolve()}")
+    say(count_verdicts([Work.below(out, one, options) for one in EXPERIMENTS.values()]))
+    say("Next: open the report in a browser; `gossamer list` tells what is still missing.")
 
 
 def check_device(device: str) -> str:

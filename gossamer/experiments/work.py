@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -103,12 +104,13 @@ class Work:
         *,
         executor: Executor | None = None,
         notify: Notify = lambda name, done, total: None,
+        part: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> list[Unit]:
         """Compute and store what is missing; returns the units that were computed.
 
         Interrupted at any moment, it loses only the units in progress and goes on there next time.
         Another process on the same folder waits, and finds what was computed. `notify` is called
-        before each unit, with an executor after it.
+        before each unit, with an executor after it; `part(name)` is entered for each.
         """
         writable_out(self.folder)  # found out before the work
         with locked(self.folder):
@@ -117,11 +119,13 @@ class Work:
             if executor is None:
                 for done, unit in enumerate(missing, start=before):
                     notify(unit.name, done, total)
-                    compute(unit, device).write(self.path(unit))
+                    with part(unit.name):
+                        compute(unit, device).write(self.path(unit))
                 return missing
             results = spread(partial(compute, device=device), deque(missing), executor)
             for done, (unit, record) in enumerate(results, start=before):
-                record.write(self.path(unit))
+                with part(unit.name):
+                    record.write(self.path(unit))
                 notify(unit.name, done, total)
         return missing
 

@@ -14,6 +14,7 @@ from gossamer.executors import as_executor
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
+from gossamer.progress import several
 from gossamer.simulation._simulate import simulate
 from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, list_settings
 from gossamer.simulation._tune import OnTheEdge, tune
@@ -76,8 +77,8 @@ def compare(
     """
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     require_network(network)
-    several = isinstance(methods, Sequence) and len(methods) > 0
-    require(several, "methods", repr(methods), "a list of them", "e.g. [gs.GTNSGDm, gs.DSGD]")
+    some = isinstance(methods, Sequence) and len(methods) > 0
+    require(some, "methods", repr(methods), "a list of them", "e.g. [gs.GTNSGDm, gs.DSGD]")
     recorded = judged_metrics(problem, judge_by, metrics)
     grids = {} if grids is None else grids
     unused = [key for key in grids if key not in methods]
@@ -108,13 +109,14 @@ def compare(
     }
 
     def entry(method: Method) -> Entry:
-        if isinstance(method, Algorithm):
-            return Entry(simulate(method, problem, network, **shared), None)
-        options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
-        found = tune(method, problem, network, **options)
-        return Entry(found.run, found)
+        with one(type(method).label if isinstance(method, Algorithm) else method.label):
+            if isinstance(method, Algorithm):
+                return Entry(simulate(method, problem, network, **shared), None)
+            options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
+            found = tune(method, problem, network, **options)
+            return Entry(found.run, found)
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), several("compare", len(methods), progress) as one:
         warnings.simplefilter("ignore", OnTheEdge)  # the table says it
         if executor is None:
             return Comparison([entry(method) for method in methods])

@@ -16,10 +16,12 @@ from torch import Tensor
 from gossamer.algorithms import Algorithm
 from gossamer.executors import spread, worker_count
 from gossamer.problems import Problem
+from gossamer.progress import is_shown
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.block import Block, Piece, advance, advance_apart
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.leg import Leg, join
+from gossamer.simulation.live import Live
 from gossamer.simulation.metrics import Metric, choose_metrics
 from gossamer.simulation.recorder import Recorder
 from gossamer.simulation.shelf import Shelf
@@ -63,6 +65,17 @@ class Means(NamedTuple):
         """Whether a run must be the same bits whatever else is stacked."""
         return self.store is not None or self.executor is not None
 
+    def heard_by(self, another: OnRecord) -> "Means":
+        """The same, with one more who is told of every record."""
+        first = self.on_record
+
+        def both(recorded: Recorded) -> None:
+            if first is not None:
+                first(recorded)
+            another(recorded)
+
+        return self._replace(on_record=both)
+
 
 @torch.no_grad()
 def record(
@@ -91,7 +104,9 @@ def record(
         opened = means.store.open(simulation, algorithm, seeds, metrics, type(one.state))
     with opened as shelf, bar as advance_bar:
         here = moved if means.executor is None else simulation  # workers move it themselves
-        runner = Runner(here, algorithm, seeds, metrics, recorder, shelf, means, advance_bar)
+        shown = Live(type(algorithm).label, next(iter(metrics)), settings)
+        heard = means.heard_by(shown) if is_shown() else means
+        runner = Runner(here, algorithm, seeds, metrics, recorder, shelf, heard, advance_bar)
         going_on = torch.ones(len(seeds), dtype=torch.bool)
         for end in [*rungs, simulation.steps]:
             runner.run_to(end, going_on)

@@ -1,7 +1,6 @@
 """The diagnosis: every estimator on one sample, and what they say together."""
 
 import math
-import textwrap
 import warnings
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
@@ -19,7 +18,7 @@ from gossamer.tails.dependence import correlation_time
 from gossamer.tails.estimate import TailEstimate, cutoffs, span
 from gossamer.tails.samples import Array, Kind, Samples, as_array, as_vectors, centre, distances
 from gossamer.tails.verdict import Readings, Tail, decide, describe, disagreements, suggest_p
-from gossamer.text import aligned
+from gossamer.text import aligned, wrapped
 
 COLUMNS = ("estimator", "tail index", "95 % interval", "reads")
 
@@ -66,14 +65,12 @@ class Diagnosis:
                 rows.append((f"{name}, {cut}", str(estimate), span(*estimate.interval), reads))
         if self.log_moment is not None:
             interval = span(*self.log_moment.interval)
-            rows.append(
-                ("log-moment", str(self.log_moment), interval, "sums; assumes a stable law")
-            )
+            rows.append(("log-moment", str(self.log_moment), interval, "sums; if stable"))
         if self.stable_index is not None:
             index = f"{self.stable_index:.2f}"
-            rows.append(("stable fit", index, "–", "quantiles; assumes a stable law"))
+            rows.append(("stable fit", index, "–", "quantiles; if stable"))
         share = f"R₂ = {self.max_to_sum:.3f}"
-        rows.append(("max-to-sum", share, "–", "largest share of the sum of squares"))
+        rows.append(("max-to-sum", share, "–", "share of the largest"))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,9 +139,9 @@ def diagnose(
       Pareto fit, 2 %   1.14 ± 0.17  0.87 – 1.63    largest 200 norms
       Pareto fit, 5 %   1.31 ± 0.14  1.09 – 1.65    largest 500 norms
       Pareto fit, 10 %  1.43 ± 0.11  1.24 – 1.69    largest 1,000 norms
-      log-moment        1.33 ± 0.03  1.26 – 1.39    sums; assumes a stable law
-      stable fit        1.24         –              quantiles; assumes a stable law
-      max-to-sum        R₂ = 0.365   –              largest share of the sum of squares
+      log-moment        1.33 ± 0.03  1.26 – 1.39    sums; if stable
+      stable fit        1.24         –              quantiles; if stable
+      max-to-sum        R₂ = 0.365   –              share of the largest
     <BLANKLINE>
     Infinite variance. The tail falls like a power of index 1.26 to 1.64, 95 % confidence
     either side; no moment beyond that index exists. From the 10 % cut-off on, a lognormal
@@ -260,5 +257,4 @@ def _for_json(value: Any) -> Any:
 
 
 def _wrap(words: str, bullet: str) -> list[str]:
-    indent = " " * len(bullet)
-    return textwrap.wrap(words, 88, initial_indent=bullet, subsequent_indent=indent)
+    return wrapped(words, first=bullet, then=" " * len(bullet))

@@ -55,7 +55,7 @@ class ParetoFit:
 
     def __str__(self) -> str:
         if not self.power_tail:
-            return f"no power tail (γ = {self.gamma:.2f} ± {self.standard_error:.2f})"
+            return f"none (γ = {self.gamma:.2f} ± {self.standard_error:.2f})"
         return str(TailEstimate(self.tail_index, self.standard_error * self.tail_index**2))
 
 
@@ -78,7 +78,7 @@ def pareto_fit(samples: Samples, k: int) -> ParetoFit:
     >>> from gossamer.noise import Gaussian
     >>> x = Gaussian().sample((10_000,), generator=torch.Generator().manual_seed(0))
     >>> print(pareto_fit(x, k=500))
-    no power tail (γ = -0.11 ± 0.04)
+    none (γ = -0.11 ± 0.04)
 
     Reference: A. C. Davison and R. L. Smith, "Models for exceedances over high thresholds",
     Journal of the Royal Statistical Society B 52 (1990).

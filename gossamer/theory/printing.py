@@ -1,11 +1,10 @@
 """A plan in words and tables."""
 
 import dataclasses
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gossamer.text import aligned
+from gossamer.text import aligned, wrapped
 from gossamer.theory.options import Option
 from gossamer.theory.practical import MOMENTUM, REACH
 from gossamer.theory.rates import noise_to_drift, rate, steps_for, theorem_bound
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 
-WIDTH = 80
 PARAMETER_COLUMNS = ("rule", "step α", "momentum β", "reach αT", "α is set by", "rate", "bound")
 TERM_COLUMNS = ("term", "formula", "p known", "p unknown", "share")
 OPTION_COLUMNS = ("network", "λ", "bound", "steps to match")
@@ -26,7 +24,7 @@ def as_text(plan: "Plan") -> str:
     parts = [f"GT-NSGDm on {plan.network.name}, T = {plan.steps:,}\nNoise: {plan.noise}"]
     for title, (columns, rows) in tables(plan).items():
         parts.append(f"{title}\n{_text_table(columns, rows)}")
-    lines = [line for words in advice(plan) for line in textwrap.wrap(words, WIDTH)]
+    lines = [line for words in advice(plan) for line in wrapped(words)]
     return "\n\n".join([*parts, "\n".join(lines)])
 
 

@@ -1,13 +1,30 @@
 """`torchrun … -m gossamer.train …`: one process of a training."""
 
+import os
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gossamer.distributed import Diverged
 from gossamer.errors import InvalidInput
-from gossamer.train.config import read_arguments
+from gossamer.text import wrapped
+from gossamer.train.config import TrainConfig, read_arguments
 from gossamer.train.refusal import leave_refusal
 from gossamer.train.training import run
+
+
+def closing_words(config: TrainConfig, found: Mapping[str, float]) -> list[str]:
+    """What came of it, and what can be done next, in lines."""
+    reached = f"Done: after {found['step']:,} steps the average model has a validation loss of "
+    reached += f"{found['validation_loss']:.4g}."
+    if config.checkpoints is None:
+        next_step = (
+            "with `--checkpoints FOLDER` the model is kept, and `gossamer watch FOLDER` shows how "
+            "it learns."
+        )
+    else:
+        next_step = f"`gossamer watch {shlex.quote(config.checkpoints)}` shows how it learned."
+    return [*wrapped(reached), *wrapped(f"Next: {next_step}")]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -17,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     no longer finite in one line and exit code 1.
     """
     try:
-        run(read_arguments(arguments))
+        config = read_arguments(arguments)
+        found = run(config)
+        if os.environ.get("RANK", "0") == "0":
+            print("\n".join(closing_words(config, found)), flush=True)
     except InvalidInput as error:
         if not leave_refusal(str(error)):
             print(f"gossamer train: {error}", file=sys.stderr)

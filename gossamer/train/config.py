@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar, get_args
 
 import torch
 
 from gossamer.algorithms import ALGORITHMS, SCHEDULES, Algorithm, admissible_sets, named
 from gossamer.distributed.exchange import Overlap
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
-from gossamer.errors import choice, require, whole
+from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
 from gossamer.spec import build
 
@@ -27,10 +27,12 @@ ABOUT = """Train a model on several processes of this machine, by names:
     gossamer train --processes 4 --max-restarts 3 --model mlp --data digits \\
         --algorithm GTNSGDm --lr 0.1 --momentum 0.8 --network ring --steps 200
 
-or on several machines, started by torchrun with `-m gossamer.train` and the options below. Every
-process trains on its own share of the data. The first one reports the loss of the network's
-average model on held-out data. With a checkpoint folder the run resumes by itself, so that with
-`--max-restarts` it survives the death of a process.
+or on several machines, started by torchrun with `-m gossamer.train` and the
+options below. Every process trains on its own share of the data. The first one
+reports the loss of the network's average model on held-out data. With a
+checkpoint folder the run resumes by itself, so that with `--max-restarts` it
+survives the death of a process, and `gossamer watch FOLDER` shows how it
+learns.
 """
 
 T = TypeVar("T")
@@ -148,7 +150,11 @@ def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
     Files of the user are executed first, so that what they define is known by name.
     """
     _import_own(arguments)
-    typed = vars(_parser().parse_args(arguments))
+    parser = _parser()
+    known, unknown = parser.parse_known_args(arguments)
+    for word in unknown[:1]:
+        choice("option", word.partition("=")[0], parser._option_string_actions)
+    typed = vars(known)
     del typed["import"]
     given = {name: value for name, value in typed.items() if value is not None}
     read = {name: _value(given[name]) for name in _hyperparameters() if name in given}
@@ -166,10 +172,18 @@ def _import_own(arguments: Sequence[str] | None) -> None:
         import_file(file)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are those of all input."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line."""
+        raise InvalidInput(f"{message}; see `gossamer train --help`")
+
+
 def _parser() -> argparse.ArgumentParser:
     keep_lines = argparse.RawDescriptionHelpFormatter
     usage = "gossamer train [--processes 4] [--max-restarts 0] [OPTIONS]"
-    parser = argparse.ArgumentParser("gossamer train", usage, ABOUT, formatter_class=keep_lines)
+    parser = Parser("gossamer train", usage, ABOUT, formatter_class=keep_lines)
     for own in dataclasses.fields(TrainConfig):
         if own.name != "hyperparameters":
             kind = own.type if own.type in (int, float) else str

@@ -1,8 +1,10 @@
 """The training itself, as one process runs it."""
 
 import math
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +15,8 @@ from torch.nn import functional
 from gossamer.data import BatchOrder
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
 from gossamer.errors import InvalidInput, require
-from gossamer.progress import progress
+from gossamer.progress import progress, tell
+from gossamer.simulation.words import show_bytes, show_hyperparameters
 from gossamer.train.config import (
     MESSAGES,
     OVERLAPS,
@@ -25,13 +28,15 @@ from gossamer.train.config import (
     require_sound,
 )
 from gossamer.train.data import CONTEXT, Data, load_data
+from gossamer.train.log import LOG, append
 
 
 def train(**options: Any) -> dict[str, float]:
     """`run` with the options of `TrainConfig`; other names are the algorithm's hyper-parameters.
 
     >>> result = train(data="blobs", steps=20, lr=0.1, momentum=0.8)
-    step 20  loss ...
+        step       loss  validation  consensus       sent
+          20  ...
     >>> result["step"], result["validation_loss"] < 1.0
     (20, True)
     """
@@ -109,20 +114,26 @@ class SameRun:
 
 
 class Report:
-    """The numbers of a run, on rank 0's terminal and in TensorBoard."""
+    """The numbers of a run, on rank 0's terminal, in its log and in TensorBoard."""
 
     def __init__(
         self, config: TrainConfig, optimizer: DecentralizedOptimizer, model: nn.Module, data: Data
     ) -> None:
         self._optimizer, self._model, self._data = optimizer, model, data
-        self._writer = _tensorboard(config.tensorboard) if optimizer.rank == 0 else None
+        first = optimizer.rank == 0
+        self._writer = _tensorboard(config.tensorboard) if first else None
+        self._log = Path(config.checkpoints) / LOG if first and config.checkpoints else None
         self.last: dict[str, float] = {}
+        if self._log is not None:
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            append(self._log, {"run": _facts(config, optimizer)})
 
     def write(self, loss: float) -> None:
         """Evaluate the average model and report; a collective."""
         optimizer = self._optimizer
         with torch.no_grad(), optimizer.averaged_parameters():
             validation = float(loss_of(self._model, *self._data.held_out))
+        first = not self.last
         self.last = {
             "step": optimizer.steps,
             "loss": loss,
@@ -131,11 +142,35 @@ class Report:
             "megabytes_sent": optimizer.bytes_sent / 1e6,
         }
         if optimizer.rank == 0:
-            print("  ".join(f"{k} {v:.6g}" for k, v in self.last.items()), flush=True)
+            print(*([HEAD] if first else []), _row(self.last), sep="\n", flush=True)
+            tell(f"loss {loss:.3g}")
+        if self._log is not None:
+            append(self._log, self.last)
         if self._writer is not None:
             for name, value in self.last.items():
                 self._writer.add_scalar(name, value, optimizer.steps)
             self._writer.flush()
+
+
+HEAD = "    step       loss  validation  consensus       sent"
+
+
+def _row(numbers: Mapping[str, float]) -> str:
+    """What was reported, below its head."""
+    step, loss, validation, consensus, sent = numbers.values()
+    told = f"{step:8,}  {loss:9.4g}  {validation:10.4g}  {consensus:9.3g}"
+    return f"{told}  {show_bytes(sent * 1e6):>9}"
+
+
+def _facts(config: TrainConfig, optimizer: DecentralizedOptimizer) -> dict[str, Any]:
+    """What is trained, and how, for the log."""
+    named = {name: getattr(config, name) for name in ("model", "data", "steps", "batch_size")}
+    return {
+        "algorithm": type(optimizer.algorithm).label,
+        "hyperparameters": show_hyperparameters(optimizer.algorithm.hyperparameters),
+        "network": optimizer.network.name,
+        **named,
+    }
 
 
 def _require_same_method(config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:

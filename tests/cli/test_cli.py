@@ -40,7 +40,7 @@ def test_every_help_shows_an_example_that_is_one(gossamer, name: str):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("rnu", "No such command 'rnu'"),
+        ("rnu", "command: got 'rnu', need one of list, "),
         ("--frobnicate", "No such option"),
         ("run", "Missing argument 'NAMES...'"),
         ("network", "Missing argument 'NETWORK"),

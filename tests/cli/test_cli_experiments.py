@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.cli import verdicts
 from gossamer.cli.experiments import chosen, studies
 from gossamer.experiments import Options, Work
 from gossamer.report.figures import FORMATS
@@ -25,7 +26,11 @@ def test_list_run_list_report(gossamer, tmp_path: Path):
         "  [2/3] B=5",
         "  [3/3] B=50",
     ]
-    assert "`gossamer report` draws" in out
+    assert out.count("\n  holds: ") == 2
+    assert out.endswith(
+        "\nOf 2 statements 2 hold.\n"
+        "Next: `gossamer report` draws the figures and writes the page.\n"
+    )
     assert "3 of 3" in gossamer("list").out
     code, out, err = gossamer("report")
     assert (code, err) == (0, "")
@@ -52,6 +57,13 @@ def test_a_second_run_computes_nothing_and_force_everything(gossamer):
     assert gossamer(f"{line} --force").out.count("  [") == 4
 
 
+@pytest.fixture
+def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results that a test makes up say nothing that could be judged."""
+    monkeypatch.setattr(verdicts, "_verdicts", lambda work: [])
+
+
+@pytest.mark.usefixtures("unjudged")
 def test_a_forced_study_that_is_interrupted_goes_on_without_force(gossamer, monkeypatch):
     """Nothing old is left among the new, neither taken for new nor refused as of another seed."""
 
@@ -70,6 +82,7 @@ def test_a_forced_study_that_is_interrupted_goes_on_without_force(gossamer, monk
     assert out.partition("  [")[2].startswith("2/6] Gaussian, scale 2")
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_the_last_line_names_the_same_study(gossamer, monkeypatch):
     monkeypatch.setattr(Curve, "run", lambda unit, device: {})
     out = gossamer("run connectivity --size full --seed 3 --out 'my runs'").out
@@ -95,6 +108,7 @@ def test_several_names_are_run_in_their_order(gossamer):
     assert [line for line in out.splitlines() if line in titles] == titles
 
 
+@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize(("size", "told"), [("test", False), ("full", True)])
 def test_large_models_on_a_cpu_are_announced_as_slow(gossamer, monkeypatch, size: str, told: bool):
     monkeypatch.setattr(Reading, "run", lambda unit, device: {})

@@ -10,6 +10,7 @@ from gossamer.errors import InvalidInput
 from gossamer.train import train
 from gossamer.train.__main__ import main
 from gossamer.train.config import make_network, read_arguments
+from gossamer.train.log import LOG, TrainingLog
 
 METHOD = {"lr": 0.1, "momentum": 0.8}
 GIVEN = ["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"]
@@ -78,6 +79,9 @@ def test_a_resumed_run_says_so(tmp_path, capsys):
     train(**where, **METHOD, steps=10)
     first, *_ = capsys.readouterr().out.splitlines()
     assert first == "Resumed at step 6 of 10."
+    log = TrainingLog.read(tmp_path / LOG)
+    assert [one["step"] for one in log.records] == [6, 10]
+    assert (log.run["algorithm"], log.run["steps"]) == ("GT-NSGDm", 10)
 
 
 def test_a_run_is_not_continued_as_another_one(tmp_path):
