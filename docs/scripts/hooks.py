@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dark
 import docstrings
+import linked
 import mathml
 from readme import section
 from tables import fill
@@ -42,5 +42,5 @@ def setup(app: "Sphinx") -> dict[str, bool]:
     app.connect("build-finished", _copy_assets)
     mathml.setup(app)
     docstrings.setup(app)
-    dark.setup(app)
+    linked.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

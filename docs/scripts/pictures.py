@@ -158,15 +158,39 @@ CONCEPTS: dict[str, Callable[[], "Figure"]] = {
 }
 
 
+def first_example() -> "Figure":
+    """The runs of the README's first example, one line per seed."""
+    from matplotlib.ticker import NullFormatter
+
+    made = _run_blocks(FOLDER.parent.parent / "README.md", most=1)
+    figure, (ax,) = panels(1, width=7.2, height=3.0)
+    for algorithm in (gs.DSGD(lr=0.01), gs.GTNSGDm(lr=0.005, momentum=0.8)):
+        run = gs.simulate(
+            algorithm, made["problem"], made["net"], noise=made["noise"], steps=4000, seeds=range(5)
+        )
+        colour = LOOKS[run.label].colour
+        ax.plot(run.steps, run.metrics["error"], color=colour, linewidth=1.2)
+        end = run.metrics["error"][-1].max()
+        ax.annotate(f" {run.label}", (4000, end), color=colour, va="center", weight="bold")
+    ax.set(yscale="log", xlabel="step", ylabel="error, five seeds each", xlim=(0, 4600))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    return figure
+
+
 def compare() -> "Figure":
     """What the code of the page on comparing draws."""
-    page = (FOLDER.parent / "compare.md").read_text(encoding="utf-8")
-    code = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    namespace: dict[str, Any] = {"__name__": "compare"}
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        exec(code, namespace)
-    figure: Figure = namespace["ax"].figure
+    figure: Figure = _run_blocks(FOLDER.parent / "compare.md")["ax"].figure
     return figure
+
+
+def _run_blocks(page: Path, most: int | None = None) -> dict[str, Any]:
+    """What the first python blocks of a page, or all of them, have made."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    namespace: dict[str, Any] = {"__name__": page.stem}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec("".join(blocks[:most]), namespace)
+    return namespace
 
 
 def of_study(study: str, *names: str) -> dict[str, Callable[[], "Figure"]]:
@@ -192,6 +216,7 @@ def digest(study: str) -> str:
 
 
 PAGES = {
+    "../README.md": {"first-example": first_example},
     "concepts.md": CONCEPTS,
     "bad-networks.md": network_pictures.PICTURES
     | of_study("bad-networks", *STUDIES["bad-networks"]),

@@ -9,13 +9,38 @@ DOCS = Path(__file__).parent.parent
 
 def readme(_: str) -> str:
     """The whole README."""
-    return from_docs((DOCS.parent / "README.md").read_text(encoding="utf-8"))
+    return in_tabs(from_docs((DOCS.parent / "README.md").read_text(encoding="utf-8")))
+
+
+def in_tabs(text: str) -> str:
+    """Subsections, which only the first example has, as tabs.
+
+    >>> print(in_tabs("## A\\n\\n### B\\n\\nb\\n\\n## C\\n"))
+    ## A
+    <BLANKLINE>
+    ::::{tab-set}
+    :::{tab-item} B
+    <BLANKLINE>
+    b
+    <BLANKLINE>
+    :::
+    ::::
+    <BLANKLINE>
+    ## C
+    <BLANKLINE>
+    """
+    tab = r"^### (.*)\n(.*?)(?=^###? |\Z)"
+    start, end = text.find("\n### ") + 1, text.find("\n## ", text.find("\n### ")) + 1
+    tabs = re.sub(tab, ":::{tab-item} \\1\n\\2:::\n", text[start:end], flags=re.M | re.S)
+    return f"{text[:start]}::::{{tab-set}}\n{tabs}::::\n\n{text[end:]}"
 
 
 def section(title: str) -> str:
     """The text of one section of the README."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    return from_docs(text.partition(f"## {title}\n")[2].partition("\n## ")[0]).strip()
+    found = re.search(rf"^(##+) {re.escape(title)}\n(.*?)(?=^##|\Z)", text, re.M | re.S)
+    assert found, f"the README has no section {title!r}"
+    return from_docs(found[2]).strip()
 
 
 def changelog(_: str) -> str:

@@ -14,10 +14,10 @@ import pytest
 from processes import on_ranks
 from torch.distributed.run import get_args_parser
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+ROOT = Path(__file__).parent.parent.parent
 LAUNCHES = [
     (page, command)
-    for page in sorted(DOCS.rglob("*.md"))
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for command in pages.commands(page)
     if command.line.startswith("torchrun")
 ]
@@ -30,9 +30,10 @@ LAUNCHES = [
 def test_torchrun(page: Path, command: pages.Command, tmp_path: Path):
     """On two forked processes, which need not import torch; torchrun itself is in test_restart.
 
-    `train.py` is the page's first python block.
+    `train.py` is the page's first python block that joins others.
     """
-    (tmp_path / "train.py").write_text(next(pages.blocks(page)).code, encoding="utf-8")
+    script = next(block.code for block in pages.blocks(page) if "join()" in block.code)
+    (tmp_path / "train.py").write_text(script, encoding="utf-8")
     given = get_args_parser().parse_args(shlex.split(command.line)[1:])
     printed = "".join(on_ranks(as_a_rank, given, tmp_path, size=2, deadline=120))
     pages.compare(f"{page.name}: {command.line}", printed, command.output)
@@ -51,4 +52,4 @@ def as_a_rank(rank: int, given: argparse.Namespace, folder: Path) -> str:
 
 
 def test_there_are_launches():
-    assert {page.stem for page, _ in LAUNCHES} >= {"start", "distributed"}
+    assert {page.stem for page, _ in LAUNCHES} >= {"README", "distributed"}
