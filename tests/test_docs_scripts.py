@@ -60,7 +60,7 @@ def test_pictures(tmp_path: Path):
     for page, shown in pictures.PAGES.items():
         text = (DOCS / page).read_text(encoding="utf-8")
         for name in shown:
-            assert f"(images/{name}.svg)" in text
+            assert f"images/{name}.svg)" in text
             assert (DOCS / "images" / f"{name}.svg").stat().st_size < 200_000
     assert pictures.draw("normalization", tmp_path).read_text().startswith("<?xml")
 

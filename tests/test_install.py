@@ -22,7 +22,7 @@ def test_wheel(tmp_path: Path):
     source = {str(path.relative_to(ROOT)) for path in (ROOT / "gossamer").rglob("*.py")}
     pages = {f"gossamer/watch/{name}" for name in ("page.html", "page.css", "page.js", "icon.svg")}
     assert files == source | pages | {"gossamer/report/template.html", "gossamer/py.typed"}
-    assert wheel.stat().st_size < 700_000
+    assert wheel.stat().st_size < 800_000  # code alone
 
 
 def test_source_distribution(tmp_path: Path):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
 
+import pytest
 from report.browser import CHROMIUM
 
 import gossamer as gs
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 FETCHED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?([^\s\">]+)")
 
 
+@pytest.mark.slow
 def test_site(tmp_path: Path):
     """One test, since the site is built once."""
     site = tmp_path / "site"

@@ -104,8 +104,9 @@ def record(
         opened = means.store.open(simulation, algorithm, seeds, metrics, type(one.state))
     with opened as shelf, bar as advance_bar:
         here = moved if means.executor is None else simulation  # workers move it themselves
-        shown = Live(type(algorithm).label, next(iter(metrics)), settings)
-        heard = means.heard_by(shown) if is_shown() else means
+        judge = next(iter(metrics), "")
+        live = Live(type(algorithm).label, judge, settings)
+        heard = means.heard_by(live) if judge and is_shown() else means
         runner = Runner(here, algorithm, seeds, metrics, recorder, shelf, heard, advance_bar)
         going_on = torch.ones(len(seeds), dtype=torch.bool)
         for end in [*rungs, simulation.steps]:

@@ -17,7 +17,7 @@ from gossamer.distributed.rendezvous import host_store
 from gossamer.errors import InvalidInput
 
 RANKS = 4
-STORES, ROUNDS = 2, 12  # of about fifty connections to one store, torch lets one wait 5 s
+STORES, ROUNDS = 1, 10  # of about fifty connections to one store, torch lets one wait 5 s
 
 SCRIPT = """
 import os, torch
