@@ -16,7 +16,9 @@ import torch.distributed as dist
 
 from gossamer.distributed.rendezvous import host_store
 
-PRELOAD = ["torch", "torch.distributed.fsdp", "torch._dynamo", "gossamer.distributed"]
+PRELOAD = ["torch._dynamo", "gossamer", "gossamer.distributed", "pytest"]
+"""What the ranks of most tests would import, each of them again."""
+
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(PRELOAD)
 
