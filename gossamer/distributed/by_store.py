@@ -11,7 +11,7 @@ import torch.distributed as dist
 from gossamer.distributed.collectives import Interrupted, read_json
 from gossamer.distributed.patient_store import PatientStore, StoreLost
 from gossamer.distributed.rendezvous import POLL_SECONDS, ranks_text
-from gossamer.distributed.secret import opened, sealed, secret
+from gossamer.distributed.secret import secret
 
 _asked: Counter[str] = Counter()
 """How often the ranks of each group have gathered something: all of them the same number."""
@@ -39,7 +39,7 @@ class ByStore:
         keys = [f"said/{who}/{_asked[who]}/{rank}" for rank in ranks]
         own = keys[dist.get_rank(self.group)]
         try:
-            self.store.put(own, sealed(own, json.dumps(value)))
+            self.store.put(own, json.dumps(value))
             texts = self._await(keys)
         except StoreLost as reason:
             raise Interrupted(str(reason)) from None
@@ -51,7 +51,7 @@ class ByStore:
         deadline = time.monotonic() + self.timeout
         while missing := [key for key in keys if key not in found]:
             told = zip(missing, self.store.look(missing), strict=True)
-            found |= {key: text for key, raw in told if (text := opened(key, raw)) is not None}
+            found |= {key: text for key, text in told if text is not None}
             if time.monotonic() > deadline:
                 silent = ranks_text([keys.index(key) for key in missing])
                 doubt = ", or for a seal of the same secret" if secret() else ""

@@ -16,7 +16,6 @@ from typing import Any, TypedDict, cast
 
 from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.rendezvous import POLL_SECONDS
-from gossamer.distributed.secret import opened, sealed
 
 ANSWER_SECONDS, ANSWER_PART = 2.0, 0.2
 """How soon a newcomer must answer that it is still there, in seconds and as a part of a timeout."""
@@ -70,17 +69,16 @@ class Door:
 
     def let_in(self, ticket: int, entry: Entry) -> None:
         """Tell a newcomer what it needs to know."""
-        about = f"door/{ticket}/entry"
-        self._store.put(about, sealed(about, json.dumps(entry)))
+        self._store.put(f"door/{ticket}/entry", json.dumps(entry))
         self._shut(ticket)
 
     def _shut(self, ticket: int) -> None:
         """Let nobody come with this ticket any more."""
-        self._store.put(f"door/{ticket}", sealed(f"door/{ticket}", ""))
+        self._store.put(f"door/{ticket}", "")
 
     def _number(self, ticket: int) -> int | None:
         """Who has this ticket; None if nobody has it any more."""
-        text = opened(f"door/{ticket}", self._store.look([f"door/{ticket}"])[0])
+        text = self._store.look([f"door/{ticket}"])[0]
         if not text:
             self._done.add(ticket)
         return int(text) if text else None
@@ -89,12 +87,12 @@ class Door:
         """Those who are there; all are asked at once."""
         question = secrets.token_hex(8)
         for ticket in tickets:
-            self._store.put(f"door/{ticket}/open", sealed(f"door/{ticket}/open", question))
+            self._store.put(f"door/{ticket}/open", question)
         here = [f"door/{ticket}/here" for ticket in tickets]
         deadline = time.monotonic() + self._seconds
         while True:
-            found = zip(tickets, here, self._store.look(here), strict=True)
-            there = {ticket for ticket, about, text in found if opened(about, text) == question}
+            found = zip(tickets, self._store.look(here), strict=True)
+            there = {ticket for ticket, text in found if text == question}
             if len(there) == len(tickets) or time.monotonic() > deadline:
                 return there
             time.sleep(POLL_SECONDS)
@@ -116,18 +114,17 @@ def _wait_outside(store: PatientStore, number: int, deadline: float) -> Entry | 
     """With one ticket; None if it is worth nothing, since the answer came too late."""
     ticket = store.add("door/tickets", 1)
     own, ask, here, told = (f"door/{ticket}{what}" for what in ("", "/open", "/here", "/entry"))
-    store.put(own, sealed(own, str(number)))
+    store.put(own, str(number))
     answered = None
     while time.monotonic() < deadline:
-        held, asked, entry = store.look([own, ask, told])
-        if (text := opened(told, entry)) is not None:
-            return cast(Entry, json.loads(text))
-        if opened(own, held) != str(number):
+        held, question, entry = store.look([own, ask, told])
+        if entry is not None:
+            return cast(Entry, json.loads(entry))
+        if held != str(number):
             return None
-        question = opened(ask, asked)
         if question is not None and question != answered:
-            store.put(here, sealed(here, question))
+            store.put(here, question)
             answered = question
         time.sleep(POLL_SECONDS)
-    store.put(own, sealed(own, ""))
+    store.put(own, "")
     return None

@@ -5,7 +5,6 @@ from contextlib import suppress
 
 from gossamer.distributed.patient_store import PatientStore, StoreLost
 from gossamer.distributed.rendezvous import POLL_SECONDS
-from gossamer.distributed.secret import opened, sealed
 
 PATIENCE = 5.0
 """Seconds that a rank waits for another to speak first, and for the others to have heard."""
@@ -15,7 +14,7 @@ class LastWords:
     """Words in the rendezvous store: the first rank to say some is heard by all.
 
     A rank that ends the run says why and closes its connections. Those that wait for it fail, and
-    look here for the reason. With a secret, words count only with a seal that nobody else can make.
+    look here for the reason.
 
     Args:
         store: where they are left.
@@ -38,14 +37,13 @@ class LastWords:
         while time.monotonic() < deadline and self.heard() is None:
             time.sleep(POLL_SECONDS)
         with suppress(StoreLost):
-            told = self._store.first(f"{self.about}/words", sealed(self.about, words))
-            return opened(self.about, told) or words
+            return self._store.first(f"{self.about}/words", words) or words
         return words
 
     def heard(self) -> str | None:
         """What some rank has said, if one has."""
         with suppress(StoreLost):
-            return opened(self.about, self._store.look([f"{self.about}/words"])[0])
+            return self._store.look([f"{self.about}/words"])[0]
         return None
 
     def await_others(self, size: int) -> None:

@@ -363,8 +363,9 @@ class DecentralizedOptimizer(Optimizer):
 
     def _asked(self, value: Any) -> list[Any]:
         """What all nodes say; not along links before they know that they have the same ones."""
-        if isinstance(self._everyone, ByTorch) or self._same_network:
-            return self._everyone.gather(value)
+        everyone = self._everyone
+        if isinstance(everyone, ByTorch) or self._same_network:
+            return everyone.gather(value)
         assert self.group is not None
         return ByStore(self.group, patient_store(self.timeout), self._patience).gather(value)
 

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from torch.distributed.distributed_c10d import Store
 
+from gossamer.distributed.secret import opened, sealed
+
 T = TypeVar("T")
 
 
@@ -17,13 +19,13 @@ class PatientStore:
     """One of torch's stores, asked for at most `patience` seconds at a time.
 
     torch itself would wait for minutes for a machine that is cut off. A store that was lost once is
-    lost for good.
+    lost for good. With a secret, what is written counts only with a seal that nobody else can make.
 
     >>> from torch.distributed import HashStore
     >>> store = PatientStore(HashStore(), patience=1.0)
     >>> store.put("greeting", "hello")
     >>> store.look(["greeting", "answer"])
-    [b'hello', None]
+    ['hello', None]
     """
 
     def __init__(self, store: Store, patience: float) -> None:
@@ -34,19 +36,24 @@ class PatientStore:
         """Write, and return when it can be read: torch's own returns before."""
 
         def written() -> None:
-            self.store.set(key, text)
+            self.store.set(key, sealed(key, text))
             self.store.check([key])
 
         self._asked(written)
 
-    def look(self, keys: Sequence[str]) -> list[bytes | None]:
-        """What is written under each key, None where nothing is."""
-        held, there = self.store.get, self.store.check
-        return self._asked(lambda: [held(key) if there([key]) else None for key in keys])
+    def has(self, key: str) -> bool:
+        """Whether something is written there, sealed or not."""
+        return self._asked(lambda: self.store.check([key]))
 
-    def first(self, key: str, text: str) -> bytes:
-        """Write unless something is there already; returns what is there now."""
-        return self._asked(lambda: self.store.compare_set(key, "", text))
+    def look(self, keys: Sequence[str]) -> list[str | None]:
+        """What is written under each key, None where nothing is, or nothing that counts."""
+        held, there = self.store.get, self.store.check
+        found = self._asked(lambda: [held(key) if there([key]) else None for key in keys])
+        return [opened(key, content) for key, content in zip(keys, found, strict=True)]
+
+    def first(self, key: str, text: str) -> str | None:
+        """Write unless something is there already; returns what is there now, if it counts."""
+        return opened(key, self._asked(lambda: self.store.compare_set(key, "", sealed(key, text))))
 
     def add(self, key: str, amount: int) -> int:
         """Add to a number, which begins with 0, and return it."""

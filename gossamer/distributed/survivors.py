@@ -15,7 +15,7 @@ from gossamer.distributed.door import Door, Entry
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
 from gossamer.distributed.rendezvous import POLL_SECONDS
-from gossamer.distributed.secret import opened, require_secret, sealed
+from gossamer.distributed.secret import require_secret
 from gossamer.distributed.tree import linked
 from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network, StaticNetwork
@@ -174,33 +174,30 @@ class Survivors:
             return self.regroup(None, failure, step, acts, self._greeting)
 
     def _post(self, number: int, word: Word) -> None:
-        about = self._about(number)
-        self.store.put(about, sealed(about, json.dumps(word)))
+        self.store.put(self._about(number), json.dumps(word))
 
     def _decide(self) -> dict[int, Word]:
         """Number → word of every survivor, the same answer on all."""
         words: dict[int, Word] = {}
         start, about = time.monotonic(), self._about("decision")
-        while (decision := self.store.look([about])[0]) is None:
+        while not self.store.has(about):
             closed, silent = _named(words, "closed"), _named(words, "silent")
             words |= self._words()  # posted before connections were closed
             waited = time.monotonic() - start
             dead = closed | (silent if waited > GRACE * self._timeout else set())
             if set(self.numbers) <= dead | set(words) or waited > self._timeout:
-                decision = self.store.first(about, sealed(about, json.dumps(words)))
+                self.store.first(about, json.dumps(words))
                 break
             time.sleep(POLL_SECONDS)
-        told = opened(about, decision)
+        told = self.store.look([about])[0]
         if told is None:
             raise StoreLost("what the store says of the survivors was not written by one of them")
         return {int(number): word for number, word in json.loads(told).items()}
 
     def _words(self) -> dict[int, Word]:
         found = self.store.look([self._about(number) for number in self.numbers])
-        told = {
-            n: opened(self._about(n), text) for n, text in zip(self.numbers, found, strict=True)
-        }
-        return {number: json.loads(text) for number, text in told.items() if text}
+        told = zip(self.numbers, found, strict=True)
+        return {number: json.loads(text) for number, text in told if text}
 
     def _about(self, what: object) -> str:
         return f"survivors_{self._regroupings}/{what}"

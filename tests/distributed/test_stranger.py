@@ -167,7 +167,7 @@ def test_words_without_a_seal_are_not_heard(monkeypatch):
         store.set("last_words_1/words", lie)
         assert words.heard() is None
     monkeypatch.setenv(VARIABLE, SECRET.title())
-    store.set("last_words_1/words", sealed("last_words_1", "node 0: gave up"))
+    store.set("last_words_1/words", sealed("last_words_1/words", "node 0: gave up"))
     assert words.heard() == "node 0: gave up"
     monkeypatch.setenv(VARIABLE, SECRET)
     assert words.heard() is None
