@@ -1,7 +1,7 @@
 """Which network, precision, compression and local steps for which link, with DDP beside them.
 
 The time of a step: start a rank on every machine, or in every network namespace, with torchrun's
-variables; rank 0 prints the median of every contender, all of them on the same links.
+variables; rank 0 prints the mean of every contender, all of them on the same links.
 
     RANK=0 WORLD_SIZE=4 MASTER_ADDR=10.0.0.1 MASTER_PORT=29411 python benchmarks/slow_links.py
 

@@ -20,15 +20,12 @@ from torch.utils._pytree import tree_map
 from gossamer.algorithms import Algorithm, Both
 from gossamer.native.build import compiler, library
 from gossamer.native.expressions import EXPRESSIONS, Unsupported
-from gossamer.native.passes import HEAD, Pass, Vector
+from gossamer.native.passes import HEAD, LONG, Pass, Vector
 from gossamer.native.recorder import Node, Recording, record_operations
 from gossamer.problems.flat_program import agree
 
 EXAMPLE = 16
 """Parameters of the node whose step is recorded."""
-
-LEAST = 65536
-"""Fewest parameters of a node whose step is worth a program."""
 
 _operations = torch.library.Library("gossamer", "DEF")
 for verb in ("pull", "push"):
@@ -220,7 +217,7 @@ def node_step(algorithm: Algorithm[Any], x: Tensor, state: Any) -> NodeStep | No
 
     Before it is used, it is compared with the step as it is written.
     """
-    long = x.device.type == "cpu" and len(x) >= LEAST
+    long = x.device.type == "cpu" and len(x) >= LONG
     plain = all(z.is_contiguous() for z in (x, *state)) and not algorithm.asks_local
     if not (long and plain) or compiler() is None:
         return None

@@ -20,6 +20,9 @@ from gossamer.native.recorder import Node
 from gossamer.native.threads import in_threads
 from gossamer.native.values import Value, contiguous
 
+LONG = 65536
+"""Numbers of a vector that is worth a program: fewer stay in a core's cache."""
+
 BLOCK = 64
 """Numbers of an inner loop; as many partial sums make up a sum."""
 

@@ -87,8 +87,8 @@ def mixed_in_parts(rank: int) -> list[torch.Tensor]:
 
 def trackers_of_long_vectors(rank: int) -> tuple[torch.Tensor, torch.Tensor]:
     """v and y after steps in few passes, with heavy-tailed gradients, in parts."""
-    parameters = [nn.Parameter(torch.zeros(size)) for size in (3, node_step.LEAST)]
-    whole, plain.PART = plain.PART, node_step.LEAST // 2
+    parameters = [nn.Parameter(torch.zeros(size)) for size in (3, node_step.LONG)]
+    whole, plain.PART = plain.PART, node_step.LONG // 2
     optimizer = DecentralizedOptimizer(parameters, GTNSGDm(lr=0.1, momentum=0.8), ring)
     generator = torch.Generator().manual_seed(rank)
     for _ in range(5):

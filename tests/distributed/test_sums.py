@@ -7,7 +7,7 @@ from torch import Tensor
 from gossamer.distributed.links import sums
 from gossamer.native import build
 
-LENGTH = 2 * sums.LEAST + 13
+LENGTH = 2 * sums.LONG + 13
 WEIGHTS = [0.3, 1 / 3, 11 / 30]
 PRECISIONS = [
     (torch.float32, torch.float32),
@@ -36,7 +36,7 @@ def by_torch(monkeypatch):
 
     def call(function, *given) -> Tensor:
         with monkeypatch.context() as patch:
-            patch.setattr(sums, "LEAST", LENGTH + 1)
+            patch.setattr(sums, "LONG", LENGTH + 1)
             return function(*given)
 
     return call

@@ -9,7 +9,7 @@ from gossamer.algorithms import ALGORITHMS, Algorithm, Both
 from gossamer.distributed import DecentralizedOptimizer
 from gossamer.native import build, node_step
 
-DIM = node_step.LEAST + 5
+DIM = node_step.LONG + 5
 HALF = Both(lambda z: 0.5 * z)
 NUMBERS = {"lr": 0.1, "clip": 0.5, "momentum": 0.8, "scale": 1.0, "floor": 0.01}
 AS_WRITTEN = {"GTLayerNSGDm", "GTSignSGDm", "DeMuon", "GTNSTORM"}

@@ -15,10 +15,8 @@ from torch import Tensor
 
 from gossamer.algorithms.operators import in_blocks
 from gossamer.native.build import compiler, library
+from gossamer.native.passes import LONG
 from gossamer.native.threads import in_threads
-
-LEAST = 65536
-"""Numbers of a vector that is short: a core's cache holds it."""
 
 TYPES = {torch.float32: "float", torch.float64: "double", torch.bfloat16: "bf16"}
 """The precisions that C reads and writes."""
@@ -158,7 +156,7 @@ def weighted_sum(weights: Sequence[float], values: Sequence[Tensor]) -> Tensor:
 def _in_c(name: str, z: Tensor, message: Tensor) -> Callable[..., None] | None:
     """A function of the C file without its first two arguments, the range, which threads share."""
     known = z.dtype in TYPES and message.dtype in TYPES and z.device.type == "cpu"
-    if not known or len(z) < LEAST or _program() is None:
+    if not known or len(z) < LONG or _program() is None:
         return None
     function = getattr(_program(), f"{name}_{TYPES[z.dtype]}_{TYPES[message.dtype]}", None)
     if function is None:
