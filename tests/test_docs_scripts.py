@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from gossamer.cli._compare import compare
 from gossamer.experiments import Table
+from gossamer.studies import EXPERIMENTS
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(path.stem for path in (DOCS / "scripts").glob("*.py"))
@@ -125,15 +126,18 @@ def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[T
 
 
 def test_a_method_page_shows_its_losses_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
-    """As far as they are stored; of a method with none, that it is still to be computed."""
-    pages, fill = import_module("from_results"), import_module("tables").fill
-    stored = {"Multi30k GT-Clip (tracker)": {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}}
-    monkeypatch.setattr(pages, "so_far", lambda _: stored)
-    assert pages.modern("GTClip").splitlines()[2:] == [
-        "| GT-Clip (gradient) | – | still to be run | – | still to be run |",
-        "| GT-Clip (tracker) | – | 1.500 ± 0.707 | – | still to be run |",
+    pages, gather = import_module("from_results"), import_module("gather")
+    losses = {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}
+    units = EXPERIMENTS["modern-table"].units(EXPERIMENTS["modern-table"].sizes["full"], 0)
+    results = gather.Gathered({unit.name: losses for unit in units}, {}, [], [])
+    monkeypatch.setattr(pages, "gathered", lambda _: results)
+    assert pages.modern("DSGDCClip").splitlines()[2:] == [
+        "| DSGD-CClip | 3.962 | 1.500 ± 0.707 | 1.725 | 1.500 ± 0.707 |",
     ]
-    assert fill("[[modern: table of losses]]", "GTAdam").startswith("*Still to be computed")
+    assert [row.split(" | ")[0] for row in pages.modern("GTClip").splitlines()[2:]] == [
+        "| GT-Clip (gradient)",
+        "| GT-Clip (tracker)",
+    ]
 
 
 def test_a_method_page_shows_its_errors_on_every_network(monkeypatch: pytest.MonkeyPatch):

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from from_results import MODERN_COLUMNS, link, modern_cells
-from gather import gathered, so_far
+from gather import gathered
 from markup import table
 
 from gossamer.experiments import Result, Results
-from gossamer.studies.language.grids import MODERN
-from gossamer.studies.language.modern_table import TASKS, tuned_name
-from gossamer.studies.language.task import mean_loss
+from gossamer.studies.language.modern_table import TASKS, losses
 from gossamer.studies.methods import all_methods, bad_networks
 from gossamer.studies.methods import clip_or_normalize as clip
 from gossamer.studies.methods.compared import median_error, robust
@@ -180,25 +178,11 @@ CHOICES: dict[str, Callable[[], list[Choice]]] = {
 
 
 def models(_: str) -> str:
-    """Validation losses of the methods that are stored so far on both corpora, the best first."""
-    results = so_far("modern-table")
-    both = multiples(losses(results))
+    """Validation losses on both corpora, the method that is least far from the best first."""
+    results = gathered("modern-table").results
+    both = multiples([losses(results, corpus) for corpus in TASKS])
     rows = [[link(m), *modern_cells(results, m), f"{times - 1:.1%}"] for m, times in both.items()]
-    shown = table(["method", *MODERN_COLUMNS, "above the lowest, at most"], rows)
-    missing = ", ".join(link(m) for m in MODERN if m not in both)
-    return (
-        f"So far; on one corpus or both still to be computed: {missing}.\n\n{shown}"
-        if missing
-        else shown
-    )
-
-
-def losses(results: Results) -> list[dict[str, float]]:
-    """Of each corpus, method → its mean loss, where it is stored."""
-    return [
-        {m: mean_loss(results[name]) for m in MODERN if (name := tuned_name(c, m)) in results}
-        for c in TASKS
-    ]
+    return table(["method", *MODERN_COLUMNS, "above the lowest, at most"], rows)
 
 
 TABLES: dict[str, Callable[[str], str]] = {"choices": choices, "models": models}

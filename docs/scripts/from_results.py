@@ -4,7 +4,7 @@ import re
 import statistics
 from collections.abc import Callable, Sequence
 
-from gather import DOCS, EXPERIMENTS, NotStored, gathered, so_far
+from gather import DOCS, EXPERIMENTS, NotStored, gathered
 from markup import table
 
 from gossamer.experiments import Result, Results, Table, Verdict
@@ -164,23 +164,20 @@ MODERN_COLUMNS = [f"{corpus}, {whose}" for corpus in CORPORA for whose in ("prin
 
 
 def modern(method: str) -> str:
-    """The losses on two corpora, printed and ours, of all readings of a method, as stored."""
-    results = so_far("modern-table")
+    """The losses on two corpora, printed and ours, of all readings of a method."""
+    results = gathered("modern-table").results
     names = [name for name, (algorithm, _) in MODERN.items() if algorithm.__name__ == method]
-    if not any(tuned_name(corpus, name) in results for corpus in CORPORA for name in names):
-        raise NotStored("modern-table")
     rows = [[name, *modern_cells(results, name)] for name in names]
     return table(["method", *MODERN_COLUMNS], rows)
 
 
 def modern_cells(results: Results, method: str) -> list[str]:
-    """A method's printed and stored losses on both corpora."""
+    """A method's printed losses and ours, on both corpora."""
     found = []
     for corpus in CORPORA:
-        published, result = PUBLISHED[corpus].get(method), results.get(tuned_name(corpus, method))
+        published = PUBLISHED[corpus].get(method)
         found.append("–" if published is None else f"{published:.3f}")
-        ours = "still to be run" if result is None else mean_and_deviation(final_losses(result))
-        found.append(ours)
+        found.append(mean_and_deviation(final_losses(results[tuned_name(corpus, method)])))
     return found
 
 

@@ -36,22 +36,13 @@ class Gathered:
 
 
 @cache
-def so_far(name: str) -> Results:
-    """What is stored of an experiment, complete or not."""
-    return {unit: record.result for unit, record in _work(name).stored().items()}
-
-
-@cache
 def gathered(name: str) -> Gathered:
     """What is stored of an experiment; refused where that is too little to read."""
-    experiment, work = EXPERIMENTS[name], _work(name)
+    experiment = EXPERIMENTS[name]
+    work = Work.below(DOCS.parent / "results", experiment, Options("full"))
     records = work.stored()
     results = {unit: record.result for unit, record in records.items()}
     if not experiment.readable(results, work.units):
         raise NotStored(name)
     made = max((record.made for record in records.values()), key=lambda made: made["time"])
     return Gathered(results, made, experiment.tables(results), experiment.verdicts(results))
-
-
-def _work(name: str) -> Work:
-    return Work.below(DOCS.parent / "results", EXPERIMENTS[name], Options("full"))

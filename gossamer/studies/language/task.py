@@ -2,9 +2,10 @@
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from random import Random
 from typing import Any
 
 import torch
@@ -57,18 +58,35 @@ class Zipf:
         return zipf_corpus(self.tokens, num_types=self.types, seed=seed)
 
 
+Text = Multi30k | TinyShakespeare | Zipf
+
+
 @dataclass(frozen=True)
 class Sorted:
     """A text whose training part is cut into pieces and sorted, so that nodes hold unlike ones."""
 
-    text: Multi30k | TinyShakespeare | Zipf
+    text: Text
 
     end: tuple[str, ...]
     """The words that end a piece."""
 
     def corpus(self, seed: int) -> Corpus:
         """The sorted text; vocabulary and validation part are untouched."""
-        return _sort(self.text.corpus(seed), self.end)
+        return _arranged(self.text.corpus(seed), self.end, "sorted", sorted)
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """A text whose training part is cut into pieces and shuffled, so that nodes hold like ones."""
+
+    text: Text
+
+    end: tuple[str, ...]
+    """The words that end a piece."""
+
+    def corpus(self, seed: int) -> Corpus:
+        """The text shuffled by the seed; vocabulary and validation part are untouched."""
+        return _arranged(self.text.corpus(seed), self.end, "shuffled", partial(_shuffle, seed))
 
 
 @cache
@@ -81,20 +99,33 @@ def _read_tiny_shakespeare() -> Corpus:
     return tiny_shakespeare()
 
 
-def _sort(corpus: Corpus, end: tuple[str, ...]) -> Corpus:
+Piece = list[str]
+
+
+def _arranged(
+    corpus: Corpus,
+    end: tuple[str, ...],
+    name: str,
+    arrange: Callable[[Iterable[Piece]], list[Piece]],
+) -> Corpus:
     known = corpus.vocabulary
-    in_order = sorted(pieces(known.decode(corpus.train), end))
+    in_order = arrange(pieces(known.decode(corpus.train), end))
     train = known.encode(word for piece in in_order for word in piece)
-    return dataclasses.replace(corpus, name=f"{corpus.name}, sorted", train=train)
+    return dataclasses.replace(corpus, name=f"{corpus.name}, {name}", train=train)
 
 
-def pieces(words: Sequence[str], end: tuple[str, ...]) -> Iterator[list[str]]:
+def _shuffle(seed: int, found: Iterable[Piece]) -> list[Piece]:
+    in_order = list(found)
+    return Random(seed).sample(in_order, len(in_order))
+
+
+def pieces(words: Sequence[str], end: tuple[str, ...]) -> Iterator[Piece]:
     """The words cut after every occurrence of `end`.
 
     >>> list(pieces("b . a . c".split(), (".",)))
     [['b', '.'], ['a', '.'], ['c']]
     """
-    piece: list[str] = []
+    piece: Piece = []
     for word in words:
         piece.append(word)
         if tuple(piece[-len(end) :]) == end:
@@ -119,7 +150,9 @@ class Task:
     heads: int = 4
     layers: int = 2
     style: Style = "gpt"
-    text: Multi30k | TinyShakespeare | Zipf | Sorted = Multi30k()  # frozen, without fields
+    text: Multi30k | TinyShakespeare | Zipf | Sorted | Shuffled = (
+        Multi30k()
+    )  # frozen, without fields
     seed: int = 0
 
     dtype: torch.dtype = torch.float32
