@@ -75,6 +75,7 @@ def _connect(timeout: float, backend: str | None) -> None:
         return
     await_ranks(store, rank, size, timeout)
     try:
+        backend = backend or _backend()
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
         require_secret(dist.group.WORLD, timeout, [])
         store.set("begun", sealed("begun", "yes"))
@@ -86,6 +87,15 @@ def _connect(timeout: float, backend: str | None) -> None:
     except OSError:  # somebody does not know the secret
         leave()
         raise
+
+
+def _backend() -> str:
+    """gloo, and NCCL for tensors on GPUs.
+
+    Where there is a GPU, torch by itself would take NCCL for all, which refuses two ranks on one.
+    """
+    nccl = torch.cuda.is_available() and dist.is_nccl_available()
+    return "cpu:gloo,cuda:nccl" if nccl else "gloo"
 
 
 def leave() -> None:

@@ -1,11 +1,11 @@
-"""On a GPU: gloo through the CPU for ranks that share it, NCCL for a rank of its own."""
+"""With a GPU: gloo through the CPU for ranks that share it, NCCL for a rank of its own."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 import torch.distributed as dist
-from processes import on_ranks
+from processes import Launched, on_ranks
 from torch import nn
 
 from gossamer.algorithms import GTNSGDm
@@ -57,3 +57,10 @@ def test_ranks_that_share_a_gpu_take_the_steps_of_cpu_ranks(network: NetworkMake
 def test_one_rank_with_nccl():
     ours, theirs = on_ranks(steps_with_nccl, size=1), on_ranks(steps_on, "cpu", size=1)
     torch.testing.assert_close(ours[0], theirs[0], rtol=0, atol=1e-12)
+
+
+def test_launched_ranks_that_share_a_gpu_train_on_the_cpu():
+    ours = Launched(steps_on, "cpu", size=2).results(deadline=60)
+    theirs = on_ranks(steps_on, "cpu", size=2)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
