@@ -1,7 +1,8 @@
 """Printed numbers beside ours: a row for each, a ring for the print and a dot for ours."""
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gossamer.colours import BLUE, GREY, LOOKS
 from gossamer.experiments import Printed
@@ -22,7 +23,8 @@ def dot_plot(numbers: Sequence[Printed]) -> "Figure":
     with style():
         tall = max(map(len, of.values()))
         figure, axes = panels(len(wheres), width=3.8, height=0.26 * tall + 0.9)
-        every = [value for number in numbers for value in (number.printed, number.ours)]
+        both = [value for number in numbers for value in (number.printed, number.ours)]
+        every = [value for value in both if math.isfinite(value)]
         log = min(every) > 0 and max(every) / min(every) > DECADES
         for ax, where in zip(axes, wheres, strict=True):
             ax.set(title=where, xscale="log" if log else "linear")
@@ -36,10 +38,11 @@ def _rows(ax: "Axes", numbers: Sequence[Printed]) -> None:
     for row, number in enumerate(numbers):
         colour = LOOKS[number.what].colour if number.what in LOOKS else BLUE
         ax.plot([number.printed, number.ours], [row, row], color=GREY, linewidth=0.8)
-        ax.hlines(row, min(number.runs), max(number.runs), color=colour, label="_ours")
+        if all(map(math.isfinite, number.runs)):
+            ax.hlines(row, min(number.runs), max(number.runs), color=colour, label="_ours")
         ax.plot(number.ours, row, "o", color=colour, markersize=6, label="ours")
-        hollow = {"markerfacecolor": "none", "markeredgewidth": 1.5, "markersize": 8}
-        ax.plot(number.printed, row, "o", color=colour, label="printed", **hollow)
+        hollow: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.5}
+        ax.plot(number.printed, row, "o", color=colour, markersize=8, label="printed", **hollow)
     ax.set_yticks(range(len(numbers)), labels=[number.what for number in numbers])
     ax.set_ylim(len(numbers) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")

@@ -108,14 +108,13 @@ def write_report(experiments: Iterable[Experiment[Any]], out: Path, options: Opt
 
 
 def _page(sections: list[Section], incomplete: list[Incomplete], options: Options) -> str:
-    told = [section for section in sections if not section.rehearsal]
-    verdicts = [verdict for section in told for verdict in section.verdicts]
+    verdicts = [v for section in sections if not section.rehearsal for v in section.verdicts]
     return _template().render(
         sections=sections,
         studies=[(s, list(of)) for s, of in groupby(sections, key=lambda s: s.experiment.study)],
         incomplete=incomplete,
-        findings=[section for section in told if section.finding],
-        printed=[section for section in told if section.dots],
+        findings=[section for section in sections if section.finding],
+        printed=[section for section in sections if section.dots],
         sources={verdict.source for section in sections for verdict in section.verdicts},
         counts=Counter(verdict.holds for verdict in verdicts if verdict.source == "paper"),
         others=Counter(verdict.holds for verdict in verdicts if verdict.source != "paper"),
@@ -130,18 +129,19 @@ def _section(work: Work, root: Path) -> Section | Incomplete:
     results = {name: record.result for name, record in records.items()}
     if not experiment.readable(results, work.units):
         return Incomplete(experiment.title, len(results), len(work.units), _command(work))
-    figures, printed = experiment.figures(results), experiment.printed(results)
+    rehearsal = experiment.study == "language" and work.options.size != "full"
+    printed = [] if rehearsal else experiment.printed(results)
     return Section(
         experiment,
         _command(work),
         sum(record.made["seconds"] for record in records.values()),
         [unit.name for unit in work.units if unit.name not in results],
-        experiment.finding(results),
+        "" if rehearsal else experiment.finding(results),
         drawing(dot_plot(printed), f"{experiment.name}-printed") if printed else None,
-        {stem: _drawn(stem, figure, root) for stem, figure in figures.items()},
+        {stem: _drawn(stem, one, root) for stem, one in experiment.figures(results).items()},
         experiment.verdicts(results),
         experiment.tables(results),
-        rehearsal=experiment.study == "language" and work.options.size != "full",
+        rehearsal,
     )
 
 

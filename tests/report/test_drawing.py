@@ -126,6 +126,15 @@ def test_printed_numbers_beside_ours(ours: float, scale: str):
     assert read == pytest.approx({"ours": ours, "printed": 0.258}, rel=1e-3)
 
 
+def test_what_diverged_has_no_dot():
+    numbers = [
+        Printed("ring", m, 0.3, ours, [0.3, ours]) for m, ours in (("a", 0.3), ("b", math.inf))
+    ]
+    (svg,) = elements(drawing(dot_plot(numbers), "dots"))
+    drawn = [g for g in svg.findall(".//g[@data-label='ours']") if g.find(".//use") is not None]
+    assert len(drawn) == 1
+
+
 def test_plain_numbers_where_an_axis_has_none_of_its_own():
     with style():
         figure, (ax, fixed) = panels(2)

@@ -1,5 +1,6 @@
 """The paper's table: nine methods train a GPT on three networks, under two protocols."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,7 +104,8 @@ class TransformerTable(Experiment[Size]):
         """How much of the table is seen again, and what its low losses come of."""
         near = _near(results)
         plateau = sum(near[cell] for cell in near if _on_printed_plateau(*cell))
-        causal = [loss for of in _losses(results, "causal").values() for loss in of.values()]
+        losses = [loss for of in _losses(results, "causal").values() for loss in of.values()]
+        causal = [loss for loss in losses if math.isfinite(loss)]
         leak = (
             " Losses below 1 come of attention that sees the token to be predicted: trained "
             f"causally, no method ends below {min(causal):.2f}."
