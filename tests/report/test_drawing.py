@@ -127,9 +127,8 @@ def test_printed_numbers_beside_ours(ours: float, scale: str):
 
 
 def test_what_diverged_has_no_dot():
-    numbers = [
-        Printed("ring", m, 0.3, ours, [0.3, ours]) for m, ours in (("a", 0.3), ("b", math.inf))
-    ]
+    ends = {"a": 0.3, "b": math.inf}
+    numbers = [Printed("ring", method, 0.3, end, [0.3, end]) for method, end in ends.items()]
     (svg,) = elements(drawing(dot_plot(numbers), "dots"))
     drawn = [g for g in svg.findall(".//g[@data-label='ours']") if g.find(".//use") is not None]
     assert len(drawn) == 1
