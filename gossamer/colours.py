@@ -26,7 +26,10 @@ DARK = {
 ON_COLOUR = "#fefefe"
 """What is written on dark cells, on every page."""
 
-LINES = ("-", "--", "-.", ":")
+DASHES = {"-": "", "--": "6 3", "-.": "6 3 1.5 3", ":": "1.5 3"}
+"""What a line is in matplotlib → in SVG."""
+
+LINES = tuple(DASHES)
 
 
 class Look(NamedTuple):

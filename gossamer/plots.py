@@ -75,7 +75,10 @@ def curve(
     center: Literal["median", "mean"] = "median",
     band: tuple[float, float] = (0.0, 1.0),
 ) -> None:
-    """Median or mean over seeds, with a band between two quantiles; `values[record][seed]`."""
+    """Median or mean over seeds, with a band between two quantiles; `values[record][seed]`.
+
+    The band is labelled "_" and the same, so that a page hides it with its curve.
+    """
     array = np.asarray(values, dtype=float)
     array = np.where(np.isfinite(array), array, np.nan)
     shown = np.isfinite(array).all(axis=1)
@@ -83,7 +86,7 @@ def curve(
     middle = np.median(array, axis=1) if center == "median" else array.mean(axis=1)
     ax.plot(x, middle, line, color=colour, label=label)
     low, high = np.quantile(array, band, axis=1)
-    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0, label=f"_{label}")
 
 
 def plain_log_numbers(axis: "Axis") -> None:
@@ -100,12 +103,22 @@ def plain_log_numbers(axis: "Axis") -> None:
     axis.set_minor_formatter(PlainNumbers())
 
 
+def plain_log_axes(figure: "Figure") -> None:
+    """The same for every logarithmic axis of a figure that has no numbers of its own."""
+    from matplotlib.ticker import LogFormatter
+
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
+            plain_log_numbers(axis)
+
+
 def heat_map(
     ax: "Axes",
     shades: Sequence[Sequence[float]],
     texts: Sequence[Sequence[str]],
     rows: Sequence[str],
     columns: Sequence[str],
+    letters: float = 7,
 ) -> None:
     """Cells with something written in each.
 
@@ -115,6 +128,7 @@ def heat_map(
         texts: what is written there.
         rows: names of the rows, the first on top.
         columns: names of the columns.
+        letters: size of what is written, in points.
     """
     from matplotlib import colormaps
 
@@ -122,7 +136,7 @@ def heat_map(
     ax.imshow(shades, cmap=colours, vmin=-0.1, vmax=1.0, aspect="auto")
     for row, column in np.ndindex(len(rows), len(columns)):
         colour = ON_COLOUR if shades[row][column] > 0.55 else "0.15"
-        amid: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
+        amid: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": letters}
         ax.text(column, row, texts[row][column], color=colour, **amid)
     ax.set_xticks(range(len(columns)), labels=columns)
     ax.set_yticks(range(len(rows)), labels=rows)

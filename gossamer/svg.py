@@ -28,14 +28,19 @@ def for_both(figure: "Figure", metadata: Mapping[str, str | None] | None = None)
     return svg.replace("<defs>", f"<defs>{rules}", 1)
 
 
+def for_a_page(figure: "Figure") -> str:
+    """The figure without a ground, and with text that is text."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.fonttype": "none", "savefig.transparent": True}):
+        return _written(figure, {"Date": None, "Creator": None, "Format": None, "Type": None})
+
+
 def inline(figure: "Figure", describes: str = "") -> str:
     """The figure as an element of a page, whose colours and background it takes."""
     from html import escape
 
-    from matplotlib import rc_context
-
-    with rc_context({"svg.fonttype": "none", "savefig.transparent": True}):
-        svg = _written(figure, {"Date": None, "Creator": None, "Format": None, "Type": None})
+    svg = for_a_page(figure)
     width, height = figure.get_size_inches() * 96
     said = f'role="img" aria-label="{escape(describes)}"'
     look = f"width:{width:.0f}px;max-width:100%;height:auto;stroke-linejoin:round"

@@ -35,6 +35,16 @@ def _numbers(cells: Sequence[str]) -> bool:
     return all(NUMBER.fullmatch(cell) for cell in cells)
 
 
+def listing(words: Sequence[str]) -> str:
+    """Words with commas between them, the last after "and"; "none" where there are none.
+
+    >>> listing(["ring"]), listing(["ring", "path", "star"]), listing([])
+    ('ring', 'ring, path and star', 'none')
+    """
+    *first, last = words or ["none"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def wrapped(text: str, columns: int = WIDTH, first: str = "", then: str = "") -> list[str]:
     """Lines of whole words; what stands in backticks stays on one line, if it fits on one.
 

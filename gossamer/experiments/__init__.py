@@ -3,13 +3,14 @@
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, SizeName
 from gossamer.experiments.record import Record
 from gossamer.experiments.unit import Result, Unit, describe
-from gossamer.experiments.verdict import Table, Verdict
+from gossamer.experiments.verdict import Printed, Table, Verdict
 from gossamer.experiments.work import Work
 
 __all__ = [
     "Experiment",
     "Figures",
     "Options",
+    "Printed",
     "Record",
     "Result",
     "Results",

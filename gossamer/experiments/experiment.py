@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Ty
 
 from gossamer.errors import choice
 from gossamer.experiments.unit import Result, Unit
-from gossamer.experiments.verdict import Table, Verdict
+from gossamer.experiments.verdict import Printed, Table, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,6 +90,14 @@ class Experiment(ABC, Generic[S]):
     def readable(self, results: Results, units: Sequence[Unit]) -> bool:
         """Whether the results so far can be drawn and judged: by default, when all are there."""
         return len(results) == len(units)
+
+    def finding(self, results: Results) -> str:
+        """What was found, in one or two sentences that the report opens with; none by default."""
+        return ""
+
+    def printed(self, results: Results) -> list[Printed]:
+        """Numbers that a publication prints, beside ours; none by default."""
+        return []
 
     def tables(self, results: Results) -> list[Table]:
         """Further tables for the report; none by default."""

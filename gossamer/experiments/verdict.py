@@ -50,6 +50,24 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """A number that a publication prints, beside ours."""
+
+    where: str
+    """Numbers with the same words are drawn on one axis."""
+
+    what: str
+    """The method, or what else tells the numbers there apart."""
+
+    printed: float
+    ours: float
+    """The median or the mean of our runs."""
+
+    runs: Sequence[float]
+    """The number of each of our runs."""
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows beside a figure: chosen hyper-parameters, final errors, costs."""
 

@@ -1,12 +1,12 @@
-"""One HTML page with everything in it: figures, tables, and what holds of the paper."""
+"""One HTML page with everything in it: findings, figures, tables, and what holds of the paper."""
 
-import base64
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,23 +16,35 @@ from markupsafe import Markup, escape
 from gossamer.errors import require
 from gossamer.experiments import Experiment, Options, Table, Verdict, Work
 from gossamer.files import whole_file
-from gossamer.report.figures import FORMATS, save_figure
+from gossamer.plots import plain_log_axes
+from gossamer.report.dot_plot import dot_plot
+from gossamer.report.drawing import Drawing, drawing
+from gossamer.report.elements import colour_rules
+from gossamer.report.figures import save_figure
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure in the page, and the files beside it."""
-
-    stem: str
-    data: str
-    """The SVG as a data URI, so that the page needs no other file."""
-
-    files: Mapping[str, str]
-    """Format → path relative to the page."""
+WORDS = {
+    "HOLDS": ("yes", "partly", "no"),
+    "MARKS": {"yes": "✓", "partly": "◐", "no": "✗"},
+    "SINGULAR": {"yes": "holds", "partly": "in part", "no": "does not"},
+    "PLURAL": {"yes": "hold", "partly": "hold in part", "no": "do not hold"},
+    "SOURCES": {
+        "setting": "number of the setting",
+        "published": "another publication",
+        "ours": "ours",
+    },
+    "WHOSE": {"The paper's": "paper setting", "Other papers'": "published", "Ours": "ours"},
+    "STUDIES": {
+        "synthetic": "Regression",
+        "theory": "Theory",
+        "methods": "Methods",
+        "language": "Transformers",
+    },
+}
+"""What the page calls things."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +57,42 @@ class Section:
     missing: list[str]
     """Units that are still to be computed."""
 
-    pictures: list[Picture]
+    finding: str
+    dots: Drawing | None
+    """Printed numbers beside ours."""
+
+    pictures: dict[str, Drawing]
     verdicts: list[Verdict]
     tables: list[Table]
 
     rehearsal: bool
     """A small model on artificial text, which says nothing about the paper."""
 
+    @property
+    def counts(self) -> Counter[str]:
+        """How many statements hold, hold in part, do not."""
+        return Counter(verdict.holds for verdict in self.verdicts)
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """An experiment of which too little is there to be read."""
+
+    title: str
+    done: int
+    parts: int
+    command: str
+
 
 def write_report(experiments: Iterable[Experiment[Any]], out: Path, options: Options) -> Path:
-    """Draw and judge every experiment that is complete below `out`; returns the page's path.
+    """Draw and judge every experiment that can be read below `out`; returns the page's path.
 
     A folder without any is refused.
     """
     works = [Work.below(out, experiment, options) for experiment in experiments]
     root = out / options.size
-    found = [(work, _section(work, root)) for work in works]
-    sections = [section for _, section in found if section is not None]
+    found = [_section(work, root) for work in works]
+    sections = [one for one in found if isinstance(one, Section)]
     require(
         len(sections) > 0,
         "out",
@@ -69,37 +100,48 @@ def write_report(experiments: Iterable[Experiment[Any]], out: Path, options: Opt
         "a folder with the results of an experiment",
         "make them with `gossamer run synthetic theory` and the same options",
     )
+    incomplete = [one for one in found if isinstance(one, Incomplete)]
+    path = root / "report.html"
+    with whole_file(path) as partial:
+        partial.write_text(_page(sections, incomplete, options), encoding="utf-8")
+    return path
+
+
+def _page(sections: list[Section], incomplete: list[Incomplete], options: Options) -> str:
     verdicts = [v for section in sections if not section.rehearsal for v in section.verdicts]
-    page = _template().render(
+    return _template().render(
         sections=sections,
-        missing=[_command(work) for work, section in found if section is None],
+        studies=[(s, list(of)) for s, of in groupby(sections, key=lambda s: s.experiment.study)],
+        incomplete=incomplete,
+        findings=[section for section in sections if section.finding],
+        printed=[section for section in sections if section.dots],
+        sources={verdict.source for section in sections for verdict in section.verdicts},
         counts=Counter(verdict.holds for verdict in verdicts if verdict.source == "paper"),
         others=Counter(verdict.holds for verdict in verdicts if verdict.source != "paper"),
         options=options,
         version=__version__,
         minutes=sum(section.seconds for section in sections) / 60,
     )
-    path = root / "report.html"
-    with whole_file(path) as partial:
-        partial.write_text(page, encoding="utf-8")
-    return path
 
 
-def _section(work: Work, root: Path) -> Section | None:
+def _section(work: Work, root: Path) -> Section | Incomplete:
     experiment, records = work.experiment, work.stored()
     results = {name: record.result for name, record in records.items()}
     if not experiment.readable(results, work.units):
-        return None
-    figures = experiment.figures(results)
+        return Incomplete(experiment.title, len(results), len(work.units), _command(work))
+    rehearsal = experiment.study == "language" and work.options.size != "full"
+    printed = [] if rehearsal else experiment.printed(results)
     return Section(
         experiment,
         _command(work),
         sum(record.made["seconds"] for record in records.values()),
         [unit.name for unit in work.units if unit.name not in results],
-        [_picture(stem, figure, root) for stem, figure in figures.items()],
+        "" if rehearsal else experiment.finding(results),
+        drawing(dot_plot(printed), f"{experiment.name}-printed") if printed else None,
+        {stem: _drawn(stem, one, root) for stem, one in experiment.figures(results).items()},
         experiment.verdicts(results),
         experiment.tables(results),
-        rehearsal=experiment.study == "language" and work.options.size != "full",
+        rehearsal,
     )
 
 
@@ -110,19 +152,25 @@ def _command(work: Work) -> str:
     return f"gossamer run {work.experiment.name}{work.options.flags()}{device}"
 
 
-def _picture(stem: str, figure: "Figure", root: Path) -> Picture:
-    paths = save_figure(figure, root / "figures" / stem)
-    data = base64.b64encode(paths["svg"].read_bytes()).decode()
-    beside = {fmt: str(paths[fmt].relative_to(root)) for fmt in FORMATS}
-    return Picture(stem, f"data:image/svg+xml;base64,{data}", beside)
+def _drawn(stem: str, figure: "Figure", root: Path) -> Drawing:
+    plain_log_axes(figure)
+    save_figure(figure, root / "figures" / stem)
+    return drawing(figure, stem)
 
 
 @cache
 def _template() -> jinja2.Template:
-    source = files("gossamer.report").joinpath("template.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["code"] = _code
-    return environment.from_string(source)
+    environment.globals |= WORDS
+    environment.globals["css"] = Markup(asset("theme.css") + colour_rules() + asset("page.css"))
+    environment.globals["js"] = Markup(asset("numbers.js") + asset("page.js"))
+    return environment.from_string(asset("page.html"))
+
+
+def asset(name: str) -> str:
+    """The text of a file of the page."""
+    return files("gossamer.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _code(text: str) -> Markup:

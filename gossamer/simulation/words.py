@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from gossamer.algorithms import Schedule
+from gossamer.text import listing
 
 Center = Literal["median", "mean"]
 """What stands for many seeds: the median beside the range, or the mean ± standard deviation."""
@@ -59,8 +60,7 @@ def show_list(numbers: Sequence[float]) -> str:
     >>> show_list([5e-6]), show_list([50.0, 100.0, 500.0])
     ('5e-06', '50, 100 and 500')
     """
-    *first, last = (f"{number:g}" for number in numbers)
-    return f"{', '.join(first)} and {last}" if first else last
+    return listing([f"{number:g}" for number in numbers])
 
 
 def show_bytes(count: float) -> str:

@@ -21,14 +21,6 @@ function coloured(element, curve) {
   return element;
 }
 
-// A number as people write it: three digits, powers of ten where it is very large or small.
-function shown(value) {
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(1).replace("+", "").replace(".0e", "e");
-  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
-}
-
 // Places for about `count` lines between low and high: 1, 2 or 5 times a power of ten apart.
 function ticks(low, high, count) {
   const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gossamer.colours import DARK, LOOKS, looks
+from gossamer.colours import DARK, DASHES, LOOKS, looks
 from gossamer.experiments import Verdict
 
 POINTS = 400
 """Of a curve, at most: more than a screen can show."""
-
-DASHES = {"-": "", "--": "6 3", "-.": "6 3 1.5 3", ":": "1.5 3"}
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,9 @@ class Server(ThreadingHTTPServer):
         self.watched = watched
         self.made: dict[str, Made] = {
             "/": ("text/html", lambda: _asset("page.html")),
+            "/theme.css": ("text/css", lambda: _asset("theme.css", "gossamer.report")),
             "/page.css": ("text/css", lambda: _asset("page.css")),
+            "/numbers.js": ("text/javascript", lambda: _asset("numbers.js", "gossamer.report")),
             "/page.js": ("text/javascript", lambda: _asset("page.js")),
             "/icon.svg": ("image/svg+xml", lambda: _asset("icon.svg")),
             "/state.json": ("application/json", lambda: json.dumps(watched.state()).encode()),
@@ -103,5 +105,5 @@ class Answer(BaseHTTPRequestHandler):
         """Requests are nobody's concern."""
 
 
-def _asset(name: str) -> bytes:
-    return files("gossamer.watch").joinpath(name).read_bytes()
+def _asset(name: str, package: str = "gossamer.watch") -> bytes:
+    return files(package).joinpath(name).read_bytes()

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +20,8 @@ for (const level of ["error", "warn"])
 </script>"""
 
 LOOK = """<script>
+window.act = () => ({});
+</script><script>{act}</script><script>
 const decoded = image => image.decode().catch(() => problems.push("cannot decode an image"));
 window.addEventListener("load", () => Promise.all([...document.images].map(decoded)).then(() => {
   const root = document.documentElement;
@@ -26,32 +29,35 @@ window.addEventListener("load", () => Promise.all([...document.images].map(decod
     problems,
     images: [...document.images].map(image => image.naturalWidth),
     links: [...document.querySelectorAll("a[href]")].map(a => a.getAttribute("href")),
-    verdicts: [...document.querySelectorAll("table.verdicts tbody tr")].map(tr => tr.cells.length),
-    badges: [...document.querySelectorAll(".badge")].map(badge => badge.textContent),
+    badges: [...document.querySelectorAll(".badge")].map(badge => badge.classList[1]),
     requests: performance.getEntriesByType("resource").map(entry => entry.name)
       .filter(name => !name.startsWith("data:")),
     width: window.innerWidth,
     overflow: Math.max(root.scrollWidth, document.body.scrollWidth) - root.clientWidth,
+    acted: act(),
   })));
 }));
 </script>"""
 
 
-def look_at(page: Path, width: int, folder: Path, dark: bool = False) -> dict[str, Any]:
-    """Findings on a copy of `page` beside it, in a window `width` pixels wide.
+def look_at(
+    pages: Sequence[tuple[Path, int]], folder: Path, dark: bool = False, act: str = ""
+) -> list[dict[str, Any]]:
+    """Findings on copies of pages in `folder`, each in a window of so many pixels.
 
-    Headless windows are at least 500 pixels wide, so the page is put into a frame of that width.
+    Headless windows are at least 500 pixels wide, so the pages are put into frames of a page, which
+    also means that the browser starts once. `act` may define a function of that name, whose answer
+    is among the findings.
     """
-    html = page.read_text(encoding="utf-8")
-    html = html.replace("<head>", f"<head>{LISTEN}", 1).replace("</body>", f"{LOOK}</body>", 1)
-    copy = page.with_name(f".looked-at-{width}.html")
-    copy.write_text(html, encoding="utf-8")
-    frame = page.with_name(f".frame-{width}.html")
-    frame.write_text(FRAME.format(name=copy.name, width=width), encoding="utf-8")
-    found = findings(frame, folder, dark)
-    copy.unlink()
-    frame.unlink()
-    return found
+    folder.mkdir(exist_ok=True)
+    frames = []
+    for place, (page, width) in enumerate(pages):
+        html, look = page.read_text(encoding="utf-8"), LOOK.replace("{act}", act)
+        html = html.replace("<head>", f"<head>{LISTEN}", 1).replace("</body>", f"{look}</body>", 1)
+        (folder / f"{place}.html").write_text(html, encoding="utf-8")
+        frames.append(f'<iframe src="{place}.html" style="width:{width}px"></iframe>')
+    (folder / "frames.html").write_text(FRAMES.replace("{frames}", "".join(frames)))
+    return list(findings(folder / "frames.html", folder / "profile", dark)["pages"])
 
 
 def findings(page: Path, folder: Path, dark: bool = False) -> dict[str, Any]:
@@ -71,12 +77,14 @@ def findings(page: Path, folder: Path, dark: bool = False) -> dict[str, Any]:
     return dict(json.loads(unquote(found[1])))
 
 
-FRAME = """<!doctype html><body>
-<iframe id="page" src="{name}" style="width:{width}px; height:800px; border:0"></iframe>
+FRAMES = """<!doctype html><style>iframe { height:800px; border:0 }</style><body>{frames}
 <script>
-const page = document.getElementById("page");
-const wait = setInterval(() => {{
-  const found = page.contentDocument.documentElement.getAttribute("data-findings");
-  if (found) {{ document.body.setAttribute("data-findings", found); clearInterval(wait); }}
-}}, 50);
+const frames = [...document.querySelectorAll("iframe")];
+const wait = setInterval(() => {
+  const found = frames.map(one => one.contentDocument.documentElement.dataset.findings);
+  if (!found.every(Boolean)) return;
+  const pages = found.map(one => JSON.parse(decodeURIComponent(one)));
+  document.body.dataset.findings = encodeURIComponent(JSON.stringify({ pages }));
+  clearInterval(wait);
+}, 50);
 </script></body>"""

@@ -44,7 +44,9 @@ def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple
     [
         ("/", "text/html"),
         ("/?again", "text/html"),
+        ("/theme.css", "text/css"),
         ("/page.css", "text/css"),
+        ("/numbers.js", "text/javascript"),
         ("/page.js", "text/javascript"),
         ("/icon.svg", "image/svg+xml"),
         ("/state.json", "application/json"),

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gossamer.colours import looks
-from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
+from gossamer.experiments import (
+    Experiment,
+    Figures,
+    Printed,
+    Result,
+    Results,
+    Table,
+    Unit,
+    Verdict,
+)
 from gossamer.networks import Network
 from gossamer.networks.compressors import QSGD
 from gossamer.noise import MultivariateT, StudentT
@@ -32,6 +41,7 @@ from gossamer.studies.language.task import (
 from gossamer.studies.language.tuned import Schedule
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.wording import edges_in_words, listed, mean_and_deviation
+from gossamer.text import listing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,6 +142,28 @@ class ModernTable(Experiment[Size]):
     def readable(self, results: Results, units: Sequence[Unit]) -> bool:
         """When both columns of the table are complete; other places may be shown one by one."""
         return all(unit.name in results for unit in units if isinstance(unit, Shards | OnTheRing))
+
+    def finding(self, results: Results) -> str:
+        """The lowest on each corpus, and how much of the published table is seen again."""
+        found = {corpus: losses(results, corpus) for corpus in TASKS}
+        lows = {corpus: lowest(of.values()) for corpus, of in found.items()}
+        best = [f"{next(m for m in of if of[m] == lows[c])} on {c}" for c, of in found.items()]
+        gaps = [abs(found[c][m] - PRINTED[c][m]) for c in TASKS for m in PUBLISHED]
+        near = sum(gap <= TOLERANCE for gap in gaps)
+        return (
+            f"Of {len(MODERN)} methods tuned on a ring of eight nodes these end lowest: "
+            f"{listing(best)}. {near} of {len(gaps)} published losses are within {TOLERANCE} of "
+            "ours."
+        )
+
+    def printed(self, results: Results) -> list[Printed]:
+        """The published table."""
+        return [
+            Printed(f"validation loss, {c}", m, printed, mean_loss(curve), final_losses(curve))
+            for c, losses in PRINTED.items()
+            for m, printed in losses.items()
+            for curve in [results[tuned_name(c, m)]]
+        ]
 
     def figures(self, results: Results) -> Figures:
         """Validation loss over steps, a panel per corpus."""

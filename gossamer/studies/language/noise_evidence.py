@@ -19,6 +19,7 @@ from gossamer.tails import Diagnosis, TailEstimate, diagnose
 from gossamer.tails._diagnose import COLUMNS
 from gossamer.tails.estimate import GAUSSIAN_IQR
 from gossamer.tails.samples import Array
+from gossamer.text import listing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,6 +84,18 @@ class NoiseEvidence(Experiment[Size]):
     def units(self, size: Size, seed: int) -> list[Unit]:
         """A unit per protocol."""
         return [_unit(protocol, size, seed) for protocol in TASKS]
+
+    def finding(self, results: Results) -> str:
+        """The index at the last measured epoch."""
+        last = {p: list(samples(results[p]).values())[-2] for p in TASKS}
+        tails = {p: _tail(diagnose(norms)) for p, norms in last.items()}
+        heavy = any(tail.interval[0] < 2 for tail in tails.values())
+        indices = [f"{tail} (`{p}`)" for p, tail in tails.items()]
+        return (
+            f"The gradient noise of the Transformer {'may have' if heavy else 'has no'} infinite "
+            f"variance: that takes a Hill index below 2, and at the last measured epoch it is "
+            f"{listing(indices)}."
+        )
 
     def figures(self, results: Results) -> Figures:
         """Per protocol the densities at three epochs and that of the synthetic law."""

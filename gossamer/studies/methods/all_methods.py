@@ -12,7 +12,7 @@ from gossamer.algorithms import (
     QGDSGDm,
     admissible_sets,
 )
-from gossamer.colours import GREY, OKABE_ITO
+from gossamer.colours import GREY, looks
 from gossamer.experiments import (
     Experiment,
     Figures,
@@ -162,18 +162,18 @@ def _figure(results: Results, kind: str) -> "Figure":
         for ax, noise in zip(axes, NOISES, strict=True):
             _dots(ax, {m: results[unit_name(kind, noise, m)] for m in METHODS})
             ax.set(title=f"nodes {kind}, {noise} noise", xscale="log", xlabel="final error")
-            if ax is not axes[0]:
-                ax.set_yticklabels([])
+            ax.tick_params(axis="y", labelleft=ax is axes[0])
     return figure
 
 
 def _dots(ax: "Axes", found: Mapping[str, Result]) -> None:
     """A dot at the median of every method that is finite, and a line over the seeds' range."""
-    for row, result in enumerate(found.values()):
-        colour = OKABE_ITO[0] if robust(result) else OKABE_ITO[1]
+    drawn = dict(zip(found, looks(list(found)), strict=True))
+    for row, (method, result) in enumerate(found.items()):
+        colour, marker = drawn[method].colour, "o" if robust(result) else "x"
         if worst_share(result) < float("inf"):
             ax.hlines(row, min(result["errors"]), max(result["errors"]), color=colour)
-            ax.plot(median_error(result), row, "o" if robust(result) else "x", color=colour)
+            ax.plot(median_error(result), row, marker, color=colour, label=method)
     initial = next(iter(found.values()))["initial"]
     ax.axvline(initial, color=GREY, linestyle=":", linewidth=1)
     ax.set_yticks(range(len(found)), labels=list(found))

@@ -27,8 +27,7 @@ def matrices(
         for ax, (title, cells) in zip(axes, titled.items(), strict=True):
             _matrix(ax, cells, rows, columns)
             ax.set_title(title, loc="left", fontweight="bold")
-            if ax is not axes[0]:
-                ax.set_yticklabels([])
+            ax.tick_params(axis="y", labelleft=ax is axes[0])
         figure.supxlabel(caption, fontsize=8.5)
     return figure
 
@@ -36,7 +35,7 @@ def matrices(
 def _matrix(ax: "Axes", cells: Cells, rows: Sequence[str], columns: Sequence[str]) -> None:
     shades = [[shade(cells.get((row, column))) for column in columns] for row in rows]
     texts = [[show(cells[r, c]) if (r, c) in cells else "" for c in columns] for r in rows]
-    heat_map(ax, shades, texts, rows, columns)
+    heat_map(ax, shades, texts, rows, columns, letters=9)
     ax.tick_params(axis="x", labeltop=True, labelbottom=False, labelsize=8, labelrotation=40)
     for label in ax.get_xticklabels():
         label.set_horizontalalignment("left")

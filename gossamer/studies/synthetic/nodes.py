@@ -8,7 +8,16 @@ from itertools import pairwise
 
 from gossamer.algorithms import GTNSGDm
 from gossamer.colours import OKABE_ITO
-from gossamer.experiments import Experiment, Figures, Result, Results, Table, Unit, Verdict
+from gossamer.experiments import (
+    Experiment,
+    Figures,
+    Printed,
+    Result,
+    Results,
+    Table,
+    Unit,
+    Verdict,
+)
 from gossamer.networks import complete
 from gossamer.noise import Noise
 from gossamer.plots import curve, panels, style
@@ -92,6 +101,15 @@ class Nodes(Experiment[Size]):
         around = (tuple(PRINTED), STEP_SIZES, MOMENTA, horizons, STABLE, seed, seeds)
         curves = [curve_unit(f"n={n}", complete(n), STABLE, size, seed) for n in PRINTED]
         return [*curves, Neighbours("neighbours", *around)]
+
+    def printed(self, results: Results) -> list[Printed]:
+        """The final error for every number of nodes."""
+        where = "final error, complete networks"
+        return [
+            Printed(where, f"{n} nodes", printed, median_error(curve), final_errors(curve))
+            for n, printed in PRINTED.items()
+            for curve in [results[f"n={n}"]]
+        ]
 
     def figures(self, results: Results) -> Figures:
         """Error over steps, and the final errors beside the printed ones."""

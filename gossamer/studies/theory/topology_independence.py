@@ -102,7 +102,8 @@ class TopologyIndependence(Experiment[Size]):
                     curve(ax, result["horizons"], result["averages"], label, colour)
                 ax.set(xscale="log", yscale="log", title=start, xlabel="horizon T")
             axes[0].set_ylabel("time-averaged gradient norm")
-            axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            handles, labels = axes[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=3)
         return {"topology-independence": figure}
 
     def tables(self, results: Results) -> list[Table]:

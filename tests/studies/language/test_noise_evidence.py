@@ -82,6 +82,11 @@ def test_too_few_norms_are_told():
     assert not any("too few norms" in v.note for v in many)
 
 
+@pytest.mark.parametrize(("last", "words"), [("light", "has no"), ("stable", "may have")])
+def test_the_finding_is_about_the_last_epoch(last: str, words: str):
+    assert f"Transformer {words} infinite variance" in STUDY.finding(made("light", "wide", last))
+
+
 def test_figures_show_four_panels_on_the_same_axes():
     figures = STUDY.figures(made("light", "wide", "stable"))
     assert list(figures) == ["noise-evidence-causal", "noise-evidence-paper"]

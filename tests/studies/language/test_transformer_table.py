@@ -155,6 +155,8 @@ def test_a_causal_table_is_shown_method_by_method():
     assert STUDY.readable(without, units)
     assert "causal" not in "".join(v.statement for v in STUDY.verdicts(without))
     assert STUDY.tables(without)[1].rows == []
+    assert "causally" not in STUDY.finding(without)
+    assert "causally" in STUDY.finding(made())
     del without["paper DSGD"]
     assert not STUDY.readable(without, units)
 
@@ -165,6 +167,9 @@ def test_our_table_has_the_facts_of_the_corpus_and_what_it_cost():
     assert (facts["vocabulary"], facts["parameters"]) == (10208, 3018240)
     assert facts["unigram_loss"] == pytest.approx(5.631, abs=5e-4)
     assert sum(results[f"paper {method}"]["seconds"] for method in PRINTED) < 30 * 60
+    numbers = STUDY.printed(results)
+    assert [n.printed for n in numbers] == [mean for row in PRINTED.values() for mean, _ in row]
+    assert all(min(n.runs) <= n.ours <= max(n.runs) for n in numbers)
 
 
 def test_nothing_printed_is_judged_on_artificial_text():

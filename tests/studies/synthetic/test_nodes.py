@@ -41,6 +41,8 @@ def test_the_paper_is_quoted_with_the_numbers_that_are_compared():
     _, right = STUDY.figures(results())["nodes"].axes
     printed = {line.get_label(): line for line in right.lines}["printed"]
     assert dict(zip(*printed.get_data(), strict=True)) == PAPER
+    beside = {number.what: number.printed for number in STUDY.printed(results())}
+    assert beside == {f"{n} nodes": error for n, error in PAPER.items()}
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,8 @@ def test_figure_and_tables(final):
     (legend,) = figure.legends
     assert len(legend.get_texts()) == 7
     figure.canvas.draw()
+    failed = "none" if final == 0.2 else "DSGD and GT-DSGD"
+    assert f"heavy-tailed noise: {failed}; GT-NSGDm does not." in STUDY.finding(made)
     chosen, halving = STUDY.tables(made)
     assert len(chosen.rows) == len(halving.rows) == 21
     assert chosen.rows[0][:3] == ["Gaussian", "DSGD", "lr = 0.01"]
