@@ -237,7 +237,7 @@ NETWORKS = {
         max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
     ),
     "SClip-EF ends at a third of its error or less": loses_most_where_alike,
-    "Nine searches ended on the edge": lambda r: sum(bool(of["edges"]) for of in r.values()) == 9,
+    "No search ended on the edge": lambda r: not any(of["edges"] for of in r.values()),
 }
 """Words of the page on bad networks."""
 

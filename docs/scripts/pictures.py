@@ -205,6 +205,7 @@ def of_study(study: str, *names: str) -> dict[str, Callable[[], "Figure"]]:
 STUDIES = {
     "clip-or-normalize": [f"clip-or-normalize-{shape}" for shape in ("symmetric", "skewed")],
     "bad-networks": [f"bad-networks-{part}" for part in ("different", "alike", "equal-bytes")],
+    "modern-table": ["modern-table"],
 }
 """Study → its pictures."""
 
@@ -222,6 +223,7 @@ PAGES = {
     | of_study("bad-networks", *STUDIES["bad-networks"]),
     "compare.md": {"compare": compare},
     "clip-or-normalize.md": of_study("clip-or-normalize", *STUDIES["clip-or-normalize"]),
+    "reproduce.md": of_study("modern-table", *STUDIES["modern-table"]),
 }
 PICTURES = {name: made for pictures in PAGES.values() for name, made in pictures.items()}
 

@@ -253,7 +253,7 @@ class BadNetworks(Experiment[Size]):
             *(_errors(results, part, noise) for part in PARTS for noise in NOISES),
             *(_bytes(results, noise) for noise in NOISES),
             _ours(results),
-            _on_the_edge(results),
+            *_on_the_edge(results),
         ]
 
     def verdicts(self, results: Results) -> list[Verdict]:
@@ -447,7 +447,7 @@ def _ours(results: Results) -> Table:
     return Table(f"What the search chose for {OURS}", columns, rows)
 
 
-def _on_the_edge(results: Results) -> Table:
+def _on_the_edge(results: Results) -> list[Table]:
     rows = [
         [
             name,
@@ -462,7 +462,8 @@ def _on_the_edge(results: Results) -> Table:
         "Searches whose best lies on the edge of all that was tried, extensions included, of those "
         "that found a robust setting"
     )
-    return Table(title, ["situation and method", "edge", "tuned to", "final error"], rows)
+    columns = ["situation and method", "edge", "tuned to", "final error"]
+    return [Table(title, columns, rows)] if rows else []
 
 
 # ---------------------------------------------------------------------- verdicts
