@@ -59,7 +59,8 @@ def documents_every_name(site: Path) -> None:
 
 
 WIDTHS = (1280, 390)
-LOOK = """<!doctype html><body><iframe id="page" style="height: 800px; border: 0"></iframe><script>
+LOOK = """<!doctype html><body>
+<iframe id="page" style="width: 1280px; height: 800px; border: 0"></iframe><script>
 const frame = document.getElementById("page"), found = {}
 const shown = element => element.getClientRects().length > 0
 const scrolls = element => /auto|scroll/.test(getComputedStyle(element).overflowX)
@@ -69,9 +70,10 @@ function boxed(element) {
 }
 function look(name) {
   const page = frame.contentDocument, root = page.documentElement
-  for (const theme of ["light", "dark"]) for (const width of %(widths)s) {
+  const now = frame.clientWidth, others = %(widths)s.filter(width => width !== now)
+  for (const width of [now, ...others]) for (const theme of ["light", "dark"]) {
     root.dataset.theme = theme
-    frame.style.width = `${width}px`
+    frame.style.width = `${width}px`  // last, since a new width is a new layout
     const every = theme === "light" ? "*" : "img"  // dark pages differ in colours and pictures only
     const parts = [...page.querySelectorAll(`.bd-article ${every}`)].filter(shown)
     const wide = part => part.getBoundingClientRect().right > width + 0.5 && !boxed(part)

@@ -17,7 +17,7 @@ from gossamer.algorithms.local import STREAM
 from gossamer.networks.chance import Coins
 
 Clause = Callable[[Row, gs.Network], None]
-STEPS, DIM = 30, sum(map(math.prod, SHAPES))
+STEPS, DIM = 12, sum(map(math.prod, SHAPES))
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

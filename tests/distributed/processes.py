@@ -1,5 +1,6 @@
 """Real processes for tests: forked from a clean server, killed at a deadline."""
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -133,7 +134,7 @@ def _host(pipe: Connection) -> None:
 def _run_launched(
     pipe: Connection, rank: int, environment: Any, function: Callable[..., Any], args: Any
 ) -> None:
-    torch.set_num_threads(1)
+    _begin()
     os.environ.update(environment)
     try:
         answer = function(rank, *args)
@@ -142,6 +143,12 @@ def _run_launched(
     pipe.send_bytes(pickle.dumps(answer))
     pipe.close()
     os._exit(0)
+
+
+def _begin() -> None:
+    """One thread; and what the server has imported is no garbage, so it is not looked through."""
+    torch.set_num_threads(1)
+    gc.freeze()
 
 
 def on_ranks(
@@ -165,7 +172,7 @@ class Failed:
 
 
 def _run(pipe: Connection, rank: int, init: Any, function: Callable[..., Any], args: Any) -> None:
-    torch.set_num_threads(1)
+    _begin()
     address, size, timeout = init
     try:
         limit = timedelta(seconds=timeout)

@@ -10,7 +10,7 @@ from gossamer.distributed import DecentralizedOptimizer
 from gossamer.networks import ring
 from gossamer.problems import Quadratic
 
-PROBLEM = Quadratic(4, 5, seed=1, condition=2.0)
+PROBLEM = Quadratic(4, 5, seed=1, condition=2.0).to(torch.float32)
 METHODS = [GTDSGD(lr=0.5), GTNSGDm(lr=0.02, momentum=0.5)]
 STEPS = 120
 
@@ -20,7 +20,7 @@ def train(rank: int, method: Algorithm, spike: float, dtype: torch.dtype) -> nn.
     optimizer = DecentralizedOptimizer([parameter], method, ring)
     for t in range(STEPS):
         everywhere = parameter.detach().float().expand(4, 1, 5)
-        grad = PROBLEM.to(torch.float32).local_grad(everywhere)[rank, 0]
+        grad = PROBLEM.local_grad(everywhere)[rank, 0]
         parameter.grad = (grad + spike * (rank == 0 and t == 20)).to(dtype)
         optimizer.step()
     return parameter

@@ -17,16 +17,17 @@ from gossamer.train.config import config_of
 from gossamer.train.data import CONTEXT, STRIDE, load_data
 from gossamer.train.training import loss_of, make_model
 
-NODES, STEPS, SEED, BATCH = 4, 20, 3, 4
+NODES, SEED, BATCH = 4, 3, 4
+STEPS = {"mlp": 20, "gpt": 6}
 METHOD = {"lr": 0.05, "momentum": 0.8}
 TINY = {"context": 8, "width": 16, "heads": 2, "layers": 1}
 
 
-def simulated(problem, network: str = "ring(4)") -> Tensor:
+def simulated(problem, steps: int, network: str = "ring(4)") -> Tensor:
     """x of every node after all steps, `(nodes, dim)`."""
     seen = {"metrics": ["consensus_error"], "progress": False}
     method, links = gs.GTNSGDm(**METHOD), from_text(network)
-    return gs.simulate(method, problem, links, steps=STEPS, seeds=[SEED], **seen).x[:, 0]
+    return gs.simulate(method, problem, links, steps=steps, seeds=[SEED], **seen).x[:, 0]
 
 
 def tiny_gpt(rank: int) -> Tensor:
@@ -35,7 +36,7 @@ def tiny_gpt(rank: int) -> Tensor:
     model = GPT(len(corpus.vocabulary), **TINY, seed=SEED).double()
     optimizer = DecentralizedOptimizer(model.parameters(), gs.GTNSGDm(**METHOD), gs.ring)
     windows = TokenWindows(token_shard(corpus.train, rank, NODES), TINY["context"], stride=4)
-    for batch in BatchOrder(len(windows), BATCH, SEED, rank).batches(0, STEPS):
+    for batch in BatchOrder(len(windows), BATCH, SEED, rank).batches(0, STEPS["gpt"]):
         optimizer.zero_grad()
         loss_of(model, *windows[batch]).backward()
         optimizer.step()
@@ -46,12 +47,12 @@ def test_a_tiny_gpt_on_four_processes_is_the_simulated_one():
     corpus = zipf_corpus(4_000, num_types=48)
     problem = LanguageProblem(corpus, NODES, stride=4, batch_size=BATCH, **TINY, seed=SEED)
     real = torch.stack(on_ranks(tiny_gpt))
-    torch.testing.assert_close(real, simulated(problem), rtol=0, atol=1e-12)
+    torch.testing.assert_close(real, simulated(problem, STEPS["gpt"]), rtol=0, atol=1e-12)
 
 
 def trained_by_name(rank: int, options) -> None:
     torch.set_default_dtype(torch.float64)
-    train(**options, **METHOD, steps=STEPS, save_every=STEPS, batch_size=BATCH, seed=SEED)
+    train(**options, **METHOD, save_every=options["steps"], batch_size=BATCH, seed=SEED)
 
 
 @pytest.fixture
@@ -84,9 +85,8 @@ def test_training_by_name_is_the_simulated_one(tmp_path, model, network):
     text = tmp_path / "text.txt"
     text.write_text(zipf_text(4_000, num_types=48))
     data = {"mlp": "blobs", "gpt": str(text)}[model]
-    options = {"model": model, "data": data, "network": network, "checkpoints": str(tmp_path)}
-    on_ranks(trained_by_name, options)
+    options = {"model": model, "data": data, "network": network, "steps": STEPS[model]}
+    on_ranks(trained_by_name, {**options, "checkpoints": str(tmp_path)})
     real = torch.stack([record.tensors["x"] for record in read_nodes(tmp_path)])
-    torch.testing.assert_close(
-        real, simulated(problem_of(model, data), network), rtol=0, atol=1e-12
-    )
+    expected = simulated(problem_of(model, data), STEPS[model], network)
+    torch.testing.assert_close(real, expected, rtol=0, atol=1e-12)

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import torch
 
-from gossamer.algorithms import Algorithm, GTNSGDm, NormalizedDSGD
+from gossamer.algorithms import GTNSGDm, NormalizedDSGD
 from gossamer.colours import GREY, LOOKS
 from gossamer.experiments import Experiment, Figures, Result, Results, SizeName, Unit, Verdict
-from gossamer.networks import complete
+from gossamer.networks import Network, complete
 from gossamer.plots import curve, panels, style
-from gossamer.problems import Quadratic
-from gossamer.simulation import Run, simulate
+from gossamer.problems import Problem, Quadratic
+from gossamer.simulation import simulate, sweep
 from gossamer.studies.records import hundredth
 
 BARRIERS = (1, 5, 50)
@@ -43,33 +43,30 @@ class Stuck(Unit):
 
     def run(self, device: str) -> Result:
         """How far vanilla normalization moved, and the errors of both methods over the steps."""
-        vanilla = {lr: self._of(NormalizedDSGD(lr), device) for lr in self.step_sizes}
-        still = self._of(NormalizedDSGD(self.method.lr), device)
-        tracked = self._of(self.method, device)
+        rates = [*self.step_sizes, self.method.lr]
+        vanilla = sweep(NormalizedDSGD, {"lr": rates}, *self._place(), **self._how(device))
+        tracked = simulate(self.method, *self._place(), **self._how(device))
+        errors = vanilla.metrics["error"]
         return {
             "stuck": {
                 f"{lr:g}": {
-                    "moved": float((run.x - self.start).abs().max()),
-                    "error": run.final().item(),
+                    "moved": float((vanilla.x[:, k] - self.start).abs().max()),
+                    "error": errors[-1, k].item(),
                 }
-                for lr, run in vanilla.items()
+                for k, lr in enumerate(self.step_sizes)
             },
             "steps": tracked.steps.tolist(),
             "gt_nsgdm": tracked.metrics["error"].tolist(),
-            "normalized": still.metrics["error"].tolist(),
+            "normalized": errors[:, -1].tolist(),
         }
 
-    def _of(self, method: Algorithm[Any], device: str) -> Run:
+    def _place(self) -> tuple[Problem, Network]:
         problem = claim_problem(self.barrier, self.num_nodes, self.start)
-        return simulate(
-            method,
-            problem,
-            complete(self.num_nodes),
-            steps=self.steps,
-            record_every=hundredth(self.steps),
-            metrics=["error"],
-            device=device,
-        )
+        return problem, complete(self.num_nodes)
+
+    def _how(self, device: str) -> dict[str, Any]:
+        every = hundredth(self.steps)
+        return {"steps": self.steps, "record_every": every, "metrics": ["error"], "device": device}
 
 
 @dataclass(frozen=True)
