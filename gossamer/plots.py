@@ -20,6 +20,7 @@ STYLE: dict[Any, Any] = {
     "font.size": 9.5,
     "text.color": INK,
     "axes.titlesize": 10,
+    "figure.labelsize": 8.5,
     "axes.labelcolor": INK,
     "axes.edgecolor": GREY,
     "xtick.color": GREY,

@@ -1,7 +1,7 @@
 """A figure as the page shows it: a panel for each axes, and a legend that switches its curves."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree as ET
@@ -62,13 +62,23 @@ def drawing(figure: "Figure", stem: str) -> Drawing:
     caption = str(figure.get_supxlabel())
     with style():
         _make_panels_complete(figure)
-        curves = {gid: label for ax in figure.axes for gid, label in _named(ax)}
-        for place, ax in enumerate(figure.axes):
-            ax.set_gid(f"panel-{place}")
-        root = parsed(for_a_page(figure))
-        known = definitions(root)
-        found = [_panel(ax, root, known, curves, f"{stem}-{k}") for k, ax in enumerate(figure.axes)]
-    return Drawing(found, legend, caption)
+        return Drawing(_panels(figure, stem), legend, caption)
+
+
+def _panels(figure: "Figure", stem: str) -> list[Panel]:
+    curves = {gid: label for ax in figure.axes for gid, label in _named(ax)}
+    for place, ax in enumerate(figure.axes):
+        ax.set_gid(f"panel-{place}")
+    root = parsed(for_a_page(figure))
+    known = definitions(root)
+    parts = {element.get("id"): element for element in root.iter("g")}
+    for gid, label in curves.items():
+        parts[gid].set("class", "band" if label.startswith("_") else "curve")
+        parts[gid].set("data-label", label.removeprefix("_"))
+    return [
+        _panel(ax, alone(parts[ax.get_gid()], known, f"{stem}-{place}"))
+        for place, ax in enumerate(figure.axes)
+    ]
 
 
 def _has_legend(figure: "Figure") -> bool:
@@ -133,22 +143,11 @@ def _labelled(ax: "Axes") -> Iterator[tuple["Artist", str]]:
             yield artist, f"{mark}{container.get_label()}"
 
 
-def _panel(
-    ax: "Axes",
-    root: ET.Element,
-    known: Mapping[str, ET.Element],
-    curves: Mapping[str, str],
-    prefix: str,
-) -> Panel:
-    part = next(element for element in root.iter() if element.get("id") == ax.get_gid())
-    for element in part.iter():
-        if (label := curves.get(element.get("id", ""))) is not None:
-            element.set("class", "band" if label.startswith("_") else "curve")
-            element.set("data-label", label.removeprefix("_"))
-    made = alone(part, known, prefix)
-    left, bottom, width, height = _box(ax)
-    made.set("viewBox", f"{left:.1f} {bottom:.1f} {width:.1f} {height:.1f}")
-    made.attrib |= {"role": "img", "aria-label": ax.get_title() or ax.get_ylabel() or prefix}
+def _panel(ax: "Axes", made: ET.Element) -> Panel:
+    left, top, width, height = _box(ax)
+    made.set("viewBox", f"{left:.1f} {top:.1f} {width:.1f} {height:.1f}")
+    title = ax.get_title() or ax.get_title(loc="left") or ax.get_ylabel()
+    made.attrib |= {"role": "img", "aria-label": title}
     made.attrib |= {"data-x": _scale(ax.xaxis, ax), "data-y": _scale(ax.yaxis, ax)}
     if (rows := _rows(ax)) is not None:
         made.set("data-rows", json.dumps(rows, ensure_ascii=False))

@@ -8,7 +8,7 @@ function filter() {
   const wanted = name => chosen.get(name).split(" ");
   const all = [...document.querySelectorAll("[data-holds]")];
   for (const one of all) {
-    one.hidden = !wanted("source").includes(one.dataset.source) || !wanted("holds").includes(one.dataset.holds);
+    one.hidden = !["source", "holds"].every(name => wanted(name).includes(one.dataset[name]));
   }
   const left = all.filter(one => !one.hidden).length;
   for (const section of document.querySelectorAll(".experiment")) {
@@ -35,7 +35,7 @@ function pointsOf(curve) {
   if (curve.points) return curve.points;
   const lines = [...curve.querySelectorAll("path")].map(path => path.getAttribute("d").split(/(?=M)/)
     .map(run => run.slice(1).split("L").map(pair => pair.trim().split(/\s+/).map(Number))));
-  const dots = [...curve.querySelectorAll("use")].map(use => [Number(use.getAttribute("x")), Number(use.getAttribute("y"))]);
+  const dots = [...curve.querySelectorAll("use")].map(use => ["x", "y"].map(name => Number(use.getAttribute(name))));
   return curve.points = { lines: lines.flat(), dots };
 }
 
@@ -43,18 +43,19 @@ function pointsOf(curve) {
 function at(line, x) {
   for (let k = 1; k < line.length; k++) {
     const [[x0, y0], [x1, y1]] = [line[k - 1], line[k]];
-    if (x >= Math.min(x0, x1) && x <= Math.max(x0, x1)) return [x, x1 === x0 ? y1 : y0 + (x - x0) / (x1 - x0) * (y1 - y0)];
+    const share = x1 === x0 ? 1 : (x - x0) / (x1 - x0);
+    if (x >= Math.min(x0, x1) && x <= Math.max(x0, x1)) return [x, y0 + share * (y1 - y0)];
   }
 }
 
 // The point of a panel's visible curves that is nearest to the pointer.
 function nearest(svg, x, y) {
-  const box = svg.querySelector("clipPath rect"), inside = box ? ["x", "y", "width", "height"].map(n => Number(box.getAttribute(n))) : null;
+  const [bottom, top] = svg.dataset.y.split(" ").slice(1).map(Number);
+  const seen = point => point && point[1] <= bottom + 1 && point[1] >= top - 1;
   let best = null;
   for (const curve of svg.querySelectorAll(".curve:not(.off)")) {
     const { lines, dots } = pointsOf(curve);
-    for (const point of lines.length ? lines.map(line => at(line, x)) : dots) {
-      if (!point || (inside && (point[1] < inside[1] - 1 || point[1] > inside[1] + inside[3] + 1))) continue;
+    for (const point of (lines.length ? lines.map(line => at(line, x)) : dots).filter(seen)) {
       const distance = Math.hypot(point[0] - x, point[1] - y);
       if (!best || distance < best.distance) best = { curve, point, distance };
     }
@@ -62,11 +63,12 @@ function nearest(svg, x, y) {
   return best;
 }
 
+// Its value in words: that of a row, where rows have names, or else the height at a place.
 function say(svg, { curve, point }) {
-  const [x, y] = [scale(svg.dataset.x)(point[0]), scale(svg.dataset.y)(point[1])], label = curve.dataset.label;
-  const rows = svg.dataset.rows && JSON.parse(svg.dataset.rows), row = rows && rows[Math.round(y)];
-  if (row) return row === label ? `${label}: ${shown(x)}` : `${row}, ${label}: ${shown(x)}`;
-  return `${label}: ${shown(y)} at ${shown(x)}`;
+  const x = scale(svg.dataset.x)(point[0]), y = scale(svg.dataset.y)(point[1]);
+  const label = curve.dataset.label, row = JSON.parse(svg.dataset.rows ?? "[]")[Math.round(y)];
+  if (!row) return `${label}: ${shown(y)} at ${shown(x)}`;
+  return row === label ? `${label}: ${shown(x)}` : `${row}, ${label}: ${shown(x)}`;
 }
 
 const tip = Object.assign(document.createElement("div"), { id: "tip", hidden: true });
@@ -79,7 +81,8 @@ function forget() {
 
 function point(event) {
   const svg = event.currentTarget;
-  const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  const pointer = new DOMPoint(event.clientX, event.clientY);
+  const { x, y } = pointer.matrixTransform(svg.getScreenCTM().inverse());
   const found = nearest(svg, x, y);
   forget();
   if (!found) return;
@@ -95,7 +98,8 @@ function point(event) {
 function switchCurve(button) {
   const off = button.getAttribute("aria-pressed") === "true", label = CSS.escape(button.dataset.label);
   button.setAttribute("aria-pressed", !off);
-  for (const part of button.closest("figure").querySelectorAll(`.panel [data-label="${label}"]`)) part.classList.toggle("off", off);
+  const parts = button.closest("figure").querySelectorAll(`.panel [data-label="${label}"]`);
+  parts.forEach(part => part.classList.toggle("off", off));
 }
 
 // ---------------------------------------------------------------------- contents

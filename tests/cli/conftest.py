@@ -12,7 +12,7 @@ import gossamer as gs
 from gossamer import own_names, user_file
 from gossamer.algorithms import MAKERS
 from gossamer.cli import main
-from gossamer.report import figures, page
+from gossamer.report import figures
 from gossamer.studies import EXPERIMENTS
 
 TABLES: tuple[dict[Any, Any], ...] = (
@@ -62,8 +62,7 @@ def gossamer(
 ) -> Callable[..., Answer]:
     """Type a line, in an empty folder; anything but an exit fails the test."""
     monkeypatch.chdir(tmp_path)
-    for module in (figures, page):
-        monkeypatch.setattr(module, "FORMATS", formats)
+    monkeypatch.setattr(figures, "FORMATS", formats)
     monkeypatch.setenv("COLUMNS", "120")
 
     def type_in(line: str) -> Answer:

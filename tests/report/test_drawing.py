@@ -70,6 +70,17 @@ def test_a_panel_stands_alone():
     assert not names[0] & names[1], "two panels of a page do not share a name"
 
 
+def test_a_curve_that_diverged_at_once_keeps_its_name():
+    with style():
+        figure, (ax,) = panels(1)
+        curve(ax, STEPS, [[math.inf]] * 4, "DSGD", *LOOKS["DSGD"])
+        ax.plot([], [], "o", label="nothing")
+        ax.legend()
+    drawn = drawing(figure, "gone")
+    assert [entry.label for entry in drawn.legend] == ["DSGD", "nothing"]
+    assert elements(drawn)[0].find(".//g[@class='curve']") is not None
+
+
 def test_the_legend_has_one_entry_for_every_label():
     legend = two_panels().legend
     assert [(entry.label, entry.mark, entry.dash) for entry in legend] == [

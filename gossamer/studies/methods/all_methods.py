@@ -163,6 +163,7 @@ def _figure(results: Results, kind: str) -> "Figure":
             _dots(ax, {m: results[unit_name(kind, noise, m)] for m in METHODS})
             ax.set(title=f"nodes {kind}, {noise} noise", xscale="log", xlabel="final error")
             ax.tick_params(axis="y", labelleft=ax is axes[0])
+        figure.supxlabel("median and range over the seeds; × not robust; dotted: the initial error")
     return figure
 
 

@@ -195,6 +195,9 @@ def _figure(results: Results, shape: str) -> "Figure":
         _one_scale(axes)
         axes[0].set_ylabel(f"error / that of {OURS}")
         axes[0].legend()
+        figure.supxlabel(
+            f"median and range over the seeds; below the dotted line: lower than {OURS}"
+        )
     return figure
 
 

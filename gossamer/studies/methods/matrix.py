@@ -28,7 +28,7 @@ def matrices(
             _matrix(ax, cells, rows, columns)
             ax.set_title(title, loc="left", fontweight="bold")
             ax.tick_params(axis="y", labelleft=ax is axes[0])
-        figure.supxlabel(caption, fontsize=8.5)
+        figure.supxlabel(caption)
     return figure
 
 

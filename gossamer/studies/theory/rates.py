@@ -173,6 +173,7 @@ class Rates(Experiment[Size]):
                 ax.set(xscale="log", yscale="log", xlabel="horizon T")
                 ax.set_title(f"{loudness} noise, {rule}")
             axes[0].set_ylabel("time-averaged gradient norm")
+            figure.supxlabel("dashed: the slope of the theorem")
             handles, labels = axes[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=len(ORDERS))
         return {"rates": figure}

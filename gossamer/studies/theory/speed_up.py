@@ -151,6 +151,7 @@ class SpeedUp(Experiment[Size]):
                 ax.set(xscale="log", yscale="log", xlabel="number of nodes n", title=title)
                 ax.set_xticks(NODES, labels=[str(n) for n in NODES])
                 ax.minorticks_off()
+            figure.supxlabel("dashed: the slope of the remark")
             left.legend()
             right.legend()
         return {"speed-up": figure}

@@ -11,6 +11,7 @@ import pytest
 from made_up import verdict
 
 import gossamer as gs
+from gossamer.colours import LOOKS
 from gossamer.experiments import Options, Results, Work
 from gossamer.studies.methods.all_methods import (
     CLIPPING,
@@ -179,6 +180,8 @@ def test_figures_have_a_panel_per_noise_and_a_row_per_method(last: float):
         assert labels == list(METHODS)
         dots = [line for line in figure.axes[0].lines if line.get_marker() in ("o", "x")]
         assert len(dots) == len(METHODS) - (last == math.inf)
+        ours = {dot.get_color() for dot in dots if dot.get_label() == "GT-NSGDm"}
+        assert ours == {LOOKS["GT-NSGDm"].colour}
         figure.canvas.draw()
 
 
