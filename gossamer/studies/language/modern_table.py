@@ -79,7 +79,7 @@ FIRST = (*PUBLISHED, *FAMILY, "GT-Adam")
 MOVED = (*FAMILY, "GT-Adam")
 """The methods that are trained elsewhere, too."""
 
-STEPS = [0.5, 1.4, 2.0, 2.8]
+STEPS = [0.7, 1.4, 2.8]
 DIFFERENT: dict[tuple[str, str], Settings] = {
     ("Multi30k", "Normalized DSGD"): grid_settings({"lr": STEPS}),
     ("Tiny Shakespeare", "Normalized DSGD"): grid_settings({"lr": STEPS}),
@@ -172,7 +172,7 @@ class ModernTable(Experiment[Size]):
             for ax, corpus in zip(axes, TASKS, strict=True):
                 _draw(ax, results, corpus)
             axes[0].set_ylabel("validation loss [nats per token]")
-            axes[-1].legend()
+            axes[-1].legend(ncols=2, fontsize="small")
         return {self.name: figure}
 
     def tables(self, results: Results) -> list[Table]:
@@ -472,7 +472,7 @@ def _read_otherwise(results: Results, corpus: str, method: str) -> str:
         reading: lowest(statistics.fmean(tried["losses"]) for tried in settings)
         for reading, settings in results[name]["readings"].items()
     }
-    return f" Other readings of the setting, each with its best of four step sizes: {listed(best)}."
+    return f" Other readings of the setting, each with its best of three step sizes: {listed(best)}."
 
 
 def _interior(results: Results) -> Verdict:
