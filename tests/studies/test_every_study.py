@@ -159,17 +159,12 @@ FINDINGS = {
 }
 """What the report opens with; the same numbers as in the statements and tables."""
 
-UNFINISHED = {"modern-table"}
-"""Experiments of which results are stored unit by unit until they are complete."""
-
 
 @each_experiment
 def test_our_results_are_read_by_this_code(experiment):
     """What the repository holds was made with the configurations that this code asks for."""
     results = Work.below(RESULTS, experiment, Options("full")).results()
-    assert (results is None) == (experiment.name in UNFINISHED)
-    if results is None:
-        return
+    assert results is not None
     verdicts = experiment.verdicts(results)
     assert verdicts
     for verdict in verdicts:
@@ -187,7 +182,7 @@ def test_our_results_are_read_by_this_code(experiment):
 def test_every_stored_file_belongs_to_a_unit(experiment):
     work = Work.below(RESULTS, experiment, Options("full"))
     stored, units = {path.stem for path in work.folder.glob("*.json")}, {u.name for u in work.units}
-    assert stored < units if experiment.name in UNFINISHED else stored == units
+    assert stored == units
 
 
 @each_experiment
@@ -195,7 +190,5 @@ def test_a_unit_of_every_kind_runs_at_the_test_size(experiment):
     stored = Work.below(RESULTS, experiment, Options("full"))
     full = {type(unit): record for unit in stored.units if (record := stored.load(unit))}
     for unit in kinds(experiment):
-        if experiment.name in UNFINISHED and type(unit) not in full:
-            continue
         result, record = json.loads(json.dumps(unit.run("cpu"))), full[type(unit)]
         assert set(result) == set(record.result), "what is stored has other parts"

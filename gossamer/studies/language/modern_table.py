@@ -20,16 +20,13 @@ from gossamer.networks import Network
 from gossamer.networks.compressors import QSGD
 from gossamer.noise import MultivariateT, StudentT
 from gossamer.plots import curve, panels, style
-from gossamer.simulation import grid_settings
 from gossamer.simulation.words import show_hyperparameters, show_list
-from gossamer.studies.language.grids import MODERN, Settings
+from gossamer.studies.language.grids import MODERN
 from gossamer.studies.language.on_the_ring import Elsewhere, OnTheRing, Place, Search
-from gossamer.studies.language.other_readings import OtherReadings
 from gossamer.studies.language.shards import Shards
 from gossamer.studies.language.task import (
     NETWORKS,
     SIZES,
-    Shuffled,
     Size,
     Sorted,
     Task,
@@ -79,17 +76,6 @@ FIRST = (*PUBLISHED, *FAMILY, "GT-Adam")
 MOVED = (*FAMILY, "GT-Adam")
 """The methods that are trained elsewhere, too."""
 
-STEPS = [0.7, 1.4, 2.8]
-DIFFERENT: dict[tuple[str, str], Settings] = {
-    ("Multi30k", "Normalized DSGD"): grid_settings({"lr": STEPS}),
-    ("Tiny Shakespeare", "Normalized DSGD"): grid_settings({"lr": STEPS}),
-    ("Tiny Shakespeare", "DSGD-GClip"): grid_settings(
-        {"lr": [2 * lr for lr in STEPS], "clip": [0.5]}
-    ),
-}
-"""Where we end elsewhere than printed, and the settings tried under other readings."""
-
-
 TOLERANCE = 0.1
 AS_GOOD = 1.05
 SCHEDULE: Schedule = ((1 / 8, 0.5), (1 / 4, 0.3), (1 / 2, 0.15))
@@ -136,12 +122,11 @@ class ModernTable(Experiment[Size]):
             *(_shards(corpus, size, seed) for corpus in TASKS),
             *(_tuned(corpus, m, size, seed) for m in (*FIRST, *rest) for corpus in TASKS),
             *(_elsewhere(corpus, m, size, seed) for m in MOVED for corpus in TASKS),
-            *(_other_readings(corpus, m, size, seed) for corpus, m in DIFFERENT),
         ]
 
     def readable(self, results: Results, units: Sequence[Unit]) -> bool:
         """When both columns of the table are complete; other places may be shown one by one."""
-        return all(unit.name in results for unit in units if isinstance(unit, Shards | OnTheRing))
+        return all(unit.name in results for unit in units if not isinstance(unit, Elsewhere))
 
     def finding(self, results: Results) -> str:
         """The lowest on each corpus, and how much of the published table is seen again."""
@@ -184,7 +169,8 @@ class ModernTable(Experiment[Size]):
         """The printed losses, what is best on both corpora, whether it stands, and the cost."""
         real = all(results[_shards_name(c)]["corpus"] in ("multi30k", "tiny_shakespeare")
                    for c in TASKS)  # fmt: skip
-        printed = [_printed(results, c, m) for c in TASKS for m in PUBLISHED] if real else []
+        ends = (_printed(results, c, m) for c in TASKS for m in PUBLISHED)
+        printed = [*ends, _along_the_way(results)] if real else []
         advice = [_recommended(results)] if set(FAMILY) <= set(_moved(results)) else []
         return [*printed, _interior(results), _lower(results), _near(results), *advice,
                 _cost(results)]  # fmt: skip
@@ -200,11 +186,6 @@ def elsewhere_name(corpus: str, method: str) -> str:
     return f"{corpus} elsewhere {method}"
 
 
-def readings_name(corpus: str, method: str) -> str:
-    """The unit of a method on a corpus, under other readings of the published setting."""
-    return f"{corpus} readings {method}"
-
-
 def _shards_name(corpus: str) -> str:
     return f"{corpus} shards"
 
@@ -214,7 +195,7 @@ def _task(corpus: str, size: Size, seed: int) -> Task:
 
 
 def _text(task: Task) -> Text:
-    assert not isinstance(task.text, Sorted | Shuffled)
+    assert not isinstance(task.text, Sorted)
     return task.text
 
 
@@ -257,23 +238,6 @@ def _places(corpus: str, size: Size, seed: int) -> dict[str, Place]:
 
 def _bad(network: Network) -> Network:
     return network.drops(0.1).compressed(QSGD(4))
-
-
-def _other_readings(corpus: str, method: str, size: Size, seed: int) -> Unit:
-    task = _task(corpus, size, seed)
-    readings = {
-        "as in the table": task,
-        "layers of GPT-2": dataclasses.replace(task, style="gpt"),
-        "shuffled shards": dataclasses.replace(task, text=Shuffled(_text(task), ENDS[corpus])),
-    }
-    return OtherReadings(
-        readings_name(corpus, method),
-        MODERN[method][0],
-        size.searched(DIFFERENT[corpus, method]),
-        readings,
-        NETWORKS["ring"],
-        fresh_seeds(seed, (size.fresh_seeds + 1) // 2),
-    )
 
 
 def losses(results: Results, corpus: str) -> dict[str, float]:
@@ -443,8 +407,7 @@ def _printed(results: Results, corpus: str, method: str) -> Verdict:
         f"{method} ends at {printed} on {corpus}",
         f"{mean_and_deviation(final_losses(result))} ({ours - printed:+.3f})",
         abs(ours - printed) <= TOLERANCE,
-        f"Judged: within {TOLERANCE} of the printed mean. {_why(result, printed)}"
-        f"{_read_otherwise(results, corpus, method)}",
+        f"Judged: within {TOLERANCE} of the printed mean. {_why(result, printed)}",
         source="published",
     )
 
@@ -452,27 +415,36 @@ def _printed(results: Results, corpus: str, method: str) -> Verdict:
 def _why(result: Result, printed: float) -> str:
     """What a difference may come of, as far as it was measured."""
     ends, scores = final_losses(result), result["search"]["scores"]
-    along = min(statistics.fmean(row) for row in result["validation_loss"])
     near = min(scores, key=lambda score: abs(score["validation_loss"] - printed))
     setting = {k: v for k, v in near.items() if k != "validation_loss"}
     return (
         f"Five initial weights and orders of the batches end between {min(ends):.3f} and "
-        f"{max(ends):.3f}; the lowest mean along the way is {along:.3f}; of the settings that the "
-        f"search ran to the end, {show_hyperparameters(setting)} is nearest to the print, with "
-        f"{near['validation_loss']:.3f} on the tuning seed."
+        f"{max(ends):.3f}; the lowest losses along their ways are {on_the_way(result):.3f} on "
+        f"average. Of the settings that the search ran to the end, {show_hyperparameters(setting)} "
+        f"is nearest to the print, with {near['validation_loss']:.3f} on the tuning seed."
     )
 
 
-def _read_otherwise(results: Results, corpus: str, method: str) -> str:
-    """The loss of the best setting under every other reading that was tried."""
-    name = readings_name(corpus, method)
-    if name not in results:
-        return ""
-    best = {
-        reading: lowest(statistics.fmean(tried["losses"]) for tried in settings)
-        for reading, settings in results[name]["readings"].items()
+def on_the_way(result: Result) -> float:
+    """The lowest loss that a run has had along its way, mean of the runs."""
+    return statistics.fmean(min(run) for run in zip(*result["validation_loss"], strict=True))
+
+
+def _along_the_way(results: Results) -> Verdict:
+    found = {
+        f"{method} on {corpus}": on_the_way(results[tuned_name(corpus, method)]) - printed
+        for corpus, losses in PRINTED.items()
+        for method, printed in losses.items()
     }
-    return f" Other readings of the setting, each with its best of three step sizes: {listed(best)}."
+    return Verdict(
+        "The printed losses are the lowest along the way, not those at the end",
+        "; ".join(f"{name} {gap:+.3f}" for name, gap in found.items()),
+        {name: abs(gap) <= TOLERANCE for name, gap in found.items()},
+        f"Judged: the mean of every run's lowest recorded loss is within {TOLERANCE} of the "
+        "printed mean. The publication does not say which it prints; this reading explains the "
+        "differences at the end, which methods have that still fluctuate there.",
+        source="published",
+    )
 
 
 def _interior(results: Results) -> Verdict:

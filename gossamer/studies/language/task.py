@@ -2,10 +2,9 @@
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from random import Random
+from functools import cache
 from typing import Any
 
 import torch
@@ -72,21 +71,7 @@ class Sorted:
 
     def corpus(self, seed: int) -> Corpus:
         """The sorted text; vocabulary and validation part are untouched."""
-        return _arranged(self.text.corpus(seed), self.end, "sorted", sorted)
-
-
-@dataclass(frozen=True)
-class Shuffled:
-    """A text whose training part is cut into pieces and shuffled, so that nodes hold like ones."""
-
-    text: Text
-
-    end: tuple[str, ...]
-    """The words that end a piece."""
-
-    def corpus(self, seed: int) -> Corpus:
-        """The text shuffled by the seed; vocabulary and validation part are untouched."""
-        return _arranged(self.text.corpus(seed), self.end, "shuffled", partial(_shuffle, seed))
+        return _sort(self.text.corpus(seed), self.end)
 
 
 @cache
@@ -99,33 +84,20 @@ def _read_tiny_shakespeare() -> Corpus:
     return tiny_shakespeare()
 
 
-Piece = list[str]
-
-
-def _arranged(
-    corpus: Corpus,
-    end: tuple[str, ...],
-    name: str,
-    arrange: Callable[[Iterable[Piece]], list[Piece]],
-) -> Corpus:
+def _sort(corpus: Corpus, end: tuple[str, ...]) -> Corpus:
     known = corpus.vocabulary
-    in_order = arrange(pieces(known.decode(corpus.train), end))
+    in_order = sorted(pieces(known.decode(corpus.train), end))
     train = known.encode(word for piece in in_order for word in piece)
-    return dataclasses.replace(corpus, name=f"{corpus.name}, {name}", train=train)
+    return dataclasses.replace(corpus, name=f"{corpus.name}, sorted", train=train)
 
 
-def _shuffle(seed: int, found: Iterable[Piece]) -> list[Piece]:
-    in_order = list(found)
-    return Random(seed).sample(in_order, len(in_order))
-
-
-def pieces(words: Sequence[str], end: tuple[str, ...]) -> Iterator[Piece]:
+def pieces(words: Sequence[str], end: tuple[str, ...]) -> Iterator[list[str]]:
     """The words cut after every occurrence of `end`.
 
     >>> list(pieces("b . a . c".split(), (".",)))
     [['b', '.'], ['a', '.'], ['c']]
     """
-    piece: Piece = []
+    piece: list[str] = []
     for word in words:
         piece.append(word)
         if tuple(piece[-len(end) :]) == end:
@@ -150,9 +122,7 @@ class Task:
     heads: int = 4
     layers: int = 2
     style: Style = "gpt"
-    text: Multi30k | TinyShakespeare | Zipf | Sorted | Shuffled = (
-        Multi30k()
-    )  # frozen, without fields
+    text: Text | Sorted = Multi30k()  # frozen, without fields
     seed: int = 0
 
     dtype: torch.dtype = torch.float32

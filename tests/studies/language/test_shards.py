@@ -1,12 +1,10 @@
 """Texts of the nodes: sorted, and how far apart they are."""
 
-from collections import Counter
-
 import torch
 
 from gossamer.data import Corpus
 from gossamer.studies.language.shards import Shards, divergence
-from gossamer.studies.language.task import SIZES, Shuffled, Sorted, Task, Zipf, pieces
+from gossamer.studies.language.task import SIZES, Sorted, Task, Zipf
 
 TEXT = Zipf(tokens=800, types=20)
 
@@ -20,16 +18,6 @@ def test_a_sorted_text_has_the_same_pieces_in_order():
     assert inside.train.tolist() != plain.train.tolist()
     assert torch.equal(inside.validation, plain.validation)
     assert inside.vocabulary == plain.vocabulary
-
-
-def test_a_shuffled_text_has_the_same_pieces_in_an_order_of_its_seed():
-    plain, inside = TEXT.corpus(0), Shuffled(TEXT, (".",)).corpus(0)
-    found = [Counter(map(tuple, pieces(text.vocabulary.decode(text.train), (".",))))
-             for text in (plain, inside)]  # fmt: skip
-    assert found[0] == found[1]
-    again, other = Shuffled(TEXT, (".",)).corpus(0), Shuffled(TEXT, (".", ".")).corpus(0)
-    assert inside.train.tolist() == again.train.tolist() != plain.train.tolist()
-    assert other.train.tolist() == plain.train.tolist(), "one piece cannot be shuffled"
 
 
 def test_speeches_are_sorted_by_who_speaks():
