@@ -20,8 +20,10 @@ def test_wheel(tmp_path: Path):
     wheel = build("wheel", tmp_path)
     files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     source = {str(path.relative_to(ROOT)) for path in (ROOT / "gossamer").rglob("*.py")}
-    pages = {f"gossamer/watch/{name}" for name in ("page.html", "page.css", "page.js", "icon.svg")}
-    assert files == source | pages | {"gossamer/report/template.html", "gossamer/py.typed"}
+    own = {"report": ("theme.css", "numbers.js"), "watch": ("icon.svg",)}
+    names = {part: (*files, "page.html", "page.css", "page.js") for part, files in own.items()}
+    pages = {f"gossamer/{part}/{name}" for part, of in names.items() for name in of}
+    assert files == source | pages | {"gossamer/py.typed"}
     assert wheel.stat().st_size < 800_000  # code alone
 
 
@@ -32,7 +34,7 @@ def test_source_distribution(tmp_path: Path):
     beside = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"}
     made = {".gitignore", "PKG-INFO"}
     assert {file for file in files if not file.startswith("gossamer/")} == beside | made
-    assert "gossamer/report/template.html" in files
+    assert "gossamer/report/page.html" in files
 
 
 def test_the_command_is_installed():

@@ -48,8 +48,8 @@ function contents() {
   const found = [height(nav) > 0];
   menu.click();
   found.push(height(nav) > 0);
-  window.scrollTo(0, 1500);
-  found.push(height(nav) > 0 && nav.getBoundingClientRect().top < 100);
+  window.scrollTo(0, document.documentElement.scrollHeight);
+  found.push(window.scrollY > 100 && height(nav) > 0 && nav.getBoundingClientRect().top < 100);
   return found;
 }
 

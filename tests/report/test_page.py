@@ -127,6 +127,22 @@ def test_an_incomplete_experiment_is_left_out(tmp_path: Path):
         write_report(STUDY.values(), tmp_path, TEST)
 
 
+def test_an_experiment_that_can_be_read_in_part_names_what_is_missing(tmp_path: Path):
+    class Partial(Hostile):
+        def units(self, size, seed):
+            return [One("one"), One("another <one>")]
+
+        def readable(self, results, units):
+            return "one" in results
+
+    work = computed(Partial(), tmp_path)
+    assert "Still to be computed" not in html_of(Partial(), tmp_path)
+    work.path(work.units[1]).unlink()
+    html = write_report([Partial()], tmp_path, TEST).read_text(encoding="utf-8")
+    assert "Still to be computed: another &lt;one&gt;." in html
+    assert badges(html) == [1, 1, 1]
+
+
 WORDS = "<img src=x onerror=alert(1)>"
 PARTS = {
     "yes": {WORDS: True},

@@ -148,7 +148,7 @@ def test_the_seed_changes_every_unit_that_draws(experiment):
 
 FINDINGS = {
     "ring-noise": "1.2 under Gaussian noise, 3.7 under Student-t noise and 1.9 under",
-    "claim-1": "move not at all; with GT-NSGDm",
+    "claim-1": "averaging do not move; with GT-NSGDm",
     "rates": "14 of 16 settings, and what is measured is at most 4.3%",
     "speed-up": "-0.26 to -0.22; the remarks on the theorems promise -0.33",
     "bad-networks": "at most 1.44 times that on the clean one. It is the lowest",

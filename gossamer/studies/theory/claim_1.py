@@ -96,9 +96,9 @@ class Claim1(Experiment[Size]):
         """How far each of the two methods gets."""
         moved = [s["moved"] for r in results.values() for s in r["stuck"].values()]
         gaps = [r["gt_nsgdm"][-1][0] / LR for r in results.values()]
-        far = f"by at most {max(moved):g}" if max(moved) else "not at all"
+        move = f"move by at most {max(moved):g}" if max(moved) else "do not move"
         return (
-            f"On the paper's counterexample nodes that normalize before averaging move {far}; with "
+            f"On the paper's counterexample nodes that normalize before averaging {move}; with "
             f"GT-NSGDm, which normalizes after averaging, they end within {max(gaps):.1f} step "
             "sizes of the optimum."
         )
