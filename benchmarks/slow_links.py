@@ -104,13 +104,17 @@ def contenders() -> dict[str, Gossip | DDP]:
         "Momentum Tracking, one peer, bfloat16, every 4th, hidden": Gossip(
             MT, one_peer.every(4), BF16 | hidden
         ),
-        "ring, float32": Gossip(ATC, ring),
-        "one peer, bfloat16": Gossip(ATC, one_peer, BF16),
-        "one peer, bfloat16, hidden": Gossip(CTA, one_peer, BF16 | hidden),
-        "one peer, bfloat16, every 4th, hidden": Gossip(CTA, one_peer.every(4), BF16 | hidden),
-        "one peer, bfloat16, every 16th, hidden": Gossip(CTA, one_peer.every(16), BF16 | hidden),
-        "ring, top 5 %, hidden": Gossip(CTA, ring.compressed(gs.TopK(0.05)), hidden),
-        "ring, top 1 %, hidden": Gossip(CTA, ring.compressed(gs.TopK(0.01)), hidden),
+        "GT-NSGDm, ring, float32": Gossip(ATC, ring),
+        "GT-NSGDm, one peer, bfloat16": Gossip(ATC, one_peer, BF16),
+        "GT-NSGDm, one peer, bfloat16, hidden": Gossip(CTA, one_peer, BF16 | hidden),
+        "GT-NSGDm, one peer, bfloat16, every 4th, hidden": Gossip(
+            CTA, one_peer.every(4), BF16 | hidden
+        ),
+        "GT-NSGDm, one peer, bfloat16, every 16th, hidden": Gossip(
+            CTA, one_peer.every(16), BF16 | hidden
+        ),
+        "GT-NSGDm, ring, top 5 %, hidden": Gossip(CTA, ring.compressed(gs.TopK(0.05)), hidden),
+        "GT-NSGDm, ring, top 1 %, hidden": Gossip(CTA, ring.compressed(gs.TopK(0.01)), hidden),
     }
 
 
