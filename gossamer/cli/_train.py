@@ -30,6 +30,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --help                   all options
     """
     from gossamer.distributed.links.refusals import require_no_waiting
+    from gossamer.distributed.survivors import enough_nodes
     from gossamer.fit import require_fit
     from gossamer.train.config import WAITS, make_algorithm, make_network, read_arguments
     from gossamer.train.launcher import launch
@@ -42,8 +43,10 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     require_fit(method, network)
     if not WAITS[config.wait]:
         require_no_waiting(method, network)
-    command = [sys.executable, "-m", "gossamer.train", *arguments]
     outlive = config.on_peer_failure == "drop"
+    if outlive:
+        enough_nodes(config.min_nodes, processes)
+    command = [sys.executable, "-m", "gossamer.train", *arguments]
     with raising_refusals() as variables:
         environment = _threads(processes) | os.environ | variables
         refused = Path(variables[VARIABLE]).exists

@@ -56,7 +56,7 @@ from gossamer.distributed.param_groups import frozen, group_values, mixed, names
 from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.secret import require_secret
-from gossamer.distributed.survivors import Survivors, Word
+from gossamer.distributed.survivors import Survivors, Word, require_drop
 from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
 from gossamer.distributed.tree import Tree, linked, place_in_tree
@@ -186,6 +186,7 @@ class DecentralizedOptimizer(Optimizer):
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
         words = ("raise", "drop")
         require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
+        require_drop(min_nodes, on_peer_failure)
         entry, known = self._knock(on_peer_failure) if is_late() else None, {}
         if entry:
             options = (network, range(entry["began"]), timeout, min_nodes)

@@ -86,9 +86,7 @@ class Survivors:
         self._admitted: set[int] = set()
         self._greeting: Mapping[str, Any] = {}
         self._began = len(self.numbers)
-        self.min_nodes = self._began // 2 + 1 if min_nodes is None else min_nodes
-        enough = 2 <= self.min_nodes <= self._began or self.min_nodes == self._began == 1
-        require(enough, "min_nodes", min_nodes, f"an integer in [2, {self._began}]")
+        self.min_nodes = enough_nodes(min_nodes, self._began)
 
     def enter(self, entry: Entry, number: int) -> dict[int, Word]:
         """Be one of those whom the others let in; returns what is known of all, by rank."""
@@ -238,6 +236,25 @@ class Survivors:
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
         in_time(form, self._timeout)
         require_secret(dist.group.WORLD, self._timeout, linked(self.network(), rank))
+
+
+def enough_nodes(min_nodes: int | None, nodes: int) -> int:
+    """How many of so many nodes it takes to go on; by default more than half.
+
+    >>> enough_nodes(None, 4), enough_nodes(2, 4)
+    (3, 2)
+    """
+    least = nodes // 2 + 1 if min_nodes is None else min_nodes
+    sound = 2 <= least <= nodes or least == nodes == 1
+    require(sound, "min_nodes", min_nodes, f"an integer in [2, {nodes}]")
+    return least
+
+
+def require_drop(min_nodes: int | None, on_peer_failure: str) -> None:
+    """Refuse a number that nothing would ask for."""
+    found = f"{min_nodes} with on_peer_failure {on_peer_failure}"
+    asked_for = min_nodes is None or on_peer_failure == "drop"
+    require(asked_for, "min_nodes", found, "on_peer_failure drop; with raise no node goes on")
 
 
 def _newcomer(words: Collection[Word]) -> Word:

@@ -13,6 +13,7 @@ import torch
 from gossamer.algorithms import ALGORITHMS, SCHEDULES, Algorithm, admissible_sets, named
 from gossamer.distributed.exchange import Overlap
 from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
+from gossamer.distributed.survivors import require_drop
 from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
 from gossamer.spec import build
@@ -76,6 +77,11 @@ class TrainConfig:
     )
     timeout: float = option(60.0, "seconds to wait for another process")
     on_peer_failure: str = option("raise", "raise, or drop: go on without a process that died")
+    min_nodes: int | None = option(
+        None,
+        "with drop, how many processes it takes to go on: with fewer left, all end with an error "
+        "[more than half of those that began]",
+    )
 
 
 def config_of(**options: Any) -> TrainConfig:
@@ -95,6 +101,7 @@ def require_sound(config: TrainConfig) -> None:
     choice("wait", config.wait, WAITS)
     choice("model", config.model, MODELS)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
+    require_drop(config.min_nodes, config.on_peer_failure)
     for name in ("steps", "batch_size", "log_every", "save_every"):
         whole(name, getattr(config, name), 1)
     require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
@@ -186,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser("gossamer train", usage, ABOUT, formatter_class=keep_lines)
     for own in dataclasses.fields(TrainConfig):
         if own.name != "hyperparameters":
-            kind = own.type if own.type in (int, float) else str
+            kind = next(k for k in (int, float, str) if k in (own.type, *get_args(own.type)))
             told = own.metadata["help"] + ("" if own.default is None else f" [{own.default}]")
             parser.add_argument(_flag(own.name), type=kind, metavar="X", help=told)
     own_file = "a Python file of yours, repeatable: it is executed, and its methods have names here"

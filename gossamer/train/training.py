@@ -201,6 +201,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
         overlap=OVERLAPS[config.overlap],
         wait=WAITS[config.wait],
         on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
+        min_nodes=config.min_nodes,
     )
 
 

@@ -7,7 +7,7 @@ from processes import on_ranks
 from gossamer.cli._train import train as command
 from gossamer.distributed import read_nodes
 from gossamer.errors import InvalidInput
-from gossamer.train import train
+from gossamer.train import train, training
 from gossamer.train.__main__ import main
 from gossamer.train.config import make_network, read_arguments
 from gossamer.train.log import LOG, TrainingLog
@@ -30,6 +30,8 @@ ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
         (["--save-every", "0"], "save_every: got 0, need an integer of at least 1"),
         (["--timeout", "-1"], "timeout: got -1.0, need a number of seconds above 0"),
         (["--on-peer-failure", "ignore"], "on_peer_failure: got 'ignore', need one of raise, drop"),
+        (["--min-nodes", "2"], "min_nodes: got 2 with on_peer_failure raise, need .* drop"),
+        (["--min-nodes", "two"], "argument --min-nodes: invalid int value: 'two'"),
         (["--wait", "maybe"], "wait: got 'maybe', need one of on, off"),
         (["--data", "digit"], "data: got 'digit', need one of digits, blobs"),
         (["--model", "gpt"], "data: got blobs, need a text file"),
@@ -48,6 +50,13 @@ def test_bad_input_ends_in_one_line(capsys):
         "gossamer train: batch_size: got 5000, need an integer in [1, 1800], "
         "the samples of node 0\n"
     )
+
+
+def test_the_optimizer_is_told_how_many_it_takes_to_go_on(monkeypatch):
+    monkeypatch.setattr(training, "DecentralizedOptimizer", lambda *_, **told: told)
+    config = read_arguments([*GIVEN, "--on-peer-failure", "drop", "--min-nodes", "3"])
+    told = training.make_optimizer(config, torch.nn.Linear(1, 1))
+    assert (told["on_peer_failure"], told["min_nodes"]) == ("drop", 3)
 
 
 def test_a_network_has_as_many_nodes_as_processes():
@@ -123,6 +132,7 @@ def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, ca
             r"use PushSum\(QGDSGDm\)",
         ),
         (["--max-restarts", "-1"], "max_restarts: got -1, need an integer of at least 0"),
+        (["--on-peer-failure", "drop", "--min-nodes", "5"], r"min_nodes: got 5, .* in \[2, 4\]"),
     ],
 )
 def test_the_command_refuses_before_it_starts_processes(arguments, message, monkeypatch):
