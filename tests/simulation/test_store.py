@@ -43,10 +43,10 @@ def test_seeds_settings_and_steps_that_are_added_are_computed_and_nothing_else(
 ):
     store = gs.Store(tmp_path / "grown", seconds=0.01)
     how = {"network": network, "strategy": strategy, "store": store}
-    sizes = [(SMALL, 100, 2), (SMALL, 100, 4), (LARGE, 100, 4), (LARGE, 200, 4)]
+    sizes = [(SMALL, 50, 2), (SMALL, 50, 4), (LARGE, 50, 4), (LARGE, 100, 4)]
     steps = [sweep(*size, **how).run_steps for size in sizes]
     one_go = gs.Store(tmp_path / "one go")
-    whole = sweep(LARGE, 200, 4, network=network, strategy=strategy, store=one_go)
+    whole = sweep(LARGE, 100, 4, network=network, strategy=strategy, store=one_go)
     assert (whole.diverged_at >= 0).any()
     before = store.computed
     assert_same(sweep(*sizes[-1], **how), whole)
