@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -37,21 +38,30 @@ window.addEventListener("load", () => Promise.all([...document.images].map(decod
 </script>"""
 
 
-def look_at(page: Path, width: int, folder: Path, dark: bool = False) -> dict[str, Any]:
-    """Findings on a copy of `page` beside it, in a window `width` pixels wide.
+def look_at(
+    views: Sequence[tuple[Path, int]], folder: Path, dark: bool = False
+) -> list[dict[str, Any]]:
+    """Findings on a copy of each page beside it, in a window so many pixels wide.
 
-    Headless windows are at least 500 pixels wide, so the page is put into a frame of that width.
+    Headless windows are at least 500 pixels wide, so the pages are put into frames of one window.
     """
+    copies = [_that_looks(*view) for view in views]
+    widths = [width for _, width in views]
+    frames = [FRAME.format(copy.as_uri(), w) for copy, w in zip(copies, widths, strict=True)]
+    window = folder / "window.html"
+    window.write_text(WINDOW.replace("FRAMES", "".join(frames)), encoding="utf-8")
+    found = findings(window, folder / "profile", dark)
+    for copy in copies:
+        copy.unlink()
+    return list(found["pages"])
+
+
+def _that_looks(page: Path, width: int) -> Path:
     html = page.read_text(encoding="utf-8")
     html = html.replace("<head>", f"<head>{LISTEN}", 1).replace("</body>", f"{LOOK}</body>", 1)
-    copy = page.with_name(f".looked-at-{width}.html")
+    copy = page.resolve().with_name(f".looked-at-{width}.html")
     copy.write_text(html, encoding="utf-8")
-    frame = page.with_name(f".frame-{width}.html")
-    frame.write_text(FRAME.format(name=copy.name, width=width), encoding="utf-8")
-    found = findings(frame, folder, dark)
-    copy.unlink()
-    frame.unlink()
-    return found
+    return copy
 
 
 def findings(page: Path, folder: Path, dark: bool = False) -> dict[str, Any]:
@@ -71,12 +81,14 @@ def findings(page: Path, folder: Path, dark: bool = False) -> dict[str, Any]:
     return dict(json.loads(unquote(found[1])))
 
 
-FRAME = """<!doctype html><body>
-<iframe id="page" src="{name}" style="width:{width}px; height:800px; border:0"></iframe>
-<script>
-const page = document.getElementById("page");
-const wait = setInterval(() => {{
-  const found = page.contentDocument.documentElement.getAttribute("data-findings");
-  if (found) {{ document.body.setAttribute("data-findings", found); clearInterval(wait); }}
-}}, 50);
+FRAME = '<iframe src="{}" style="width:{}px; height:800px; border:0"></iframe>'
+WINDOW = """<!doctype html><body>FRAMES<script>
+const frames = [...document.querySelectorAll("iframe")];
+const told = ({ contentDocument: { documentElement: root } }) => root.dataset.findings;
+const wait = setInterval(() => {
+  if (!frames.every(told)) return;
+  const pages = frames.map(frame => JSON.parse(decodeURIComponent(told(frame))));
+  document.body.dataset.findings = encodeURIComponent(JSON.stringify({ pages }));
+  clearInterval(wait);
+}, 50);
 </script></body>"""

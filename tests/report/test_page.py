@@ -299,10 +299,25 @@ def test_the_page_does_not_pass_its_own_environment_for_that_of_the_results(page
 needs_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
 
 
+BAD = """<!doctype html><html><head></head><body><img src='data:image/png;base64,AAAA'>
+<script>console.error('spoken'); undefinedName</script>
+<div style='width:600px'>wide</div></body></html>"""
+WIDTHS = (1300, 390)
+
+
+@pytest.fixture(scope="module")
+def seen(page: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Found by one browser: on the page at each width, then on a bad one."""
+    folder = tmp_path_factory.mktemp("seen")
+    bad = folder / "bad.html"
+    bad.write_text(BAD)
+    return look_at([*((page, width) for width in WIDTHS), (bad, 390)], folder)
+
+
 @needs_a_browser
-@pytest.mark.parametrize("width", [1300, 390])
-def test_in_a_browser(page: Path, tmp_path: Path, width: int):
-    found = look_at(page, width, tmp_path)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_in_a_browser(seen: list[dict[str, Any]], width: int):
+    found = seen[WIDTHS.index(width)]
     assert found["problems"] == []
     assert found["width"] == width
     assert len(found["images"]) == 2
@@ -314,24 +329,18 @@ def test_in_a_browser(page: Path, tmp_path: Path, width: int):
 
 
 @needs_a_browser
-def test_a_wide_table_scrolls_by_itself(hostile: Path, tmp_path: Path):
-    found = look_at(hostile, 390, tmp_path, dark=True)
-    assert found["problems"] == []
-    assert found["badges"] == ["yes", "partly", "no"]
-    assert found["overflow"] <= 0
-
-
-@needs_a_browser
-def test_the_browser_would_have_told(tmp_path: Path):
+def test_the_browser_would_have_told(seen: list[dict[str, Any]]):
     """A broken image, a script error and a page too wide are all found."""
-    bad = tmp_path / "bad.html"
-    bad.write_text(
-        "<!doctype html><html><head></head><body><img src='data:image/png;base64,AAAA'>"
-        "<script>console.error('spoken'); undefinedName</script>"
-        "<div style='width:600px'>wide</div></body></html>"
-    )
-    found = look_at(bad, 390, tmp_path / "profile")
+    found = seen[-1]
     assert found["images"] == [0]
     assert found["overflow"] > 100
     for words in ("spoken", "undefinedName", "decode"):
         assert any(words in problem for problem in found["problems"])
+
+
+@needs_a_browser
+def test_a_wide_table_scrolls_by_itself(hostile: Path, tmp_path: Path):
+    (found,) = look_at([(hostile, 390)], tmp_path, dark=True)
+    assert found["problems"] == []
+    assert found["badges"] == ["yes", "partly", "no"]
+    assert found["overflow"] <= 0
