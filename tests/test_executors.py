@@ -2,17 +2,16 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import deque
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 import torch
+from processes import context
 
 import gossamer as gs
 from gossamer import executors
@@ -92,6 +91,8 @@ def test_workers_compute_the_same_bits_and_one_that_dies_costs_its_block(
 ):
     with gs.Workers(2) as workers:
         assert_same(compare(workers), compare(ThisProcess()))
+    monkeypatch.setattr(executors, "get_context", lambda method: context)  # need not import torch
+    with gs.Workers(2) as workers:
         again = dict(spread(partial(die_once, tmp_path), deque(range(4)), workers))
         assert again == {0: 0, 1: 2, 2: 4, 3: 6}
         monkeypatch.setattr(executors, "ATTEMPTS", 1)
@@ -100,8 +101,10 @@ def test_workers_compute_the_same_bits_and_one_that_dies_costs_its_block(
 
 
 def test_this_process_takes_over_from_an_executor_that_died(tmp_path: Path):
-    pool = ProcessPoolExecutor(1, get_context("spawn"))
-    with pool, pytest.warns(UserWarning, match="this process goes on"):
+    with (
+        ProcessPoolExecutor(1, context) as pool,
+        pytest.warns(UserWarning, match="this process goes on"),
+    ):
         assert dict(spread(partial(die_once, tmp_path), deque([1, 2]), pool)) == {1: 2, 2: 4}
 
 
@@ -126,23 +129,16 @@ def test_records_are_told_wherever_they_are_made():
     assert told["here"] == told["none"]
 
 
-ORPHAN = """
-import os, signal, gossamer as gs, time
-from test_executors import double
-if __name__ == "__main__":
+def orphan(pipe: Connection) -> None:
     workers = gs.Workers(1)
-    print(workers.submit(os.getpid).result(), flush=True)
+    pipe.send(workers.submit(os.getpid).result())
     os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
-def test_workers_end_with_their_parent(tmp_path: Path):
-    path = tmp_path / "orphan.py"
-    path.write_text(ORPHAN)
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    command = [sys.executable, str(path)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-    worker = int(done.stdout)
+def test_workers_end_with_their_parent():
+    mine, theirs = context.Pipe(duplex=False)
+    context.Process(target=orphan, args=(theirs,)).start()
+    worker = mine.recv()
     deadline = time.monotonic() + 20
     while Path(f"/proc/{worker}").exists():
         assert time.monotonic() < deadline

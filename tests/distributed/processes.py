@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 from gossamer.distributed.rendezvous import host_store
 
-PRELOAD = ["torch._dynamo", "gossamer", "gossamer.distributed", "pytest"]
+PRELOAD = ["torch._dynamo", "networkx", "gossamer", "gossamer.distributed", "pytest"]
 """What the ranks of most tests would import, each of them again."""
 
 context = multiprocessing.get_context("forkserver")

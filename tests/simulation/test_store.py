@@ -1,13 +1,14 @@
 """A store computes what is missing, and nothing is lost or different."""
 
-import os
-import subprocess
-import sys
+import random
+import signal
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from processes import context
 
 import gossamer as gs
 from gossamer.simulation.simulation import LANES
@@ -43,10 +44,10 @@ def test_seeds_settings_and_steps_that_are_added_are_computed_and_nothing_else(
 ):
     store = gs.Store(tmp_path / "grown", seconds=0.01)
     how = {"network": network, "strategy": strategy, "store": store}
-    sizes = [(SMALL, 100, 2), (SMALL, 100, 4), (LARGE, 100, 4), (LARGE, 200, 4)]
+    sizes = [(SMALL, 50, 2), (SMALL, 50, 4), (LARGE, 50, 4), (LARGE, 100, 4)]
     steps = [sweep(*size, **how).run_steps for size in sizes]
     one_go = gs.Store(tmp_path / "one go")
-    whole = sweep(LARGE, 200, 4, network=network, strategy=strategy, store=one_go)
+    whole = sweep(LARGE, 100, 4, network=network, strategy=strategy, store=one_go)
     assert (whole.diverged_at >= 0).any()
     before = store.computed
     assert_same(sweep(*sizes[-1], **how), whole)
@@ -183,61 +184,45 @@ def test_a_run_is_the_same_bits_whatever_is_stacked(tmp_path: Path, dim: int):
     assert lanes * 60 * dim * 8 <= 3 * 2**19
 
 
-KILLED = """
-import os, random, signal, sys, time
-from pathlib import Path
-import gossamer as gs
-from test_store import LARGE, sweep
+def halve(folder: Path) -> None:
+    sweep(LARGE, 4000, 4, store=gs.Store(folder, seconds=0.02), strategy="halving")
 
-folder, chance = Path(sys.argv[1]), random.Random(0)
-for _ in range(10):
+
+def kill_one_who_has_stored(folder: Path, chance: random.Random) -> None:
     before = len(list(folder.rglob("*.safetensors")))
-    if (child := os.fork()) == 0:
-        sweep(LARGE, 4000, 4, store=gs.Store(folder, seconds=0.02), strategy="halving")
-        os._exit(1)  # to be killed before
+    process = context.Process(target=halve, args=(folder,))
+    process.start()
     while len(list(folder.rglob("*.safetensors"))) <= before:
         time.sleep(0.001)
     time.sleep(chance.uniform(0, 0.1))
-    os.kill(child, signal.SIGKILL)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-"""
-
-SHARED = """
-import os, sys
-import gossamer as gs
-from test_store import LARGE, sweep
-
-first = os.fork()
-store = gs.Store(sys.argv[1], seconds=0.02)
-run_steps = sweep(LARGE, 1000, 4, store=store).run_steps
-print(store.computed == run_steps or store.computed)
-if first == 0:
-    os._exit(0)
-assert os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) == 0
-"""
-
-
-def script(text: str, folder: Path) -> str:
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-uc", text, str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
 
 
 @pytest.mark.slow
 def test_ten_kills_lose_nothing(tmp_path: Path):
-    script(KILLED, tmp_path / "killed")
+    chance = random.Random(0)
+    for _ in range(10):
+        kill_one_who_has_stored(tmp_path / "killed", chance)
     store = gs.Store(tmp_path / "killed")
     found = sweep(LARGE, 4000, 4, store=store, strategy="halving")
     assert store.computed < found.run_steps
     assert_same(found, sweep(LARGE, 4000, 4, store=tmp_path / "whole", strategy="halving"))
 
 
+def share_of_the_work(folder: Path) -> float:
+    store = gs.Store(folder, seconds=0.02)
+    run_steps = sweep(LARGE, 1000, 4, store=store).run_steps
+    return store.computed / run_steps
+
+
 def test_two_processes_share_a_folder(tmp_path: Path):
     """The second waits for the first and computes nothing."""
-    assert sorted(script(SHARED, tmp_path / "shared").split()) == ["0", "True"]
-    store = gs.Store(tmp_path / "shared")
+    shared = tmp_path / "shared"
+    with ProcessPoolExecutor(2, context) as pool:
+        assert sorted(pool.map(share_of_the_work, [shared, shared])) == [0, 1]
+    store = gs.Store(shared)
     found = sweep(LARGE, 1000, 4, store=store)
     assert store.computed == 0
     assert_same(found, sweep(LARGE, 1000, 4, store=tmp_path / "whole"))

@@ -14,47 +14,46 @@ METHODS = {
     gs.GTAdam(lr=0.05): 6_000,  # thrown 1e8 away by 1e10, it takes its time to come back
 }
 """Method → steps."""
+SPIKES = [0.0, 1e6, 1e8, 1e10]
 
 
 class Spiked(gs.Quadratic):
-    """One gradient of node 0, that of step 100, is off by `spike`."""
-
-    spike = 0.0
+    """One gradient of node 0, that of step 100, is off by the spike that the seed numbers."""
 
     def sample_grad(self, x: Tensor, t: int, seeds) -> Tensor:
         grad = self.local_grad(x).clone()
         if t == 100:
-            grad[0] += self.spike
+            grad[0] += torch.tensor([SPIKES[seed] for seed in seeds])[:, None]
         return grad
 
 
 @cache
-def final_error(method, spike: float, dtype: torch.dtype = torch.float32) -> float:
-    problem = Spiked(4, 5, seed=1)
-    problem.spike = spike
+def largest_error(method, *spikes: float, dtype: torch.dtype = torch.float32) -> float:
+    """In the end, of runs with these spikes."""
     run = gs.simulate(
         method,
-        problem,
+        Spiked(4, 5, seed=1),
         gs.ring(4),
         steps=METHODS[method],
+        seeds=map(SPIKES.index, spikes),
         metrics=["error"],
         dtype=dtype,
         record_every=10,
     )
-    return float(run.metrics["error"][-20:].mean())
+    return float(run.metrics["error"][-20:].mean(0).max())
 
 
-@pytest.mark.parametrize("spike", [1e6, 1e8, 1e10])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.label)
-def test_a_wild_gradient_leaves_no_bias_in_float32(method, spike: float):
+def test_a_wild_gradient_leaves_no_bias_in_float32(method):
     """In float32 totals the three end 0.05 to 700 away."""
-    assert final_error(method, spike) <= 10 * final_error(method, 0.0)
+    assert largest_error(method, *SPIKES[1:]) <= 10 * largest_error(method, 0.0)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.label)
 def test_a_model_in_bfloat16_is_not_biased(method):
     """Gradients in bfloat16 have three digits; x, v and y have more."""
-    assert final_error(method, 0.0, torch.bfloat16) < 0.01 + final_error(method, 0.0)
+    rounded = largest_error(method, 0.0, dtype=torch.bfloat16)
+    assert rounded < 0.01 + largest_error(method, 0.0)
 
 
 def test_the_trackers_sum_is_that_of_the_estimators():
