@@ -72,7 +72,7 @@ def size(text: str) -> Size:
 
 
 def blocks(width: int, limit: int) -> str:
-    found = head_blocks(width, limit) if width & (width - 1) == 0 else None
+    found = head_blocks(width, limit)
     return "plain" if found is None else " ".join(map(str, found))
 
 

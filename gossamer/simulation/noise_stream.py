@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from gossamer.captured import Captured
 from gossamer.noise import Noise
 from gossamer.seeding import SeedGroups, stream
 
@@ -39,6 +40,7 @@ class NoiseStream:
         if generators is not None:
             for seed, generator in zip(self._seeds, self._generators, strict=True):
                 generator.set_state(generators[seed])
+        self._draw = Captured(self._sampled, self._generators)
         self._block = torch.empty(0)
         self._steps: Sequence[Tensor] = ()
         self._drawn = begin - begin % self._shape[0]
@@ -51,7 +53,11 @@ class NoiseStream:
 
     def add(self, grad: Tensor, t: int) -> Tensor:
         """`grad`, `(nodes, runs, dim)`, with the noise of step `t`."""
-        noisy = self._noise.apply(*self._groups.align(grad, self.at(t)))
+        return self.added(grad, self.at(t))
+
+    def added(self, grad: Tensor, drawn: Tensor) -> Tensor:
+        """`grad`, `(nodes, runs, dim)`, with noise that was drawn for every distinct seed."""
+        noisy = self._noise.apply(*self._groups.align(grad, drawn))
         return noisy if noisy.shape == grad.shape else noisy.view(grad.shape)
 
     def at(self, t: int) -> Tensor:
@@ -59,14 +65,18 @@ class NoiseStream:
         length = self._shape[0]
         while t >= self._drawn:
             self._before = [generator.get_state() for generator in self._generators]
-            sample = [
-                self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
-                for generator in self._generators
-            ]
-            self._block = torch.stack(sample, dim=2)  # (steps, nodes, seeds, dim)
+            self._block = self._draw()
             self._steps = self._block.unbind()
             self._drawn += length
         return self._steps[t % length]
+
+    def _sampled(self) -> Tensor:
+        """The next block, `(steps, nodes, seeds, dim)`."""
+        sample = [
+            self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
+            for generator in self._generators
+        ]
+        return torch.stack(sample, dim=2)
 
     def between(self, t: int, end: int) -> tuple[Tensor, Tensor]:
         """Noise of the steps from `t` on and before `end`, all of one block, and whose is whose.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.launch import has_kernel, rows_at_a_time, split_rows
+from gossamer.models.fused.launch import has_kernel, padded, rows_at_a_time, split_rows
 from gossamer.triton_language import jit, tl
 
 ROWS, PROGRAMS = 16, 512
@@ -59,11 +59,11 @@ class _AddNorm(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         models, positions, width = h.shape
         total, normed = torch.empty_like(h), torch.empty_like(h)
-        block = rows_at_a_time(width, ROWS, ELEMENTS)
+        block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
         programs, rows = split_rows(positions, models, block, PROGRAMS)
         _forward[models, programs](
             h, branch, bias, weight, shift, total, normed,
-            positions, rows, weight.stride(0), width, block, branch is not None,
+            positions, rows, weight.stride(0), width, padded(width), block, branch is not None,
         )  # fmt: skip
         ctx.save_for_backward(total, weight)
         ctx.added = branch is not None
@@ -74,13 +74,13 @@ class _AddNorm(torch.autograd.Function):
         total, weight = ctx.saved_tensors
         models, positions, width = total.shape
         d_total, d_normed = (grad.contiguous() for grad in grads)
-        block = rows_at_a_time(width, ROWS, ELEMENTS)
+        block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
         programs, rows = split_rows(positions, models, block, PROGRAMS)
         d_h = torch.empty_like(total)
         sums = total.new_empty(models, programs, 3, width, dtype=torch.float32)
         _backward[models, programs](
             total, weight, d_total, d_normed, d_h, sums,
-            positions, rows, weight.stride(0), width, block,
+            positions, rows, weight.stride(0), width, padded(width), block,
         )  # fmt: skip
         d_bias, d_weight, d_shift = sums.sum(1).to(total.dtype).unbind(1)
         added = (d_h, d_bias) if ctx.added else (None, None)
@@ -88,9 +88,9 @@ class _AddNorm(torch.autograd.Function):
 
 
 @jit
-def _moments(x, WIDTH: tl.constexpr):
-    """LayerNorm of the rows of x, `[ROWS, WIDTH]`, without its affine part, and 1/σ, `[ROWS]`."""
-    x -= (tl.sum(x, 1) / WIDTH)[:, None]
+def _moments(x, column, WIDTH: tl.constexpr):
+    """LayerNorm of the rows of x, `[ROWS, PADDED]`, without its affine part, and 1/σ, `[ROWS]`."""
+    x = tl.where((column < WIDTH)[None, :], x - (tl.sum(x, 1) / WIDTH)[:, None], 0.0)
     inverse = tl.rsqrt(tl.sum(x * x, 1) / WIDTH + 1e-5)
     return x * inverse[:, None], inverse
 
@@ -99,24 +99,24 @@ def _moments(x, WIDTH: tl.constexpr):
 def _forward(
     h, branch, bias, weight, shift, total, normed,
     positions, rows, stride,
-    WIDTH: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr,
+    WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr,
 ):  # fmt: skip
     # h, branch, total, normed: (models, positions, WIDTH); bias, weight, shift: rows `stride` apart
-    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
-    own = model * stride + column
-    w = tl.load(weight + own).to(tl.float32)[None, :]  # [1, WIDTH]
-    s = tl.load(shift + own).to(tl.float32)[None, :]
+    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, PADDED)
+    own, there = model * stride + column, column < WIDTH
+    w = tl.load(weight + own, mask=there, other=0.0).to(tl.float32)[None, :]  # [1, PADDED]
+    s = tl.load(shift + own, mask=there, other=0.0).to(tl.float32)[None, :]
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < positions)[:, None]
+        inside = (row < positions)[:, None] & there[None, :]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32)  # [ROWS, WIDTH]
+        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32)  # [ROWS, PADDED]
         if ADD:
-            x += tl.load(bias + own).to(tl.float32)[None, :]
+            x += tl.load(bias + own, mask=there, other=0.0).to(tl.float32)[None, :]
             x += tl.load(branch + where, mask=inside, other=0.0).to(tl.float32)
         x = x.to(total.dtype.element_ty)
         tl.store(total + where, x, mask=inside)
-        unit, _ = _moments(x.to(tl.float32), WIDTH)
+        unit, _ = _moments(x.to(tl.float32), column, WIDTH)
         tl.store(normed + where, (unit * w + s).to(total.dtype.element_ty), mask=inside)
 
 
@@ -124,23 +124,24 @@ def _forward(
 def _backward(
     total, weight, d_total, d_normed, d_h, sums,
     positions, rows, stride,
-    WIDTH: tl.constexpr, ROWS: tl.constexpr,
+    WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     # total, d_total, d_normed, d_h: (models, positions, WIDTH); weight: rows `stride` apart
     # sums: (models, programs, 3, WIDTH), each program's share of ∂/∂bias, ∂/∂weight, ∂/∂shift
-    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
-    w = tl.load(weight + model * stride + column).to(tl.float32)[None, :]  # [1, WIDTH]
-    d_bias = tl.zeros([ROWS, WIDTH], tl.float32)
-    d_weight = tl.zeros([ROWS, WIDTH], tl.float32)
-    d_shift = tl.zeros([ROWS, WIDTH], tl.float32)
+    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, PADDED)
+    there = column < WIDTH
+    w = tl.load(weight + model * stride + column, mask=there, other=0.0).to(tl.float32)[None, :]
+    d_bias = tl.zeros([ROWS, PADDED], tl.float32)
+    d_weight = tl.zeros([ROWS, PADDED], tl.float32)
+    d_shift = tl.zeros([ROWS, PADDED], tl.float32)
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < positions)[:, None]
+        inside = (row < positions)[:, None] & there[None, :]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(total + where, mask=inside, other=0.0).to(tl.float32)  # [ROWS, WIDTH]
+        x = tl.load(total + where, mask=inside, other=0.0).to(tl.float32)  # [ROWS, PADDED]
         d_n = tl.load(d_normed + where, mask=inside, other=0.0).to(tl.float32)
         d_x = tl.load(d_total + where, mask=inside, other=0.0).to(tl.float32)
-        unit, inverse = _moments(x, WIDTH)
+        unit, inverse = _moments(x, column, WIDTH)
         g = d_n * w
         along = tl.sum(g * unit, 1) / WIDTH
         d_x += (g - (tl.sum(g, 1) / WIDTH)[:, None] - unit * along[:, None]) * inverse[:, None]
@@ -149,6 +150,6 @@ def _backward(
         d_weight += d_n * unit
         d_shift += d_n
     sums += (model * tl.num_programs(1) + tl.program_id(1)) * (3 * WIDTH) + column
-    tl.store(sums, tl.sum(d_bias, 0))
-    tl.store(sums + WIDTH, tl.sum(d_weight, 0))
-    tl.store(sums + 2 * WIDTH, tl.sum(d_shift, 0))
+    tl.store(sums, tl.sum(d_bias, 0), mask=there)
+    tl.store(sums + WIDTH, tl.sum(d_weight, 0), mask=there)
+    tl.store(sums + 2 * WIDTH, tl.sum(d_shift, 0), mask=there)

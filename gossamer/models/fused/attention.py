@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel, shared_memory
+from gossamer.models.fused.launch import has_kernel, is_power_of_two, padded, shared_memory
 from gossamer.models.gpt import attention
 from gossamer.triton_language import jit, tl
 
@@ -42,12 +42,13 @@ def attention_bytes(time: int, size: int) -> int:
 
 
 def _fits(time: int, size: int, device: torch.device) -> bool:
-    return time <= LONGEST and attention_bytes(_block(time), size) <= shared_memory(device)
+    known = time <= LONGEST and is_power_of_two(size)
+    return known and attention_bytes(_block(time), size) <= shared_memory(device)
 
 
 def _block(time: int) -> int:
     """Positions that a program holds: a power of two, as kernels need."""
-    return max(16, 1 << (time - 1).bit_length())
+    return max(16, padded(time))
 
 
 class _Attention(torch.autograd.Function):
