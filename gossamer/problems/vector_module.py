@@ -1,10 +1,13 @@
 """A module and its loss as a function of one vector, the trained parameters."""
 
 import copy
+import pickle
+import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.backends import cudnn, mha
@@ -100,7 +103,7 @@ class VectorModule:
                     f"({first_line(reason)}); need loss(module(inputs), targets) of tensors, "
                     "differentiable in the trained parameters"
                 ) from reason
-            self.draws = not all(map(torch.equal, before, _generator_states()))
+            self.draws = _generator_states() != before
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
@@ -142,9 +145,11 @@ def exact_convolutions(device: torch.device) -> Iterator[None]:
         cudnn.allow_tf32 = before
 
 
-def _generator_states() -> list[Tensor]:
-    """Of torch's own generators, those of all GPUs among them."""
-    return [one.get_state() for one in (torch.default_generator, *torch.cuda.default_generators)]
+def _generator_states() -> list[object]:
+    """Of Python's, numpy's and torch's own generators, those of all GPUs among them."""
+    own = [torch.default_generator, *torch.cuda.default_generators]
+    states = [one.get_state().numpy().tobytes() for one in own]
+    return [random.getstate(), pickle.dumps(np.random.get_state()), *states]
 
 
 @contextmanager

@@ -1,4 +1,5 @@
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import gossamer as gs
+from gossamer.captured import AS_WRITTEN
 from gossamer.data import BatchOrder
 from gossamer.fingerprint import fingerprint
 from gossamer.problems import faster_evaluator
@@ -385,7 +387,72 @@ def test_on_a_cpu_the_random_numbers_of_gpus_are_left_alone(vectorize, monkeypat
     problem.sample_grad(points(problem), 0, [0, 1])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+class RandomDepth(nn.Module):
+    """Draws with Python's own generator."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(5, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(x) * (1 if random.random() < 0.5 else 2)
+
+
+@pytest.mark.parametrize(
+    ("module", "draws"),
+    [(perceptron(), False), (perceptron(nn.Dropout(0.5)), True), (RandomDepth(), True)],
+    ids=["perceptron", "dropout", "random depth"],
+)
+def test_whether_a_module_draws_is_learnt(module: nn.Module, draws: bool):
+    assert build(module, VECTORS, vectorize=False)._model.draws == draws
+
+
+@cuda
+@pytest.mark.parametrize("vectorize", [True, False, None])
+@pytest.mark.parametrize(("make", "shape"), (VECTORIZED | LOOPED).values(), ids=VECTORIZED | LOOPED)
+def test_captured_gradients_are_those_of_the_loop(make, shape, vectorize: bool | None):
+    if vectorize is not False and (make, shape) in LOOPED.values():
+        return
+    module = make()
+    problem = build(module, shape, vectorize=vectorize).to("cuda")
+    loop = build(module, shape, vectorize=False, compile=False).to("cuda")
+    for t in range(AS_WRITTEN + 3):
+        x = points(loop.to("cpu")).cuda() + 0.01 * t
+        found, expected = problem.sample_grad(x, t, [0, 7]), loop.sample_grad(x, t, [0, 7])
+        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    assert problem.way.endswith("in a CUDA graph") or make is Branching
+    assert loop.way == "loop"
+
+
+@cuda
+@pytest.mark.parametrize("compile", [None, True])
+def test_captured_masks_are_those_of_the_seed(compile: bool | None):
+    made = transformer(dropout=0.3)
+    problem = build(made, None, vectorize=True, compile=compile).to("cuda")
+    plain = build(made, None, vectorize=True, compile=False).to("cuda")
+    x = points(plain.to("cpu")).cuda()
+    for t in range(AS_WRITTEN + 3):
+        found, expected = problem.sample_grad(x, t, [0, 7]), plain.sample_grad(x, t, [0, 7])
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+        alone = problem.sample_grad(x[:, 1:], t, [7])
+        torch.testing.assert_close(alone, expected[:, 1:], rtol=1e-9, atol=1e-9)
+    assert problem.way == ("vmap, compiled" if compile else "vmap") + " in a CUDA graph"
+
+
+@cuda
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_convolutions_in_float32_are_in_float32(vectorize: bool):
+    problem = build(convolution(), IMAGES, vectorize=vectorize, compile=False)
+    x = points(problem)
+    exact = problem.sample_grad(x, 0, [0, 1])
+    found = problem.to("cuda", torch.float32).sample_grad(x.cuda().float(), 0, [0, 1])
+    assert float((found.cpu() - exact).norm() / exact.norm()) < 1e-5
+
+
+@cuda
 @pytest.mark.parametrize("vectorize", [True, False])
 def test_random_evaluation_on_a_gpu(vectorize: bool):
     problem = build(AlwaysDropping(), VECTORS, vectorize=vectorize).to("cuda")
