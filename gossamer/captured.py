@@ -109,9 +109,12 @@ class Graph:
         self._graph, device = torch.cuda.CUDAGraph(), _device(arguments, generators)
         for generator in generators:
             self._graph.register_generator_state(generator)
+        states = [generator.get_state() for generator in generators]
         own_random_state = torch.random.fork_rng([device])
         with torch.cuda.device(device), own_random_state, torch.cuda.graph(self._graph):
             self._result = function(*self._arguments)
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
 
     def __call__(self, *arguments: Tensor) -> Result:
         """The result for other arguments."""

@@ -62,8 +62,9 @@ class Mixer:
             direction: like x.
         """
         alike = x.dtype == scale.dtype == direction.dtype == self.pulls.dtype
-        stacked = x.ndim == 3 and x.shape == direction.shape and scale.shape[-1:] in ((), (1,))
-        if not alike or not stacked or not is_narrow(self.pulls, x):
+        stacked = x.ndim == 3 and x.shape == direction.shape
+        per_run = scale.ndim == 0 or scale.shape[-1] == 1
+        if not alike or not stacked or not per_run or not is_narrow(self.pulls, x):
             return None
         return mixed_move(self.pulls, x, scale, direction)
 

@@ -15,8 +15,8 @@ from gossamer.triton_language import installed, jit, tl
 MOST_NODES = 32
 """Most nodes whose values at a few coordinates a program holds in registers."""
 
-COLUMNS = 512
-"""Coordinates that a program mixes."""
+NUMBERS = 4096
+"""Numbers that a program holds, those of all nodes at the coordinates that it mixes."""
 
 
 def is_narrow(weights: Tensor, z: Tensor) -> bool:
@@ -50,13 +50,15 @@ def mixed_move(weights: Tensor, x: Tensor, scale: Tensor, direction: Tensor) -> 
 
 
 def _grid(z: Tensor) -> tuple[int]:
-    return (-(-z.numel() // (len(z) * COLUMNS)),)
+    columns, _, _, at_once = _sizes(z)
+    return (-(-columns // at_once),)
 
 
 def _sizes(z: Tensor) -> tuple[int, ...]:
     """Columns, nodes, their next power of two, and columns of a program."""
     nodes = len(z)
-    return z.numel() // nodes, nodes, 1 << (nodes - 1).bit_length(), COLUMNS
+    padded = 1 << (nodes - 1).bit_length()
+    return z.numel() // nodes, nodes, padded, NUMBERS // padded
 
 
 @jit

@@ -3,8 +3,10 @@
 import copy
 import pickle
 import random
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -137,12 +139,19 @@ def exact_convolutions(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
+    _without_advice()
     before = cudnn.allow_tf32
     cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
     try:
         yield
     finally:
         cudnn.allow_tf32 = before
+
+
+@cache
+def _without_advice() -> None:
+    """torch advises other names for the flags, which are not to be mixed with these."""
+    warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
 
 
 def _generator_states() -> list[object]:

@@ -1,11 +1,12 @@
 """The injected noise of many seeds, each its own stream whatever else is stacked."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from gossamer.captured import Captured
+from gossamer.captured import Captured, side_by_side
 from gossamer.noise import Noise
 from gossamer.seeding import SeedGroups, stream
 
@@ -71,12 +72,18 @@ class NoiseStream:
         return self._steps[t % length]
 
     def _sampled(self) -> Tensor:
-        """The next block, `(steps, nodes, seeds, dim)`."""
-        sample = [
-            self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
-            for generator in self._generators
-        ]
-        return torch.stack(sample, dim=2)
+        """The next block, `(steps, nodes, seeds, dim)`, drawn for all seeds side by side."""
+        steps, nodes, dim = self._shape
+        shape = (steps, nodes, len(self._seeds), dim)
+        block = torch.empty(shape, dtype=self._dtype, device=self._device)
+
+        def draw(place: Tensor, generator: torch.Generator) -> None:
+            sample = self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
+            place.copy_(sample)
+
+        each = zip(block.unbind(2), self._generators, strict=True)
+        side_by_side((partial(draw, *one) for one in each), block.device)
+        return block
 
     def between(self, t: int, end: int) -> tuple[Tensor, Tensor]:
         """Noise of the steps from `t` on and before `end`, all of one block, and whose is whose.
