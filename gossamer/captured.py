@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
@@ -46,7 +47,7 @@ class Captured:
     ) -> None:
         self.function, self.generators, self.dtype = function, tuple(generators), dtype
         self.refusal: Exception | None = None
-        self._alike: object = None
+        self._alike: list[tuple[torch.Size, torch.dtype, torch.device]] | None = None
         self._calls = 0
         self._graph: Graph | None = None
 
@@ -61,11 +62,15 @@ class Captured:
             return self._as_written(arguments)
         alike = [(z.shape, z.dtype, z.device) for z in arguments]
         if alike != self._alike:
-            self._alike, self._calls, self._graph = alike, 0, None
-        self._calls += 1
+            self.forget()
+        self._alike, self._calls = alike, self._calls + 1
         if self._calls == AS_WRITTEN + 1:
             self._graph = self._capture(arguments)
         return self._as_written(arguments) if self._graph is None else self._graph(*arguments)
+
+    def forget(self) -> None:
+        """Begin anew: the next calls are taken as the function is written."""
+        self._alike, self._calls, self._graph = None, 0, None
 
     def _as_written(self, arguments: Sequence[Tensor]) -> Result:
         return self.function(*map(self._cast, arguments))
@@ -84,6 +89,8 @@ class Captured:
             _leave_capture(self.generators)
             self.refusal = reason
             return None
+        finally:
+            _captured.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the graph, which another process captures for itself."""
@@ -128,10 +135,19 @@ def _device(arguments: Sequence[Tensor], generators: Sequence[torch.Generator]) 
     return arguments[0].device if arguments else generators[0].device
 
 
+_captured: WeakSet[Captured] = WeakSet()
+"""What has been captured, and is still there."""
+
+
 def _leave_capture(generators: Sequence[torch.Generator]) -> None:
-    """Let generators draw outside of graphs again, which a capture that failed does not."""
+    """Let generators draw outside of graphs again, which a capture that failed does not.
+
+    They get new states, of which the graphs that there are would not know: all begin anew.
+    """
     for generator in (*torch.cuda.default_generators, *generators):
         generator.graphsafe_set_state(generator.clone_state())
+    for one in _captured:
+        one.forget()
 
 
 def side_by_side(jobs: Iterable[Callable[[], None]], device: torch.device) -> None:
