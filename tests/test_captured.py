@@ -40,13 +40,13 @@ def test_jobs_side_by_side_are_all_done():
 
 @cuda
 def test_replays_are_the_function():
-    captured = Captured(lambda x, y: (x @ y, {"sum": x + y}["sum"]))
+    captured = Captured(lambda x, y: (x @ y, x + y))
     for k in range(CALLS):
         x, y = torch.randn(2, 5, 5, dtype=torch.float64, device="cuda")
         for found, expected in zip(captured(x, y), (x @ y, x + y), strict=True):
             torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
         assert captured.replays == (k >= AS_WRITTEN)
-    captured(x[:3], y[:, :3] @ x[:3, :3])  # other shapes are another graph
+    captured(x[:3, :3], y[:3, :3])  # other shapes are another graph
     assert not captured.replays
 
 

@@ -36,7 +36,7 @@ class Compiled:
         from torch.fx.experimental.proxy_tensor import make_fx  # a third of a second
 
         try:
-            traced = make_fx(self.function)(*arguments)
+            traced = make_fx(lambda *given: self.function(*given))(*arguments)
             options: Any = {"fallback_random": True}  # the masks that are drawn without a compiler
             program: TensorFunction = torch.compile(traced, dynamic=False, options=options)
             program(*arguments)

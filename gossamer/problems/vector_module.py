@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.backends import cudnn, mha
 from torch.func import functional_call
+from torch.nn.modules.conv import _ConvNd
 
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, require
@@ -48,6 +49,11 @@ class VectorModule:
         self.shapes = {name: p.shape for name, p in trained.items()}
         self._places = _places(self._training, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
+
+    @property
+    def convolves(self) -> bool:
+        """Whether there are convolutions in the module."""
+        return any(isinstance(part, _ConvNd) for part in self._training.modules())
 
     def training_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss on one batch in training mode, e.g. with dropout."""

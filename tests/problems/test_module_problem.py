@@ -11,8 +11,10 @@ from torch.nn import functional
 import gossamer as gs
 from gossamer.captured import AS_WRITTEN
 from gossamer.data import BatchOrder
+from gossamer.data.pairs import TensorPairs
 from gossamer.fingerprint import fingerprint
 from gossamer.problems import faster_evaluator
+from gossamer.problems.batches import NodeBatches, joined
 from gossamer.problems.module_problem import ModuleProblem
 
 NODES, SAMPLES, CLASSES = 3, 20, 4
@@ -385,6 +387,19 @@ def test_on_a_cpu_the_random_numbers_of_gpus_are_left_alone(vectorize, monkeypat
     monkeypatch.setattr(torch.cuda, "manual_seed_all", fail)
     problem = build(perceptron(nn.Dropout(0.5)), VECTORS, vectorize=vectorize)
     problem.sample_grad(points(problem), 0, [0, 1])
+
+
+def test_the_samples_of_all_nodes_are_read_at_once_where_they_are_alike():
+    sizes = (7, 9, 8)
+    alike = [TensorPairs(torch.randn(m, 3), torch.randint(5, (m,))) for m in sizes]
+    batches = NodeBatches(alike, 2)
+    expected = batches.at(3, [0, 5])
+    batches._join()
+    assert batches._joined is not None
+    assert all(map(torch.equal, batches.at(3, [0, 5]), expected))
+    assert [len(data) for data in batches.datasets] == list(sizes)
+    other = TensorPairs(torch.randn(7, 2), torch.randint(5, (7,)))
+    assert joined([*alike, other]) is None
 
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
