@@ -16,6 +16,7 @@ from gossamer.fingerprint import fingerprint
 from gossamer.problems import faster_evaluator
 from gossamer.problems.batches import NodeBatches, joined
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.problems.vmap_evaluator import COMPILED_FROM
 
 NODES, SAMPLES, CLASSES = 3, 20, 4
 
@@ -423,6 +424,21 @@ class RandomDepth(nn.Module):
 )
 def test_whether_a_module_draws_is_learnt(module: nn.Module, draws: bool):
     assert build(module, VECTORS, vectorize=False)._model.draws == draws
+
+
+def test_a_cpu_prepares_nothing_for_long_trainings():
+    problem = build(perceptron(), VECTORS)
+    assert problem.expecting(COMPILED_FROM) is problem
+
+
+@cuda
+def test_a_gpu_compiles_for_long_trainings_unless_told_not_to():
+    problem = build(perceptron(), VECTORS).to("cuda")
+    assert problem.expecting(COMPILED_FROM - 1) is problem
+    assert problem.expecting(COMPILED_FROM).evaluator._at_once.way == "vmap, compiled"
+    for other in (build(convolution(), IMAGES), build(perceptron(), VECTORS, compile=False)):
+        moved = other.to("cuda")
+        assert moved.expecting(COMPILED_FROM) is moved
 
 
 @cuda
