@@ -152,9 +152,9 @@ def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order)
     return mix.pull(minus(x, scale, direction)) if at_once is None else at_once
 
 
-def _at_once(mix: Mix, name: str, *tensors: Scalar) -> Tensor | None:
-    """What a mix makes of these in one pass, if it has such a method and can."""
-    method: Callable[..., Tensor | None] | None = getattr(mix, name, None)
-    if method is None or not all(isinstance(z, Tensor) for z in tensors):
+def _at_once(mix: Mix, name: str, z: Tensor, *others: Scalar) -> Tensor | None:
+    """What a mix makes of these in one pass on a GPU, if it has such a method and can."""
+    method: Callable[..., Tensor | None] | None = getattr(mix, name, None) if z.is_cuda else None
+    if method is None or not all(isinstance(one, Tensor) for one in others):
         return None
-    return method(*tensors)
+    return method(z, *others)

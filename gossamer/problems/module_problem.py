@@ -215,6 +215,10 @@ class ModuleProblem(Problem):
             "start": hashlib.sha256(start).hexdigest()[:16],
         }
 
+    def facts(self) -> dict[str, str]:
+        """What is known about it, and how its gradients are evaluated."""
+        return {**super().facts(), "evaluated by": self.way}
+
     def __repr__(self) -> str:
         sizes = {"num_nodes": self.num_nodes, "dim": self.dim, "batch_size": self.batch_size}
         return as_call(type(self).__name__, module=self._model.name, **sizes)
