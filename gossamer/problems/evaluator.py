@@ -96,9 +96,8 @@ class LoopEvaluator:
     def _in_branches(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         grads = torch.empty_like(x)
 
-        def write(grad: Tensor, point: Tensor, *batch: Tensor) -> None:
-            point = point.clone()  # at an address that every kernel for convolutions takes
-            grad.copy_(self._model.training_grad(point, *batch))
+        def write(grad: Tensor, *given: Tensor) -> None:
+            grad.copy_(self._model.training_grad(*given))
 
         models = zip(grads, x, inputs, targets, strict=True)
         side_by_side((partial(write, *model) for model in models), x.device)

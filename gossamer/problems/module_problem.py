@@ -46,8 +46,8 @@ class ModuleProblem(Problem):
 
     On CUDA both ways are captured as graphs, so that no time is lost between operations, the loop
     with its copies side by side. For 10,000 steps and more `vmap` is compiled first, which takes
-    half a minute, unless there are convolutions, which gain nothing. Convolutions are computed in
-    the precision of products: in float32, and in TF32 only where
+    half a minute, unless the module has convolutions, which gain nothing, or draws at random.
+    Convolutions are computed in the precision of products: in float32, and in TF32 only where
     `torch.backends.cuda.matmul.allow_tf32` is set.
 
     It is made of a `VectorModule`, the batches of all nodes (`batches`), and an `Evaluator` of

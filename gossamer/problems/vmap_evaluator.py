@@ -26,7 +26,8 @@ COMPILED_FROM = 10_000
 """Steps to come from which a GPU saves more than the half minute that compiling takes.
 
 Not where there are convolutions, which a compiler leaves as they are: on an H200 a ResNet-20 took a
-minute to compile and was no faster than its loop in a graph; a GPT took 2.9 ms in place of 7.
+minute to compile and was no faster than its loop in a graph; a GPT took 2.9 ms in place of 7. Nor
+where masks are drawn, which not every compiler can do as they are drawn without it.
 """
 
 ModelLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -117,8 +118,9 @@ class VmapEvaluator:
 
     def expecting(self, steps: int) -> Self:
         """The same, to be asked for the gradients of so many steps."""
-        decided = self._compile is not None or self._compiles or self._model.convolves
-        if decided or steps < COMPILED_FROM or self._model.start.device.type != "cuda":
+        decided = self._compile is not None or self._compiles
+        gains = steps >= COMPILED_FROM and not self._model.convolves and not self.draws
+        if decided or not gains or self._model.start.device.type != "cuda":
             return self
         expecting = copy.copy(self)
         expecting._compiles = True

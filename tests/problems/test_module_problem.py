@@ -436,7 +436,8 @@ def test_a_gpu_compiles_for_long_trainings_unless_told_not_to():
     problem = build(perceptron(), VECTORS).to("cuda")
     assert problem.expecting(COMPILED_FROM - 1) is problem
     assert problem.expecting(COMPILED_FROM).evaluator._at_once.way == "vmap, compiled"
-    for other in (build(convolution(), IMAGES), build(perceptron(), VECTORS, compile=False)):
+    convolves, draws = build(convolution(), IMAGES), build(perceptron(nn.Dropout(0.5)), VECTORS)
+    for other in (convolves, draws, build(perceptron(), VECTORS, compile=False)):
         moved = other.to("cuda")
         assert moved.expecting(COMPILED_FROM) is moved
 
@@ -459,10 +460,9 @@ def test_captured_gradients_are_those_of_the_loop(make, shape, vectorize: bool |
 
 
 @cuda
-@pytest.mark.parametrize("compile", [None, True])
-def test_captured_masks_are_those_of_the_seed(compile: bool | None):
+def test_captured_masks_are_those_of_the_seed():
     made = transformer(dropout=0.3)
-    problem = build(made, None, vectorize=True, compile=compile).to("cuda")
+    problem = build(made, None, vectorize=True).to("cuda")
     plain = build(made, None, vectorize=True, compile=False).to("cuda")
     x = points(plain.to("cpu")).cuda()
     for t in range(AS_WRITTEN + 3):
@@ -470,7 +470,7 @@ def test_captured_masks_are_those_of_the_seed(compile: bool | None):
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
         alone = problem.sample_grad(x[:, 1:], t, [7])
         torch.testing.assert_close(alone, expected[:, 1:], rtol=1e-9, atol=1e-9)
-    assert problem.way == ("vmap, compiled" if compile else "vmap") + " in a CUDA graph"
+    assert problem.way == "vmap in a CUDA graph"
 
 
 @cuda
