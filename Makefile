@@ -4,6 +4,7 @@
 # and make docs builds the documentation, to be opened at site/index.html.
 
 PYTHON ?= python3
+DEVICE ?= cpu# of make benchmark: cpu or cuda
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/pytest# where cores are shared, threads that wait sleep
@@ -52,7 +53,14 @@ notebooks: setup
 
 benchmark: setup
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"
+ifeq ($(DEVICE),cuda)
+	$(BIN)/python benchmarks/sweep.py --device cuda
+	$(BIN)/python benchmarks/module_problem.py --device cuda
+	$(BIN)/python benchmarks/gpt_step.py
+	$(BIN)/python benchmarks/gpt_sizes.py
+else
 	$(BIN)/python benchmarks/sweep.py
+endif
 
 peers: setup
 	$(BIN)/python benchmarks/peers/run.py

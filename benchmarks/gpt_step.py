@@ -94,11 +94,12 @@ def variants(text: Corpus) -> dict[str, Callable[[], Advance]]:
     bf16 = torch.bfloat16
     return {
         "loop over eight modules, bf16 autocast": lambda: loop_over_modules(text),
-        "generic vmap, bf16 autocast": lambda: plain_steps(generic(text)),
+        "generic vmap captured, bf16 autocast": lambda: plain_steps(generic(text)),
         "hand-stacked, float32": lambda: plain_steps(problem(text, None)),
         "hand-stacked, bf16, eager": lambda: plain_steps(eager(problem(text, bf16))),
         "the same, gradient as a CUDA graph": lambda: plain_steps(problem(text, bf16)),
         "as simulated: update compiled": lambda: simulated(problem(text, bf16)),
+        "the same, dropout 0.1": lambda: simulated(problem(text, bf16, dropout=0.1)),
         "as simulated, five runs, per run": lambda: simulated(problem(text, bf16), runs=5),
         "the same, top-k messages": lambda: simulated(
             problem(text, bf16), 5, ring(NODES).compressed(TopK(0.05))
@@ -107,8 +108,9 @@ def variants(text: Corpus) -> dict[str, Callable[[], Advance]]:
     }
 
 
-def problem(text: Corpus, autocast: torch.dtype | None) -> LanguageProblem:
-    return LanguageProblem(text, NODES, stride=5, autocast=autocast).to("cuda", torch.float32)
+def problem(text: Corpus, autocast: torch.dtype | None, dropout: float = 0.0) -> LanguageProblem:
+    made = LanguageProblem(text, NODES, stride=5, autocast=autocast, dropout=dropout)
+    return made.to("cuda", torch.float32)
 
 
 def generic(text: Corpus) -> LanguageProblem:

@@ -1,20 +1,31 @@
-"""What is faster on this CPU, all nodes at once or one after the other, and is it chosen?
+"""What is faster, all nodes at once or one after the other, and is it chosen?
 
     python benchmarks/module_problem.py
+    python benchmarks/module_problem.py --device cuda
 
 For each model: milliseconds per gradient of eight nodes by `vmap`, by the loop and by default,
-the least of several taken in turns; the default must take at most 1.1 times the better of the two.
+the least of several taken in turns; on a CPU the default must take at most 1.1 times the better of
+the two. On CUDA also a step of `gs.simulate`, which must take at most 1.1 times the gradient, and
+the error of the gradient against the loop in float64.
 """
 
+import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 import gossamer as gs
+from gossamer.models import GPT
+from gossamer.problems.language import token_loss
 
 NODES, BATCH, REPETITIONS, GOAL = 8, 32, 9, 1.1
+GOALS_MS = {"ResNet-20, float32": 5.0, "ResNet-20, TF32": 5.0, "GPT, bfloat16": 3.2}
 
 
 def convolutions(width: int) -> nn.Module:
@@ -48,10 +59,125 @@ def milliseconds(made: gs.ModuleProblem, x: Tensor, steps: int = 5) -> float:
     start = time.perf_counter()
     for t in range(steps):
         made.sample_grad(x, t, [0])
+    if x.is_cuda:
+        torch.cuda.synchronize()
     return 1e3 * (time.perf_counter() - start) / steps
 
 
+class Residual(nn.Module):
+    """Two convolutions of a ResNet with GroupNorm, and the way around them."""
+
+    def __init__(self, channels: int, out: int, stride: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.GroupNorm(8, out), nn.ReLU(),
+            nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.GroupNorm(8, out),
+        )  # fmt: skip
+        around = nn.Conv2d(channels, out, 1, stride, bias=False)
+        self.around = nn.Identity() if channels == out else around
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu(self.around(x) + self.body(x))
+
+
+def resnet_20() -> nn.Module:
+    blocks = (
+        [(16, 16, 1)] * 3 + [(16, 32, 2)] + [(32, 32, 1)] * 2 + [(32, 64, 2)] + [(64, 64, 1)] * 2
+    )
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.GroupNorm(8, 16), nn.ReLU(),
+        *(Residual(*block) for block in blocks),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+    )  # fmt: skip
+
+
+def image_problem(**options: Any) -> gs.ModuleProblem:
+    torch.manual_seed(0)
+    data = [
+        (torch.randn(2 * BATCH, 3, 32, 32), torch.randint(10, (2 * BATCH,))) for _ in range(NODES)
+    ]
+    loss = functional.cross_entropy
+    return gs.ModuleProblem(resnet_20(), loss, data, batch_size=BATCH, **options)
+
+
+def text_problem(**options: Any) -> gs.ModuleProblem:
+    torch.manual_seed(0)
+    data = [torch.randint(10208, (2, 128, 64)).unbind() for _ in range(NODES)]
+    given = {"batch_size": 64, "autocast": torch.bfloat16, **options}
+    return gs.ModuleProblem(GPT(), token_loss, data, **given)
+
+
+WAYS: dict[str, dict[str, bool]] = {
+    "loop": {"vectorize": False, "compile": False},
+    "vmap": {"vectorize": True, "compile": False},
+    "loop captured": {"vectorize": False},
+    "vmap captured": {"vectorize": True},
+    "compiled": {"compile": True},
+    "default": {},
+}
+
+
+def on_gpu(names: list[str]) -> None:
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    print(f"{'ms per gradient of 8 nodes':28} {'way':16} {'gradient':>8} {'step':>8} {'error':>9}")
+    for name, goal in GOALS_MS.items():
+        torch.backends.cuda.matmul.allow_tf32 = "TF32" in name
+        make: Callable[..., gs.ModuleProblem] = text_problem if "GPT" in name else image_problem
+        exact = exact_gradient(make)
+        for way in names:
+            print(f"{name:28} {way:16} {gpu_row(partial(make, **WAYS[way]), exact)}", flush=True)
+        print(f"{name:28} {'goal':16} {goal:8.2f} {GOAL * goal:8.2f}")
+
+
+def exact_gradient(make: Callable[..., gs.ModuleProblem]) -> Tensor:
+    """By the loop in float64."""
+    problem = make(vectorize=False, compile=False, autocast=None).to("cuda", torch.float64)
+    return problem.sample_grad(problem.start.expand(NODES, 1, -1), 0, [0])
+
+
+def gpu_row(make: Callable[[], gs.ModuleProblem], exact: Tensor) -> str:
+    """Gradient and step in milliseconds, the error, and how it was evaluated; or what failed."""
+    try:
+        problem = make().to("cuda", torch.float32)
+        x = problem.start.expand(NODES, 1, -1).contiguous()
+        milliseconds(problem, x)
+        gradient = min(milliseconds(problem, x) for _ in range(3))
+        error = (problem.sample_grad(x, 0, [0]) - exact).norm() / exact.norm()
+        return (
+            f"{gradient:8.2f} {step_milliseconds(problem):8.2f} {float(error):9.1e}   {problem.way}"
+        )
+    except Exception as reason:
+        return f"{type(reason).__name__}: {str(reason).splitlines()[0]}"
+    finally:
+        torch.cuda.empty_cache()
+
+
+def step_milliseconds(problem: gs.ModuleProblem, steps: int = 100) -> float:
+    """Of `gs.simulate`, without what it takes to begin."""
+
+    def seconds(count: int) -> float:
+        start, method = time.perf_counter(), gs.GTNSGDm(lr=0.01, momentum=0.8)
+        kept = {"metrics": ["consensus_error"], "record_every": count, "progress": False}
+        place = {"device": "cuda", "dtype": torch.float32}
+        gs.simulate(method, problem, gs.ring(NODES), steps=count, **kept, **place)
+        return time.perf_counter() - start
+
+    seconds(20)
+    return 1e3 * min(seconds(20 + steps) - seconds(20) for _ in range(2)) / steps
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--ways", nargs="*", choices=list(WAYS), default=list(WAYS))
+    options = parser.parse_args()
+    if options.device == "cuda":
+        on_gpu(options.ways)
+    else:
+        on_cpu()
+
+
+def on_cpu() -> None:
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"{'ms per gradient of 8 nodes × 32':34} {'vmap':>7} {'loop':>7} {'default':>8}")
     worst = 0.0

@@ -4,6 +4,7 @@
     python benchmarks/sweep.py --only jax       only the comparison
     python benchmarks/sweep.py --only growth    only the growth
     python benchmarks/sweep.py --only growth --growth "random regular"      one of its tables
+    python benchmarks/sweep.py --device cuda    on a GPU, where JAX is not compared
     python benchmarks/sweep.py --one-core       CPU time on one core: holds on a busy machine too
 
 The workload is the paper's synthetic study: GT-NSGDm, 2-hop ring of 20 nodes, robust regression,
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +95,7 @@ def interleaved(calls: dict[str, Callable[[], object]], repetitions: int) -> Tim
     return times
 
 
-def our_sweep(noise: gs.Noise | None, steps: int = STEPS) -> gs.Sweep:
+def our_sweep(noise: gs.Noise | None, steps: int = STEPS, device: str = "cpu") -> gs.Sweep:
     return gs.sweep(
         gs.GTNSGDm,
         {"lr": LR, "momentum": [MOMENTUM]},
@@ -104,6 +106,7 @@ def our_sweep(noise: gs.Noise | None, steps: int = STEPS) -> gs.Sweep:
         seeds=range(SEEDS),
         record_every=steps,
         dtype=torch.float32,
+        device=device,
     )
 
 
@@ -120,6 +123,37 @@ def our_run(
         metrics=["error"],
         dtype=torch.float32,
     )
+
+
+NOISE = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
+GPU_GOALS = {"five seeds, µs per step": 60.0, "sweep, µs per run and step": 0.15}
+
+
+def five_seeds(steps: int, device: str) -> gs.Run:
+    method, problem = gs.GTNSGDm(lr=0.01, momentum=MOMENTUM), gs.RobustRegression(20)
+    kept = {"metrics": ["error"], "record_every": steps, "progress": False}
+    where = {"dtype": torch.float32, "device": device}
+    network = gs.ring(20, hops=2)
+    return gs.simulate(
+        method, problem, network, noise=NOISE, seeds=range(5), steps=steps, **kept, **where
+    )
+
+
+def on_gpu(few: int = 1000, many: int = 6000) -> None:
+    """What a step costs once all is captured, and with all that comes before."""
+    console.print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    show_on_gpu("five seeds, µs per step", partial(five_seeds, device="cuda"), 1, few, many)
+    sweep = partial(our_sweep, NOISE, device="cuda")
+    show_on_gpu("sweep, µs per run and step", sweep, SETTINGS * SEEDS, few, many)
+
+
+def show_on_gpu(name: str, call: Callable[..., object], runs: int, few: int, many: int) -> None:
+    first = seconds(partial(call, steps=few))
+    short = min(seconds(partial(call, steps=few)) for _ in range(2))
+    long = min(seconds(partial(call, steps=many)) for _ in range(2))
+    each, all_included = (1e6 * s / runs for s in ((long - short) / (many - few), long / many))
+    before = f"all included {all_included:.3f} (of {many} steps), first call {first:.1f} s"
+    console.print(f"{name:28} {each:8.3f} (goal {GPU_GOALS[name]}), {before}")
 
 
 def against_jax() -> dict[str, Any]:
@@ -309,7 +343,11 @@ def main() -> None:
     parser.add_argument("--growth", default="", help="only the tables whose name holds this word")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--one-core", action="store_true")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     chosen = parser.parse_args()
+    if chosen.device == "cuda":
+        on_gpu()
+        return
     if chosen.one_core:
         use_one_core()
     if chosen.case:

@@ -1,6 +1,6 @@
 """The nonlinear maps of the methods; every norm is over the last axis, the parameters of a node."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -106,9 +106,10 @@ def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor
     >>> track(y, new, old, halve, "combine-then-adapt")
     tensor(2.5000)
     """
-    if order == "adapt-then-combine":
-        return mix.push(changed(y, new, old))
-    return changed(mix.push(y), new, old)
+    if order == "combine-then-adapt":
+        return changed(mix.push(y), new, old)
+    at_once = _at_once(mix, "push_change", y, new, old)
+    return mix.push(changed(y, new, old)) if at_once is None else at_once
 
 
 def changed(y: Tensor, new: Tensor, old: Tensor) -> Tensor:
@@ -145,6 +146,15 @@ def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order)
     >>> descend(x, 1.0, torch.tensor(1.0), halve, "combine-then-adapt")
     tensor(0.5000)
     """
-    if order == "adapt-then-combine":
-        return mix.pull(minus(x, scale, direction))
-    return minus(mix.pull(x), scale, direction)
+    if order == "combine-then-adapt":
+        return minus(mix.pull(x), scale, direction)
+    at_once = _at_once(mix, "pull_move", x, scale, direction)
+    return mix.pull(minus(x, scale, direction)) if at_once is None else at_once
+
+
+def _at_once(mix: Mix, name: str, z: Tensor, *others: Scalar) -> Tensor | None:
+    """What a mix makes of these in one pass on a GPU, if it has such a method and can."""
+    method: Callable[..., Tensor | None] | None = getattr(mix, name, None) if z.is_cuda else None
+    if method is None or not all(isinstance(one, Tensor) for one in others):
+        return None
+    return method(z, *others)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.cuda_graph import CapturedFunction
+from gossamer.captured import Captured
 from gossamer.models.fused import (
     add_norm,
     add_rows,
@@ -29,7 +29,7 @@ class StackedGPT:
     the head's gradients are computed without keeping logits. Parameters are cast to `dtype` once
     per evaluation; their gradients are summed in float32 or better.
 
-    On CUDA an evaluation is captured once per shape as a graph and then replayed.
+    On CUDA an evaluation is captured as a graph and then replayed.
 
     Args:
         model: the GPT whose sizes, attention and dropout to use.
@@ -41,24 +41,17 @@ class StackedGPT:
         self.norm_first = model.style == "gpt"
         self.layers, self.width, self.dtype = len(model.blocks), model.token.embedding_dim, dtype
         self.shapes = {name: p.shape for name, p in model.named_parameters()}
-        self._captured: dict[Any, CapturedFunction] = {}
+        self._evaluate = Captured(self.evaluate, dtype=dtype)
 
     def grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        """∇ of each model's mean loss on its own batch, `(models, dim)`.
+        """∇ of each model's mean loss on its own batch, `(models, dim)`; see `Captured`.
 
         Args:
             x: `(models, dim)`.
             inputs: tokens, `(models, batch, time)`.
             targets: tokens, `(models, batch, time)`.
         """
-        dtype = self.dtype or x.dtype
-        if not x.is_cuda:
-            return self.evaluate(x.to(dtype).contiguous(), inputs, targets)
-        key = (x.shape, inputs.shape, dtype, x.device)
-        if key not in self._captured:
-            examples = (x.to(dtype), inputs, targets)
-            self._captured[key] = CapturedFunction(self.evaluate, examples)
-        return self._captured[key](x, inputs, targets).clone()
+        return self._evaluate(x.contiguous(), inputs, targets)
 
     @torch.enable_grad()
     def evaluate(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:

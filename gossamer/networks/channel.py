@@ -69,6 +69,9 @@ class Channel(ABC):
     whole_messages: bool = True
     """Whether every message carries all numbers of a mix."""
 
+    period: int | None = None
+    """After how many steps all repeats, where nothing is drawn, lost or remembered."""
+
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mix of step t, after links that remember `memory`."""
@@ -109,7 +112,7 @@ class PlainChannel(Channel):
     """
 
     def __init__(self, mixers: Sequence[Mixer], network: "Periodic") -> None:
-        self._mixers, self._network = mixers, network
+        self._mixers, self._network, self.period = mixers, network, len(mixers)
 
     def talk(self, t: int, memory: LinkMemory) -> Talk:
         """The mixer of the round, which remembers nothing."""

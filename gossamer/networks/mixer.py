@@ -1,6 +1,5 @@
 """z ↦ R z and z ↦ C z, the simulator's communication where nothing is lost."""
 
-# mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,21 +8,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.triton_language import installed, jit, tl
-
-MOST_NODES = 32
-"""Most nodes whose values at a few coordinates a program holds in registers."""
-
-COLUMNS = 512
-"""Coordinates that a program mixes."""
+from gossamer.networks.narrow import is_narrow, mixed, mixed_change, mixed_move
 
 
 @dataclass(frozen=True, eq=False)
 class Mixer:
     """z ↦ R z for opinions and z ↦ C z for totals, over the leading axis of `(n, …)`.
 
-    On CUDA a product of a small matrix with a wide z is bound by memory; a kernel that reads z once
-    takes half the time of the general product.
+    On CUDA a product of a small matrix with a wide z is bound by memory; kernels that read z once
+    take half the time of the general product, and compute what is mixed on the way.
 
     Args:
         pulls: R, `(n, n)`, dense or CSR, in the precision of messages.
@@ -53,6 +46,28 @@ class Mixer:
         sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
         return self.split(sent).add_(z - sent)
 
+    def push_change(self, y: Tensor, new: Tensor, old: Tensor) -> Tensor | None:
+        """`push(y + new − old)` in one pass, where a kernel can."""
+        alike = y.shape == new.shape == old.shape and new.dtype == old.dtype == self.pushes.dtype
+        if not alike or y.dtype != self.exact.dtype or not is_narrow(self.exact, y):
+            return None
+        return mixed_change(self.exact, y, new, old)
+
+    def pull_move(self, x: Tensor, scale: Tensor, direction: Tensor) -> Tensor | None:
+        """`pull(x − scale · direction)` in one pass, where a kernel can.
+
+        Args:
+            x: `(nodes, runs, dim)`.
+            scale: a number, one per run, or one per node and run.
+            direction: like x.
+        """
+        alike = x.dtype == scale.dtype == direction.dtype == self.pulls.dtype
+        stacked = x.ndim == 3 and x.shape == direction.shape
+        per_run = scale.ndim == 0 or scale.shape[-1] == 1
+        if not alike or not stacked or not per_run or not is_narrow(self.pulls, x):
+            return None
+        return mixed_move(self.pulls, x, scale, direction)
+
     def split(self, message: Tensor) -> Tensor:
         """C q of messages q, in float64."""
         return self.product(self.exact, message)
@@ -64,32 +79,6 @@ class Mixer:
 
 def product(weights: Tensor, z: Tensor) -> Tensor:
     """W z over the leading axis, of the shape of z and the precision of W."""
-    if installed() and z.is_cuda and len(weights) <= MOST_NODES:
-        return _mix_narrow(weights, z)
+    if is_narrow(weights, z):
+        return mixed(weights, z)
     return torch.mm(weights, z.to(weights.dtype).reshape(len(z), -1)).view_as(z)
-
-
-def _mix_narrow(weights: Tensor, z: Tensor) -> Tensor:
-    nodes, z = len(z), z.contiguous()
-    columns, padded = z.numel() // nodes, 1 << (nodes - 1).bit_length()
-    mixed = torch.empty_like(z, dtype=weights.dtype)
-    _mix[(-(-columns // COLUMNS),)](weights, z, mixed, columns, nodes, padded, COLUMNS)
-    return mixed
-
-
-@jit
-def _mix(
-    weights, z, mixed, columns,
-    NODES: tl.constexpr, PADDED: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
-    column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
-    row, inside = tl.arange(0, PADDED), column < columns
-    total = tl.zeros([PADDED, COLUMNS], mixed.dtype.element_ty)
-    sender = z + column
-    for r in tl.static_range(NODES):
-        weight = tl.load(weights + row * NODES + r, mask=row < NODES, other=0.0)
-        value = tl.load(sender, mask=inside, other=0.0).to(mixed.dtype.element_ty)
-        total += weight[:, None] * value[None, :]
-        sender += columns
-    where = row[:, None].to(tl.int64) * columns + column[None, :]
-    tl.store(mixed + where, total, mask=(row < NODES)[:, None] & inside[None, :])

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gossamer.data.moving import Device
 from gossamer.data.order import BatchOrder, TokenWindows, read_windows, token_shard
-from gossamer.data.pairs import Pairs
+from gossamer.data.pairs import Pairs, TensorPairs
 from gossamer.seeding import SeedGroups
 
 
@@ -73,6 +73,19 @@ class NodeBatches(NodeOrders):
     def __init__(self, datasets: Sequence[Pairs], batch_size: int, device: Device = "cpu") -> None:
         super().__init__(list(map(len, datasets)), batch_size, device)
         self.datasets = list(datasets)
+        self._joined: tuple[TensorPairs, Tensor] | None = None
+        if torch.device(device).type == "cuda":  # where every read of a node's data is a launch
+            self._join()
+
+    def _join(self) -> None:
+        """Hold all nodes' samples in one piece, if they are tensors of one kind."""
+        self._joined = joined(self.datasets)
+        if self._joined is not None:
+            whole = self._joined[0]
+            parts = zip(
+                whole.inputs.split(self.sizes), whole.targets.split(self.sizes), strict=True
+            )
+            self.datasets = [TensorPairs(*part) for part in parts]
 
     def at(self, t: int, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Inputs and targets of step `t`, each `(nodes, runs, batch, …)`."""
@@ -80,6 +93,9 @@ class NodeBatches(NodeOrders):
 
     def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """The samples that `index`, `(nodes, runs, batch)`, picks of each node's data."""
+        if self._joined is not None:
+            data, first = self._joined
+            return data[index + first]
         pairs = [data[rows] for data, rows in zip(self.datasets, index, strict=True)]
         inputs, targets = zip(*pairs, strict=True)
         return torch.stack(inputs), torch.stack(targets)
@@ -88,6 +104,20 @@ class NodeBatches(NodeOrders):
         """The same on another device, floating-point data in another precision."""
         datasets = [data.to(device, dtype) for data in self.datasets]
         return NodeBatches(datasets, self.batch_size, device)
+
+
+def joined(datasets: Sequence[Pairs]) -> tuple[TensorPairs, Tensor] | None:
+    """All nodes' samples one after the other, and the first of each node, `(nodes, 1, 1)`.
+
+    None where they are not tensors of one kind.
+    """
+    parts = [(data.inputs, data.targets) for data in datasets if isinstance(data, TensorPairs)]
+    kinds = {tuple((z.dtype, z.shape[1:]) for z in part) for part in parts}
+    if len(parts) < len(datasets) or len(kinds) > 1:
+        return None
+    inputs, targets = map(torch.cat, zip(*parts, strict=True))
+    first = torch.tensor([0, *map(len, datasets)]).cumsum(0)[:-1]
+    return TensorPairs(inputs, targets), first.to(inputs.device)[:, None, None]
 
 
 class TokenBatches(NodeBatches):

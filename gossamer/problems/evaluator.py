@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
+from gossamer.captured import Captured, side_by_side
 from gossamer.data.moving import Device
 from gossamer.problems.vector_module import VectorModule
 from gossamer.seeding import stream_seed
@@ -45,17 +47,30 @@ class Evaluator(Protocol):
         """The same on another device, in another precision."""
         ...
 
+    def expecting(self, steps: int, /) -> Self:
+        """The same, to be asked for the gradients of so many steps: long work may be prepared."""
+        ...
+
 
 class LoopEvaluator:
-    """One copy after the other: what every other evaluator must agree with."""
+    """One copy after the other: what every other evaluator must agree with.
 
-    def __init__(self, model: VectorModule) -> None:
-        self._model = model
+    On CUDA the copies of a model that draws nothing are evaluated side by side, as branches of one
+    graph that is captured when it was asked for a few times.
+
+    Args:
+        model: the model.
+        capture: whether a graph may be captured.
+    """
+
+    def __init__(self, model: VectorModule, capture: bool = True) -> None:
+        self._model, self._capture = model, capture and not model.draws
+        self._of_models = Captured(self._in_branches)
 
     @property
     def way(self) -> str:
         """How gradients are evaluated."""
-        return "loop"
+        return "loop in a CUDA graph" if self._of_models.replays else "loop"
 
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
@@ -69,17 +84,32 @@ class LoopEvaluator:
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
     ) -> Tensor:
         """∇ of the loss of every node and run on its own batch: `(nodes, runs, dim)` → the same."""
+        if self._capture and x.is_cuda:
+            batch = (x, inputs, targets)
+            return stacked_gradients(self._of_models, False, *batch, t, seeds)
         grads = torch.empty_like(x)
         for i, r in torch.cartesian_prod(torch.arange(len(x)), torch.arange(len(seeds))).tolist():
-            with torch.enable_grad(), seeded(x.device, seeds[r], t, i):
-                leaf = x[i, r].detach().requires_grad_()
-                loss = self._model.training_loss(leaf, inputs[i, r], targets[i, r])
-                grads[i, r] = torch.autograd.grad(loss, leaf)[0]
+            with seeded(x.device, seeds[r], t, i):
+                grads[i, r] = self._model.training_grad(x[i, r], inputs[i, r], targets[i, r])
+        return grads
+
+    def _in_branches(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        grads = torch.empty_like(x)
+
+        def write(grad: Tensor, *given: Tensor) -> None:
+            grad.copy_(self._model.training_grad(*given))
+
+        models = zip(grads, x, inputs, targets, strict=True)
+        side_by_side((partial(write, *model) for model in models), x.device)
         return grads
 
     def to(self, device: Device, dtype: torch.dtype) -> "LoopEvaluator":
         """The same on another device, in another precision."""
-        return LoopEvaluator(self._model.to(device, dtype))
+        return LoopEvaluator(self._model.to(device, dtype), self._capture)
+
+    def expecting(self, steps: int) -> "LoopEvaluator":
+        """Itself: nothing is worth preparing."""
+        return self
 
 
 def stacked_gradients(
@@ -91,14 +121,14 @@ def stacked_gradients(
     t: int,
     seeds: Sequence[int],
 ) -> Tensor:
-    """`Evaluator.gradients` by a function that takes many models at once.
+    """`Evaluator.gradients` by a function that takes many models at once, perhaps `Captured`.
 
     All nodes and runs together, or run by run where the models are `random`: the masks of a run
     then do not depend on what else is stacked.
     """
     if not random:
         flat = of_models(x.flatten(0, 1), inputs.flatten(0, 1), targets.flatten(0, 1))
-        return flat.view(x.shape)
+        return flat.view(x.shape).clone() if x.is_cuda else flat.view(x.shape)
     grads = torch.empty_like(x)
     for run, seed in enumerate(seeds):
         with seeded(x.device, seed, t):

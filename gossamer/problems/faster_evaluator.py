@@ -5,11 +5,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
+from gossamer.captured import AS_WRITTEN
 from gossamer.data.moving import Device
 from gossamer.problems.evaluator import Evaluator
 
@@ -19,16 +20,27 @@ TIMED_NODES = 2
 REPETITIONS, MOST_SECONDS = 7, 0.3
 """How often both ways are timed, unless that takes longer."""
 
+MOST_BRANCHES = 64
+"""Copies up to which a GPU is tried with them side by side."""
+
 Given = tuple[Tensor, Tensor, Tensor, int, Sequence[int]]
 """x, inputs, targets, step and seeds of a gradient."""
 
 
-class FasterEvaluator:
-    """At once or one after the other, whichever a CPU does faster; elsewhere at once.
+class Choice(NamedTuple):
+    """What was chosen."""
 
-    Small products are faster at once and convolutions one after the other; where the line is
-    depends on the machine. Both ways give the same gradients up to rounding. The way is chosen at
-    the first gradient, once for a device and precision, and kept.
+    at_once: bool
+    way: str
+
+
+class FasterEvaluator:
+    """At once or one after the other, whichever the machine does faster.
+
+    On a CPU small products are faster at once and convolutions one after the other; where the line
+    is depends on the machine. On CUDA both ways are timed as captured graphs, unless there are many
+    copies, which are evaluated at once. Both ways give the same gradients up to rounding. The way
+    is chosen at the first gradient, once for a device and precision, and kept.
 
     Args:
         at_once: evaluates all copies together.
@@ -36,17 +48,18 @@ class FasterEvaluator:
     """
 
     def __init__(self, at_once: Evaluator, in_turn: Evaluator) -> None:
-        self._at_once, self._in_turn = at_once, in_turn
+        self._at_once, self._in_turn, self._prepared = at_once, in_turn, False
 
     @cached_property
-    def _chosen(self) -> dict[tuple[torch.device, torch.dtype], str]:
+    def _chosen(self) -> dict[tuple[torch.device, torch.dtype, bool], Choice]:
         """Says nothing about the problem, so that a fingerprint must not see it."""
         return {}
 
     @property
     def way(self) -> str:
         """What was chosen: "vmap", "loop" or, before the first gradient, "not measured yet"."""
-        return ", ".join(dict.fromkeys(self._chosen.values())) or "not measured yet"
+        ways = dict.fromkeys(choice.way for choice in self._chosen.values())
+        return "; ".join(ways) or "not measured yet"
 
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
@@ -56,23 +69,40 @@ class FasterEvaluator:
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
     ) -> Tensor:
         """∇ of the loss of every node and run on its own batch: `(nodes, runs, dim)` → the same."""
-        given, place = (x, inputs, targets, t, seeds), (x.device, x.dtype)
+        given, place = (x, inputs, targets, t, seeds), (x.device, x.dtype, self._prepared)
         if place not in self._chosen:
             self._chosen[place] = self._faster(given)
-        way = self._at_once if self._chosen[place] == "vmap" else self._in_turn
+        way = self._at_once if self._chosen[place].at_once else self._in_turn
         return way.gradients(*given)
 
-    def _faster(self, given: Given) -> str:
-        """Found by evaluating both, all nodes at once and a few one after the other."""
+    def _faster(self, given: Given) -> Choice:
+        """Found by evaluating both."""
+        on_gpu = given[0].is_cuda
+        at_once, in_turn = self._times_on_gpu(given) if on_gpu else self._times_on_cpu(given)
+        chosen = self._at_once if at_once <= in_turn else self._in_turn
+        return Choice(chosen is self._at_once, chosen.way)
+
+    def _times_on_cpu(self, given: Given) -> tuple[float, float]:
+        """All nodes at once, and what a few one after the other tell about all."""
         x, inputs, targets, t, seeds = given
-        if x.device.type != "cpu":
-            return "vmap"
         n = min(TIMED_NODES, len(x))
         few = (x[:n], inputs[:n], targets[:n], t, seeds)
         at_once, in_turn = shortest_times(
             lambda: self._at_once.gradients(*given), lambda: self._in_turn.gradients(*few)
         )
-        return "vmap" if at_once <= in_turn * len(x) / n else "loop"
+        return at_once, in_turn * len(x) / n
+
+    def _times_on_gpu(self, given: Given) -> tuple[float, float]:
+        """All nodes either way, once they are captured; the graph that loses is let go."""
+        x = given[0]
+        if x[..., 0].numel() > MOST_BRANCHES:
+            return 0.0, math.inf
+        at_once, in_turn = (_captured_time(way, given) for way in (self._at_once, self._in_turn))
+        if at_once <= in_turn:
+            self._in_turn = self._in_turn.to(x.device, x.dtype)
+        else:
+            self._at_once = self._at_once.to(x.device, x.dtype)
+        return at_once, in_turn
 
     def to(self, device: Device, dtype: torch.dtype) -> Self:
         """The same on another device, in another precision; what is chosen there is known here."""
@@ -82,6 +112,31 @@ class FasterEvaluator:
         moved._at_once = self._at_once.to(device, dtype)
         moved._in_turn = self._in_turn.to(device, dtype)
         return moved
+
+    def expecting(self, steps: int) -> Self:
+        """The same, prepared for so many steps if that pays; what is chosen is known here."""
+        prepared = self._at_once.expecting(steps)
+        if prepared is self._at_once:
+            return self
+        known = self._chosen
+        expecting = copy.copy(self)
+        expecting._chosen, expecting._at_once, expecting._prepared = known, prepared, True
+        return expecting
+
+
+def _captured_time(way: Evaluator, given: Given) -> float:
+    """Seconds of a gradient that was captured, ∞ where memory ends."""
+
+    def finished() -> None:
+        way.gradients(*given)
+        torch.cuda.synchronize()
+
+    try:
+        for _ in range(AS_WRITTEN):
+            finished()
+        return shortest_times(finished)[0]
+    except torch.OutOfMemoryError:
+        return math.inf
 
 
 def shortest_times(*calls: Callable[[], object]) -> list[float]:

@@ -138,6 +138,10 @@ class StackedGPTEvaluator:
         """The same on another device, in another precision."""
         return replace(self, modules=self.modules.to(device, dtype))
 
+    def expecting(self, steps: int) -> Self:
+        """Itself: nothing is worth preparing."""
+        return self
+
 
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     """Mean cross-entropy in nats per token."""

@@ -1,5 +1,6 @@
 """Any `nn.Module` as a problem: n nodes that train it on their own data."""
 
+import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
@@ -38,10 +39,16 @@ class ModuleProblem(Problem):
     in step t of the run's seed, the same batch that a real process i of that seed sees.
 
     All nodes and runs are evaluated at once (`vmap`), or one after the other (`loop`): the same
-    numbers up to rounding. By default a CPU does what it does faster, found by a short measurement
-    at the first gradient; `problem.way` tells which. Dropout draws masks of its own for each node,
-    step and seed; they differ between the two ways, so that modules which draw are evaluated at
-    once. Losses are evaluated without dropout.
+    numbers up to rounding. By default it is done as the machine does it faster, found by a short
+    measurement at the first gradient; `problem.way` tells which. Dropout draws masks of its own for
+    each node, step and seed; they differ between the two ways, so that modules which draw are
+    evaluated at once. Losses are evaluated without dropout.
+
+    On CUDA both ways are captured as graphs, so that no time is lost between operations, the loop
+    with its copies side by side. For 10,000 steps and more `vmap` is compiled first, which takes
+    half a minute, unless the module has convolutions, which gain nothing, or draws at random.
+    Convolutions are computed in the precision of products: in float32, and in TF32 only where
+    `torch.backends.cuda.matmul.allow_tf32` is set.
 
     It is made of a `VectorModule`, the batches of all nodes (`batches`), and an `Evaluator` of
     many points at once (`evaluator`), for which a faster one of the same module may be put.
@@ -60,6 +67,8 @@ class ModuleProblem(Problem):
             `vmap` does not know; by default the faster of both. Where last digits matter, e.g. to
             compare two machines, choose one.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
+        compile: on CUDA, True compiles the gradient of any training, False neither compiles nor
+            captures it; by default the number of steps decides.
 
     >>> inputs = torch.arange(12.0).view(3, 4, 1)           # three nodes with four samples each
     >>> datasets = [(x, 2 * x) for x in inputs]
@@ -84,6 +93,7 @@ class ModuleProblem(Problem):
         penalty: Penalty | VectorFunction | None = None,
         vectorize: bool | None = None,
         autocast: torch.dtype | None = None,
+        compile: bool | None = None,
     ) -> None:
         self._model = model = VectorModule(module, loss, autocast)
         self.start, self.dim, self.autocast = model.start, model.start.numel(), autocast
@@ -99,12 +109,12 @@ class ModuleProblem(Problem):
         samples = first[torch.arange(min(2, len(first)))]
         with seeded(self.start.device):  # the caller's random numbers stay as they were
             model.check(*samples)
-            self.evaluator = _evaluator(model, samples, vectorize)
+            self.evaluator = _evaluator(model, samples, vectorize, compile)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
 
     @property
     def way(self) -> str:
-        """How gradients are evaluated: "vmap", "loop", or "not measured yet"."""
+        """How gradients are evaluated: "vmap", "loop in a CUDA graph", "not measured yet", …."""
         return self.evaluator.way
 
     @property
@@ -181,6 +191,15 @@ class ModuleProblem(Problem):
             moved._validation = self._validation.to(*place)
         return moved
 
+    def expecting(self, steps: int) -> Self:
+        """The same problem, its gradient to be compiled where that pays."""
+        evaluator = self.evaluator.expecting(steps)
+        if evaluator is self.evaluator:
+            return self
+        expecting = copy.copy(self)
+        expecting.evaluator = evaluator
+        return expecting
+
     def describe(self) -> dict[str, Any]:
         """Name, module, sizes and a digest of x⁰."""
         start = self.start.detach().cpu().double().numpy().tobytes()
@@ -196,21 +215,29 @@ class ModuleProblem(Problem):
             "start": hashlib.sha256(start).hexdigest()[:16],
         }
 
+    def facts(self) -> dict[str, str]:
+        """What is known about it, and how its gradients are evaluated."""
+        return {**super().facts(), "evaluated by": self.way}
+
     def __repr__(self) -> str:
         sizes = {"num_nodes": self.num_nodes, "dim": self.dim, "batch_size": self.batch_size}
         return as_call(type(self).__name__, module=self._model.name, **sizes)
 
 
 def _evaluator(
-    model: VectorModule, samples: tuple[Tensor, Tensor], vectorize: bool | None
+    model: VectorModule,
+    samples: tuple[Tensor, Tensor],
+    vectorize: bool | None,
+    compile: bool | None,
 ) -> Evaluator:
     """At once, one after the other, or the faster of both where that is one and the same."""
+    in_turn = LoopEvaluator(model, capture=compile is not False)
     if vectorize is False:
-        return LoopEvaluator(model)
-    at_once = VmapEvaluator(model, *samples)
-    if vectorize or at_once.draws:
+        return in_turn
+    at_once = VmapEvaluator(model, *samples, compile)
+    if vectorize or compile or at_once.draws:
         return at_once
-    return FasterEvaluator(at_once, LoopEvaluator(model))
+    return FasterEvaluator(at_once, in_turn)
 
 
 def share_right(outputs: Tensor, targets: Tensor) -> Tensor:

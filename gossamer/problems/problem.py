@@ -111,6 +111,13 @@ class Problem(ABC):
                 setattr(moved, name, move(value, device, dtype))
         return moved
 
+    def expecting(self, steps: int) -> Self:
+        """The same problem, of which the gradients of so many steps will be asked.
+
+        One that can prepare itself for long work, e.g. by a compiler, does so where it pays.
+        """
+        return self
+
     def facts(self) -> dict[str, str]:
         """What is known about it, in words."""
         known = {"L": self.smoothness, "least value": self.minimum}

@@ -1,14 +1,20 @@
 """A module and its loss as a function of one vector, the trained parameters."""
 
 import copy
+import pickle
+import random
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.backends import mha
+from torch.backends import cudnn, mha
 from torch.func import functional_call
+from torch.nn.modules.conv import _ConvNd
 
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, require
@@ -36,12 +42,18 @@ class VectorModule:
         _refuse_running_statistics(module)
         _refuse_sparse_gradients(module)
         self.name, self.autocast, self._loss = type(module).__name__, autocast, loss
+        self.draws = True
         self._training, self._evaluating = (copy.deepcopy(module).train(on) for on in (True, False))
         trained = {k: p for k, p in self._training.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", self.name, "parameters to be trained")
         self.shapes = {name: p.shape for name, p in trained.items()}
         self._places = _places(self._training, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
+
+    @property
+    def convolves(self) -> bool:
+        """Whether there are convolutions in the module."""
+        return any(isinstance(part, _ConvNd) for part in self._training.modules())
 
     def training_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss on one batch in training mode, e.g. with dropout."""
@@ -50,6 +62,12 @@ class VectorModule:
     def evaluation_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss on one batch in evaluation mode."""
         return self._loss_of(self._evaluating, x, inputs, targets)
+
+    def training_grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of the training loss in x."""
+        with torch.enable_grad(), exact_convolutions(x.device):
+            leaf = x.detach().requires_grad_()
+            return torch.autograd.grad(self.training_loss(leaf, inputs, targets), leaf)[0]
 
     def judged_by(self, loss: Loss) -> Self:
         """The same module with another loss."""
@@ -63,7 +81,7 @@ class VectorModule:
         trained = {name: part.view(shape) for (name, shape), part in named}
         tensors = {place: trained[name] for place, name in self._places.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
-        with self._precision(x.device), _differentiable_attention():
+        with self._precision(x.device), _differentiable_attention(), exact_convolutions(x.device):
             outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
         return self._loss(outputs.to(x.dtype), targets)
 
@@ -73,8 +91,12 @@ class VectorModule:
         return torch.autocast(device.type, self.autocast)
 
     def check(self, inputs: Tensor, targets: Tensor) -> None:
-        """Refuse a module, loss or data whose gradient cannot be computed, with the reason."""
+        """Refuse a module, loss or data whose gradient cannot be computed, with the reason.
+
+        Learns on the way whether the training loss `draws` at random, e.g. dropout masks.
+        """
         for loss_of in (self.evaluation_loss, self.training_loss):
+            before = _generator_states()
             try:
                 with torch.enable_grad():
                     x = self.start.clone().requires_grad_()
@@ -89,6 +111,7 @@ class VectorModule:
                     f"({first_line(reason)}); need loss(module(inputs), targets) of tensors, "
                     "differentiable in the trained parameters"
                 ) from reason
+            self.draws = _generator_states() != before
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
@@ -110,6 +133,38 @@ class VectorModule:
 def first_line(reason: Exception) -> str:
     """What an exception says, without its details."""
     return (str(reason) or type(reason).__name__).splitlines()[0]
+
+
+@contextmanager
+def exact_convolutions(device: torch.device) -> Iterator[None]:
+    """Within, convolutions on CUDA have the precision that products have.
+
+    By itself torch computes float32 convolutions in TF32, with three digits, and float32 products
+    in float32. Here both are as exact as `torch.backends.cuda.matmul.allow_tf32` says.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    _without_advice()
+    before = cudnn.allow_tf32
+    cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
+    try:
+        yield
+    finally:
+        cudnn.allow_tf32 = before
+
+
+@cache
+def _without_advice() -> None:
+    """torch advises other names for the flags, which are not to be mixed with these."""
+    warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
+
+
+def _generator_states() -> list[object]:
+    """Of Python's, numpy's and torch's own generators, those of all GPUs among them."""
+    own = [torch.default_generator, *torch.cuda.default_generators]
+    states = [one.get_state().numpy().tobytes() for one in own]
+    return [random.getstate(), pickle.dumps(np.random.get_state()), *states]
 
 
 @contextmanager

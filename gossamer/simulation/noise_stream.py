@@ -1,10 +1,12 @@
 """The injected noise of many seeds, each its own stream whatever else is stacked."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from gossamer.captured import Captured, side_by_side
 from gossamer.noise import Noise
 from gossamer.seeding import SeedGroups, stream
 
@@ -39,6 +41,7 @@ class NoiseStream:
         if generators is not None:
             for seed, generator in zip(self._seeds, self._generators, strict=True):
                 generator.set_state(generators[seed])
+        self._draw = Captured(self._sampled, self._generators)
         self._block = torch.empty(0)
         self._steps: Sequence[Tensor] = ()
         self._drawn = begin - begin % self._shape[0]
@@ -51,7 +54,11 @@ class NoiseStream:
 
     def add(self, grad: Tensor, t: int) -> Tensor:
         """`grad`, `(nodes, runs, dim)`, with the noise of step `t`."""
-        noisy = self._noise.apply(*self._groups.align(grad, self.at(t)))
+        return self.added(grad, self.at(t))
+
+    def added(self, grad: Tensor, drawn: Tensor) -> Tensor:
+        """`grad`, `(nodes, runs, dim)`, with noise that was drawn for every distinct seed."""
+        noisy = self._noise.apply(*self._groups.align(grad, drawn))
         return noisy if noisy.shape == grad.shape else noisy.view(grad.shape)
 
     def at(self, t: int) -> Tensor:
@@ -59,14 +66,24 @@ class NoiseStream:
         length = self._shape[0]
         while t >= self._drawn:
             self._before = [generator.get_state() for generator in self._generators]
-            sample = [
-                self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
-                for generator in self._generators
-            ]
-            self._block = torch.stack(sample, dim=2)  # (steps, nodes, seeds, dim)
+            self._block = self._draw()
             self._steps = self._block.unbind()
             self._drawn += length
         return self._steps[t % length]
+
+    def _sampled(self) -> Tensor:
+        """The next block, `(steps, nodes, seeds, dim)`, drawn for all seeds side by side."""
+        steps, nodes, dim = self._shape
+        shape = (steps, nodes, len(self._seeds), dim)
+        block = torch.empty(shape, dtype=self._dtype, device=self._device)
+
+        def draw(place: Tensor, generator: torch.Generator) -> None:
+            sample = self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
+            place.copy_(sample)
+
+        each = zip(block.unbind(2), self._generators, strict=True)
+        side_by_side((partial(draw, *one) for one in each), block.device)
+        return block
 
     def between(self, t: int, end: int) -> tuple[Tensor, Tensor]:
         """Noise of the steps from `t` on and before `end`, all of one block, and whose is whose.

@@ -113,7 +113,7 @@ class Simulation:
     @property
     def moved(self) -> Self:
         """The same with the problem where it runs, in its precision: once for all stacks."""
-        problem = self.problem.to(self.device, self.dtype)
+        problem = self.problem.to(self.device, self.dtype).expecting(self.steps)
         return dataclasses.replace(self, problem=problem)
 
     def stack(

@@ -20,6 +20,7 @@ from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
 from gossamer.simulation.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
 from gossamer.simulation.step import step_on
+from gossamer.simulation.step_graphs import DEVICES, MOST_NUMBERS, StepGraphs
 from gossamer.simulation.threads import threads_for
 
 
@@ -90,6 +91,7 @@ class Stack:
         else:
             content = begin.content(device)
         self._native = native
+        self._small = content[0].device.type in DEVICES and content[0].numel() <= MOST_NUMBERS
         self._hold(torch.arange(len(seeds), device=device), content)
 
     def advance(self, steps: int) -> None:
@@ -141,6 +143,7 @@ class Stack:
             self._coins = Coins.of(self.seeds, nodes, STREAM)
         if self._noise is not None:
             self._noise.serve(self.seeds)
+        self._graphs = self._step_graphs()
 
     def info(self) -> dict[str, Tensor]:
         """What the method tells of the step to come, averaged over the nodes: name → `(runs,)`."""
@@ -154,8 +157,17 @@ class Stack:
             self._told_at = self.x
         return self._told
 
+    def _step_graphs(self) -> StepGraphs | None:
+        """Steps as CUDA graphs, where they are small and nothing is drawn but the noise."""
+        pure = self.problem.exact and not self.algorithm.asks_local
+        if not self._small or not pure or self.channel.period is None:
+            return None
+        return StepGraphs(self.algorithm, self._step, self._grad_with, self.channel)
+
     def _step_to(self, end: int) -> None:
-        if self._native is None:
+        if self._graphs is not None:
+            self._step_in_graphs(self._graphs, end)
+        elif self._native is None:
             self._step_one_by_one(end)
         elif end > self.t:
             methods = list(self.algorithm.along(range(self.t, end), self.x))
@@ -163,6 +175,16 @@ class Stack:
             given = (self.t, methods, self.x, self.state, *drawn)
             self.x, self.state = self._native.advance(*given)
             self.t = end
+
+    def _step_in_graphs(self, graphs: StepGraphs, end: int) -> None:
+        drawn = None if self._noise is None else self._noise.between(self.t, end)[0]
+        try:
+            given = (self.x, self.state, drawn)
+            self.x, self.state = graphs.advance(range(self.t, end), *given)
+            self.t = end
+        except Exception:  # a step that needs Python numbers; what fails again is the method's
+            self._small, self._graphs = False, None
+            self._step_one_by_one(end)
 
     def _step_one_by_one(self, end: int) -> None:
         for method in self.algorithm.along(range(self.t, end), self.x):
@@ -185,6 +207,11 @@ class Stack:
             found = f"shape {tuple(grad.shape)} at points of shape {tuple(x.shape)}"
             require(False, "local_grad", found, "one gradient per point, the same shape")
         return grad if self._noise is None else self._noise.add(grad, self.t)
+
+    def _grad_with(self, x: Tensor, drawn: Tensor | None) -> Tensor:
+        """The gradient at `x` with noise that was drawn, whatever the step."""
+        grad = self._model_grad(x)
+        return grad if self._noise is None or drawn is None else self._noise.added(grad, drawn)
 
     def _model_grad(self, x: Tensor) -> Tensor:
         """∇f_i(x_i; ξ_i), evaluated in the precision of the model."""

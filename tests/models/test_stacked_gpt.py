@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from gossamer.captured import AS_WRITTEN
 from gossamer.models import GPT
 from gossamer.models.fused.head import LOGITS_AT_ONCE
 from gossamer.models.gpt import Style
@@ -61,28 +62,53 @@ cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @cuda
+@pytest.mark.parametrize(
+    ("width", "heads", "dropout"),  # one of 1e-7 draws, and drops nothing
+    [(32, 2, 0.0), (48, 3, 0.0), (40, 2, 0.0), (32, 2, 1e-7), (48, 3, 1e-7)],
+)
 @pytest.mark.parametrize("style", ["gpt", "pytorch"])
 @pytest.mark.parametrize("causal", [True, False])
-def test_kernels_agree_with_float64(causal: bool, style: Style):
-    sizes = {"vocabulary": 333, "context": 24, "width": 32, "heads": 2}
+def test_kernels_agree_with_float64(
+    causal: bool, style: Style, width: int, heads: int, dropout: float
+):
+    sizes = {"vocabulary": 333, "context": 24, "width": width, "heads": heads}
     model = GPT(**sizes, causal=causal, seed=1, style=style).cuda()
     start = nn.utils.parameters_to_vector(model.parameters()).detach()
     x = start + 0.02 * torch.randn(3, len(start), device="cuda")
     inputs, targets = torch.randint(333, (2, 3, 5, 24), device="cuda")
     exact = StackedGPT(model).evaluate(x.double(), inputs, targets)
+    model.dropout = dropout
     stacked = StackedGPT(model, torch.bfloat16)
-    for found in (stacked.grad(x, inputs, targets), stacked.grad(x, inputs, targets)):
+    for _ in range(AS_WRITTEN + 2):
+        found = stacked.grad(x, inputs, targets)
         assert float((found - exact).norm() / exact.norm()) < 0.02
 
 
 @cuda
 def test_dropout_masks_are_a_function_of_the_seed_in_a_captured_graph():
-    model = GPT(vocabulary=50, context=8, width=16, heads=2, dropout=0.5).cuda()
+    model = GPT(vocabulary=50, context=8, width=32, heads=2, dropout=0.5).cuda()
     x = nn.utils.parameters_to_vector(model.parameters()).detach().expand(2, -1)
     batch = torch.randint(50, (2, 2, 4, 8), device="cuda")
     stacked, found = StackedGPT(model, torch.bfloat16), []
-    for seed in (0, 0, 1):
+    for seed in (0, 0, 1, 0, 0):
         torch.manual_seed(seed)
-        found.append(stacked.grad(x, *batch))
-    torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-6)
+        found.append(stacked.grad(x, *batch).clone())
+    for k in (1, 3, 4):
+        torch.testing.assert_close(found[0], found[k], rtol=1e-4, atol=1e-6)
     assert float((found[0] - found[2]).norm() / found[0].norm()) > 0.01
+
+
+@cuda
+def test_dropout_in_the_kernels_is_right_on_average():
+    """The mean of many gradients is that of the plain form, with torch's own dropout."""
+    model = GPT(vocabulary=50, context=16, width=32, heads=2, layers=1, dropout=0.2, seed=1).cuda()
+    x = nn.utils.parameters_to_vector(model.parameters()).detach().expand(64, -1).contiguous()
+    inputs, targets = torch.randint(50, (2, 1, 4, 16), device="cuda").expand(2, 64, 4, 16)
+    fused, plain = StackedGPT(model, torch.bfloat16), StackedGPT(model)
+    means = [
+        torch.stack([one.grad(x, inputs, targets).mean(0) for _ in range(20)]).mean(0)
+        for one in (fused, plain)
+    ]
+    none = StackedGPT(GPT(50, 16, 32, 2, 1, seed=1).cuda()).grad(x[:1], inputs[:1], targets[:1])[0]
+    apart = float((means[0] - means[1]).norm())
+    assert apart < 0.25 * float((means[1] - none).norm()) + 0.02 * float(none.norm())

@@ -1,4 +1,5 @@
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -8,10 +9,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import gossamer as gs
+from gossamer.captured import AS_WRITTEN
 from gossamer.data import BatchOrder
+from gossamer.data.pairs import TensorPairs
 from gossamer.fingerprint import fingerprint
 from gossamer.problems import faster_evaluator
+from gossamer.problems.batches import NodeBatches, joined
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.problems.vmap_evaluator import COMPILED_FROM
 
 NODES, SAMPLES, CLASSES = 3, 20, 4
 
@@ -385,7 +390,100 @@ def test_on_a_cpu_the_random_numbers_of_gpus_are_left_alone(vectorize, monkeypat
     problem.sample_grad(points(problem), 0, [0, 1])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_samples_of_all_nodes_are_read_at_once_where_they_are_alike():
+    sizes = (7, 9, 8)
+    alike = [TensorPairs(torch.randn(m, 3), torch.randint(5, (m,))) for m in sizes]
+    batches = NodeBatches(alike, 2)
+    expected = batches.at(3, [0, 5])
+    batches._join()
+    assert batches._joined is not None
+    assert all(map(torch.equal, batches.at(3, [0, 5]), expected))
+    assert [len(data) for data in batches.datasets] == list(sizes)
+    other = TensorPairs(torch.randn(7, 2), torch.randint(5, (7,)))
+    assert joined([*alike, other]) is None
+
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+class RandomDepth(nn.Module):
+    """Draws with Python's own generator."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(5, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(x) * (1 if random.random() < 0.5 else 2)
+
+
+@pytest.mark.parametrize(
+    ("module", "draws"),
+    [(perceptron(), False), (perceptron(nn.Dropout(0.5)), True), (RandomDepth(), True)],
+    ids=["perceptron", "dropout", "random depth"],
+)
+def test_whether_a_module_draws_is_learnt(module: nn.Module, draws: bool):
+    assert build(module, VECTORS, vectorize=False)._model.draws == draws
+
+
+def test_a_cpu_prepares_nothing_for_long_trainings():
+    problem = build(perceptron(), VECTORS)
+    assert problem.expecting(COMPILED_FROM) is problem
+
+
+@cuda
+def test_a_gpu_compiles_for_long_trainings_unless_told_not_to():
+    problem = build(perceptron(), VECTORS).to("cuda")
+    assert problem.expecting(COMPILED_FROM - 1) is problem
+    assert problem.expecting(COMPILED_FROM).evaluator._at_once.way == "vmap, compiled"
+    convolves, draws = build(convolution(), IMAGES), build(perceptron(nn.Dropout(0.5)), VECTORS)
+    for other in (convolves, draws, build(perceptron(), VECTORS, compile=False)):
+        moved = other.to("cuda")
+        assert moved.expecting(COMPILED_FROM) is moved
+
+
+@cuda
+@pytest.mark.parametrize("vectorize", [True, False, None])
+@pytest.mark.parametrize(("make", "shape"), (VECTORIZED | LOOPED).values(), ids=VECTORIZED | LOOPED)
+def test_captured_gradients_are_those_of_the_loop(make, shape, vectorize: bool | None):
+    if vectorize is not False and (make, shape) in LOOPED.values():
+        return
+    module = make()
+    problem = build(module, shape, vectorize=vectorize).to("cuda")
+    loop = build(module, shape, vectorize=False, compile=False).to("cuda")
+    for t in range(AS_WRITTEN + 3):
+        x = points(loop.to("cpu")).cuda() + 0.01 * t
+        found, expected = problem.sample_grad(x, t, [0, 7]), loop.sample_grad(x, t, [0, 7])
+        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    assert problem.way.endswith("in a CUDA graph") or make is Branching
+    assert loop.way == "loop"
+
+
+@cuda
+def test_captured_masks_are_those_of_the_seed():
+    made = transformer(dropout=0.3)
+    problem = build(made, None, vectorize=True).to("cuda")
+    plain = build(made, None, vectorize=True, compile=False).to("cuda")
+    x = points(plain.to("cpu")).cuda()
+    for t in range(AS_WRITTEN + 3):
+        found, expected = problem.sample_grad(x, t, [0, 7]), plain.sample_grad(x, t, [0, 7])
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+        alone = problem.sample_grad(x[:, 1:], t, [7])
+        torch.testing.assert_close(alone, expected[:, 1:], rtol=1e-9, atol=1e-9)
+    assert problem.way == "vmap in a CUDA graph"
+
+
+@cuda
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_convolutions_in_float32_are_in_float32(vectorize: bool):
+    problem = build(convolution(), IMAGES, vectorize=vectorize, compile=False)
+    x = points(problem)
+    exact = problem.sample_grad(x, 0, [0, 1])
+    found = problem.to("cuda", torch.float32).sample_grad(x.cuda().float(), 0, [0, 1])
+    assert float((found.cpu() - exact).norm() / exact.norm()) < 1e-5
+
+
+@cuda
 @pytest.mark.parametrize("vectorize", [True, False])
 def test_random_evaluation_on_a_gpu(vectorize: bool):
     problem = build(AlwaysDropping(), VECTORS, vectorize=vectorize).to("cuda")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.launch import has_kernel, rows_at_a_time, split_rows
+from gossamer.models.fused.launch import has_kernel, padded, rows_at_a_time, split_rows
 from gossamer.triton_language import jit, tl
 
 ROWS, PROGRAMS = 8, 1024
@@ -35,9 +35,9 @@ class _BiasGELU(torch.autograd.Function):
         models, positions, width = h.shape
         ctx.save_for_backward(h, bias)
         out = torch.empty_like(h)
-        block = rows_at_a_time(width, ROWS, ELEMENTS)
+        block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
         programs, rows = split_rows(positions, models, block, PROGRAMS)
-        sizes = (positions, rows, bias.stride(0), width, block)
+        sizes = (positions, rows, bias.stride(0), width, padded(width), block)
         _forward[models, programs](h, bias, out, *sizes)
         return out
 
@@ -46,10 +46,10 @@ class _BiasGELU(torch.autograd.Function):
         h, bias = ctx.saved_tensors
         models, positions, width = h.shape
         d_h = torch.empty_like(h)
-        block = rows_at_a_time(width, ROWS, ELEMENTS)
+        block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
         programs, rows = split_rows(positions, models, block, PROGRAMS)
         sums = h.new_empty(models, programs, width, dtype=torch.float32)
-        sizes = (positions, rows, bias.stride(0), width, block)
+        sizes = (positions, rows, bias.stride(0), width, padded(width), block)
         _backward[models, programs](h, bias, d_out[0].contiguous(), d_h, sums, *sizes)
         return d_h, sums.sum(1).to(bias.dtype)
 
@@ -63,38 +63,42 @@ def _gate(x):
 
 @jit
 def _forward(
-    h, bias, out, positions, rows, stride, WIDTH: tl.constexpr, ROWS: tl.constexpr
+    h, bias, out, positions, rows, stride,
+    WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     # h, out: (models, positions, WIDTH); bias: (models, WIDTH), rows `stride` apart
-    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
-    b = tl.load(bias + model * stride + column).to(tl.float32)[None, :]  # [1, WIDTH]
+    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, PADDED)
+    there = column < WIDTH
+    b = tl.load(bias + model * stride + column, mask=there, other=0.0).to(tl.float32)[None, :]
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < positions)[:, None]
+        inside = (row < positions)[:, None] & there[None, :]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32) + b  # [ROWS, WIDTH]
+        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32) + b  # [ROWS, PADDED]
         gate, _ = _gate(x)
         tl.store(out + where, (x * gate).to(h.dtype.element_ty), mask=inside)
 
 
 @jit
 def _backward(
-    h, bias, d_out, d_h, sums, positions, rows, stride, WIDTH: tl.constexpr, ROWS: tl.constexpr
+    h, bias, d_out, d_h, sums, positions, rows, stride,
+    WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     # h, d_out, d_h: (models, positions, WIDTH); bias: (models, WIDTH), rows `stride` apart
     # sums: (models, programs, WIDTH), each program's share of ∂/∂bias
-    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, WIDTH)
-    b = tl.load(bias + model * stride + column).to(tl.float32)[None, :]  # [1, WIDTH]
-    d_bias = tl.zeros([ROWS, WIDTH], tl.float32)
+    model, column = tl.program_id(0).to(tl.int64), tl.arange(0, PADDED)
+    there = column < WIDTH
+    b = tl.load(bias + model * stride + column, mask=there, other=0.0).to(tl.float32)[None, :]
+    d_bias = tl.zeros([ROWS, PADDED], tl.float32)
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < positions)[:, None]
+        inside = (row < positions)[:, None] & there[None, :]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32) + b  # [ROWS, WIDTH]
+        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32) + b  # [ROWS, PADDED]
         d_y = tl.load(d_out + where, mask=inside, other=0.0).to(tl.float32)
         gate, slope = _gate(x)
         d_x = d_y * gate * (1 + x * (1 - gate) * slope)
         tl.store(d_h + where, d_x.to(h.dtype.element_ty), mask=inside)
         d_bias += d_x
     to = sums + (model * tl.num_programs(1) + tl.program_id(1)) * WIDTH + column
-    tl.store(to, tl.sum(d_bias, 0))
+    tl.store(to, tl.sum(d_bias, 0), mask=there)

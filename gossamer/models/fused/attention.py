@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel, shared_memory
+from gossamer.models.fused.launch import has_kernel, is_power_of_two, padded, shared_memory
+from gossamer.models.fused.mask import kept, mask_seed
 from gossamer.models.gpt import attention
 from gossamer.triton_language import jit, tl
 
@@ -24,8 +25,8 @@ def windowed_attention(
     `(models, positions, 3 width)` and `(models, 3 width)` → `(models, positions, width)`.
     """
     size = qkv.shape[-1] // 3 // heads
-    if dropout == 0 and has_kernel(qkv[..., :size]) and _fits(time, size, qkv.device):
-        return _Attention.apply(qkv, bias, time, heads, causal)
+    if has_kernel(qkv[..., :size]) and _fits(time, size, qkv.device):
+        return _Attention.apply(qkv, bias, time, heads, causal, dropout)
     windows = (qkv + bias[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
     return attention(windows, heads, causal, dropout).view(*qkv.shape[:2], -1)
 
@@ -42,33 +43,39 @@ def attention_bytes(time: int, size: int) -> int:
 
 
 def _fits(time: int, size: int, device: torch.device) -> bool:
-    return time <= LONGEST and attention_bytes(_block(time), size) <= shared_memory(device)
+    known = time <= LONGEST and is_power_of_two(size)
+    return known and attention_bytes(_block(time), size) <= shared_memory(device)
 
 
 def _block(time: int) -> int:
     """Positions that a program holds: a power of two, as kernels need."""
-    return max(16, 1 << (time - 1).bit_length())
+    return max(16, padded(time))
 
 
 class _Attention(torch.autograd.Function):
-    """Keeps nothing but qkv: the backward pass computes the scores again."""
+    """Keeps nothing but qkv: the backward pass makes the scores and the mask again."""
 
     @staticmethod
-    def forward(ctx: Any, qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool) -> Tensor:
-        ctx.save_for_backward(qkv, bias)
-        ctx.shape = (time, heads, causal)
+    def forward(
+        ctx: Any, qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool, dropout: float
+    ) -> Tensor:
+        seed = mask_seed(qkv.device) if dropout > 0 else None
+        ctx.save_for_backward(qkv, bias, seed)
+        ctx.shape, ctx.dropout = (time, heads, causal), dropout
         out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
-        _forward[_grid(qkv, time, heads)](qkv, bias, out, *_sizes(qkv, bias, *ctx.shape))
+        sizes = _sizes(qkv, bias, *ctx.shape)
+        _forward[_grid(qkv, time, heads)](qkv, bias, out, seed, dropout, *sizes, dropout > 0)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        qkv, bias = ctx.saved_tensors
+        qkv, bias, seed = ctx.saved_tensors
         d_qkv, d_out = torch.empty_like(qkv), grads[0].contiguous()
         grid, sizes = _grid(qkv, *ctx.shape[:2]), _sizes(qkv, bias, *ctx.shape)
-        _backward[grid](qkv, bias, d_out, d_qkv, *sizes)
+        drop = ctx.dropout > 0
+        _backward[grid](qkv, bias, d_out, d_qkv, seed, ctx.dropout, *sizes, drop)
         ones = qkv.new_ones(len(qkv), 1, qkv.shape[1])  # a product sums faster than a reduction
-        return d_qkv, torch.bmm(ones, d_qkv)[:, 0], None, None, None
+        return d_qkv, torch.bmm(ones, d_qkv)[:, 0], None, None, None, None
 
 
 def _grid(qkv: Tensor, time: int, heads: int) -> tuple[int, int]:
@@ -99,9 +106,17 @@ def _softmax(q, k, t, time, SIZE: tl.constexpr, CAUSAL: tl.constexpr):
 
 
 @jit
+def _places(window, head, t, TIME: tl.constexpr):
+    """A number of its own for every score of every window and head, `[TIME, TIME]`."""
+    first = (window * tl.num_programs(1) + head) * (TIME * TIME)
+    return first + t[:, None] * TIME + t[None, :]
+
+
+@jit
 def _forward(
-    qkv, bias, out, windows, time, bias_stride,
+    qkv, bias, out, seed, dropout, windows, time, bias_stride,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
+    DROP: tl.constexpr,
 ):  # fmt: skip
     # qkv, d_qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `bias_stride` apart
     # out, d_out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
@@ -114,6 +129,8 @@ def _forward(
     k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
     v = _load(qkv, bias, 2, head, t, inside, WIDTH, SIZE)
     p = _softmax(q, k, t, time, SIZE, CAUSAL)
+    if DROP:
+        p *= kept(seed, _places(window, head, t, TIME), dropout)
     column = head * SIZE + tl.arange(0, SIZE)
     where = (window * time + t)[:, None] * WIDTH + column[None, :]
     tl.store(out + where, tl.dot(p.to(v.dtype), v).to(v.dtype), mask=inside)
@@ -121,8 +138,9 @@ def _forward(
 
 @jit
 def _backward(
-    qkv, bias, d_out, d_qkv, windows, time, bias_stride,
+    qkv, bias, d_out, d_qkv, seed, dropout, windows, time, bias_stride,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
+    DROP: tl.constexpr,
 ):  # fmt: skip
     # qkv, d_qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `bias_stride` apart
     # out, d_out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
@@ -138,8 +156,13 @@ def _backward(
     where = (window * time + t)[:, None] * WIDTH + column[None, :]
     d_o = tl.load(d_out + where, mask=inside, other=0.0)
     p = _softmax(q, k, t, time, SIZE, CAUSAL)
-    d_v = tl.dot(tl.trans(p.to(v.dtype)), d_o)  # d v = pᵀ do
     d_p = tl.dot(d_o, tl.trans(v))  # d p = do vᵀ
+    if DROP:
+        mask = kept(seed, _places(window, head, t, TIME), dropout)
+        d_v = tl.dot(tl.trans((p * mask).to(v.dtype)), d_o)  # d v = pᵀ do
+        d_p *= mask
+    else:
+        d_v = tl.dot(tl.trans(p.to(v.dtype)), d_o)
     d_s = p * (d_p - tl.sum(p * d_p, 1)[:, None]) * (SIZE**-0.5)
     d_q = tl.dot(d_s.to(q.dtype), k)  # d q = ds k
     d_k = tl.dot(tl.trans(d_s.to(q.dtype)), q)  # d k = dsᵀ q

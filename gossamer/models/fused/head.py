@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel, shared_memory
+from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.rows import add_rows
 from gossamer.triton_language import jit, tl
 
@@ -56,7 +56,7 @@ def head_blocks(width: int, limit: int) -> Blocks | None:
     warps = 4 if width <= WIDEST // 2 else 8
     choices = (Blocks(64, step, warps, stages) for step, stages in STEPS)
     fitting = (blocks for blocks in choices if head_bytes(width, blocks) <= limit)
-    return next(fitting, None) if width <= WIDEST else None
+    return next(fitting, None) if width <= WIDEST and is_power_of_two(width) else None
 
 
 def head_bytes(width: int, blocks: Blocks) -> int:

@@ -9,10 +9,26 @@ from gossamer.triton_language import installed
 
 
 def has_kernel(x: Tensor) -> bool:
-    """Whether the kernels can be used on `x`: CUDA, bfloat16, rows of a power of two from 16 on."""
-    width = x.shape[-1]
-    suits = x.is_cuda and x.dtype == torch.bfloat16 and width >= 16 and width & (width - 1) == 0
-    return installed() and suits
+    """Whether the kernels can be used on `x`: CUDA, bfloat16, rows of 16 numbers or more."""
+    return installed() and x.is_cuda and x.dtype == torch.bfloat16 and x.shape[-1] >= 16
+
+
+def is_power_of_two(width: int) -> bool:
+    """What products within a program need.
+
+    >>> is_power_of_two(64), is_power_of_two(96)
+    (True, False)
+    """
+    return width & (width - 1) == 0
+
+
+def padded(width: int) -> int:
+    """The next power of two: how many places a program has for a row of that width.
+
+    >>> padded(128), padded(768)
+    (128, 1024)
+    """
+    return 1 << (width - 1).bit_length()
 
 
 @cache

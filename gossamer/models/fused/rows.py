@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel
+from gossamer.models.fused.launch import has_kernel, padded
 from gossamer.triton_language import jit, tl
 
 ROWS = 16
@@ -27,7 +27,8 @@ def add_rows(table: Tensor, index: Tensor, values: Tensor, scale: Tensor | None 
         count, width = values.shape
         weights = values if scale is None else scale
         grid = (-(-count // ROWS),)
-        _add_rows[grid](table, index, values, weights, count, width, ROWS, scale is not None)
+        sizes = (count, width, padded(width), ROWS)
+        _add_rows[grid](table, index, values, weights, *sizes, scale is not None)
         return
     values = values.to(table.dtype)
     table.index_add_(0, index, values if scale is None else values * scale[:, None])
@@ -36,13 +37,14 @@ def add_rows(table: Tensor, index: Tensor, values: Tensor, scale: Tensor | None 
 @jit
 def _add_rows(
     table, index, values, scale, count,
-    WIDTH: tl.constexpr, ROWS: tl.constexpr, SCALED: tl.constexpr,
+    WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr, SCALED: tl.constexpr,
 ):  # fmt: skip
-    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, WIDTH)
+    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, PADDED)
     inside = row < count
+    cells = inside[:, None] & (column < WIDTH)[None, :]
     where = row[:, None] * WIDTH + column[None, :]
-    value = tl.load(values + where, mask=inside[:, None], other=0.0).to(tl.float32)
+    value = tl.load(values + where, mask=cells, other=0.0).to(tl.float32)
     if SCALED:
         value *= tl.load(scale + row, mask=inside, other=0.0)[:, None]
     to = tl.load(index + row, mask=inside, other=0).to(tl.int64)
-    tl.atomic_add(table + to[:, None] * WIDTH + column[None, :], value, mask=inside[:, None])
+    tl.atomic_add(table + to[:, None] * WIDTH + column[None, :], value, mask=cells)
