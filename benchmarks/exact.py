@@ -3,8 +3,8 @@
     python benchmarks/exact.py          prints a table, writes benchmarks/exact.json
 
 Ten heterogeneous quadratics of condition 4 in 20 dimensions, exact gradients. The one-way network
-is a chain that also sends three and seven places back: the Perron weights of its nodes differ by
-161. GT-NSGDm moves by its step size wherever it is, so that falls from lr to lr/10⁵; that of
+is a chain that also sends three and seven places back: the Perron weights of its nodes differ
+161-fold. GT-NSGDm moves by its step size wherever it is, so that falls from lr to lr/10⁵; that of
 PushSum(DSGD) is min(lr, 4/t), as its bias is proportional to it.
 """
 

@@ -29,8 +29,8 @@ SECTIONS = [
     "Update",
     "Parameters",
     "Guarantees",
-    "Where we deviate from the paper",
-    "Our numbers next to the paper's",
+    "Where we deviate from the original",
+    "Our numbers next to those of the GT-NSGDm paper",
 ]
 SET_UP = ["python3 -m venv env", "source env/bin/activate", "pip install ."]
 """What the README asks for before anything runs; `make test` does the same."""

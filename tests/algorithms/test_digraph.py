@@ -1,4 +1,4 @@
-"""Methods on a directed graph whose Perron weights differ by 161: pulled by R, pushed by C."""
+"""Methods on a directed graph whose Perron weights differ 161-fold: pulled by R, pushed by C."""
 
 import dataclasses
 from collections.abc import Callable

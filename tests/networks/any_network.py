@@ -15,7 +15,7 @@ NODES = 10
 
 
 def digraph(n: int = NODES) -> gs.Network:
-    """One-way links that nobody balanced: the Perron weights of its nodes differ by 161."""
+    """One-way links that nobody balanced: the Perron weights of its nodes differ 161-fold."""
     return gs.from_digraph(perron_digraph(n), name="digraph")
 
 

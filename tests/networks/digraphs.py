@@ -10,7 +10,7 @@ from torch import Tensor
 def perron_digraph(n: int) -> nx.DiGraph:
     """A chain of n ≥ 4 nodes that also send three and seven places back; strongly connected.
 
-    For n = 10 the Perron weights of the nodes, left of R and right of C, differ by 161.
+    For n = 10 the Perron weights of the nodes, left of R and right of C, differ 161-fold.
     """
     edges = [(i, i + step) for i in range(n) for step in (1, -3, -7)]
     return nx.DiGraph([(sender, hearer) for sender, hearer in edges if 0 <= hearer < n])

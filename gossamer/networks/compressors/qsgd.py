@@ -94,7 +94,7 @@ class QSGD(Compressor):
     def gamma(self, dim: int) -> float:
         """1/(1 + ω) with ω = (B − 1)/4s², the bound on the error: with 4 bits 0.9 … 0.6.
 
-        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ by 128 is
+        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ 128-fold is
         exact even with 1, for 3 and 4 bits.
         """
         width = min(dim, self.block)

@@ -64,7 +64,7 @@ class Sign(Compressor):
     def gamma(self, dim: int) -> float:
         """2/B, or 2/dim if that is more: 0.0625 from 32 coordinates on.
 
-        Averaging 512 coordinates to 10⁻⁹ on a digraph whose Perron weights differ by 128 takes
+        Averaging 512 coordinates to 10⁻⁹ on a digraph whose Perron weights differ 128-fold takes
         1,700 steps with it, 2,200 with 3/B, and more than 4,000 with 6/B. On a ring 6/B is faster.
         """
         return min(1.0, 2 / min(dim, BLOCK))
