@@ -290,22 +290,23 @@ def spread(values: list[float]) -> str:
 def tell() -> None:
     """Tables in Markdown: steps, milliseconds per step, seconds to the target."""
     found = kept()
-    print(table({data: cells(rows, "steps") for data, rows in found["steps"].items()}))
-    print(table({place: cells(rows) for place, rows in found["times"].items()}))
+    print(table({data: needed(rows) for data, rows in found["steps"].items()}))
+    times = found["times"].items()
+    print(table({place: {n: spread(ms) for n, ms in rows.items()} for place, rows in times}))
     for data, rows in found["steps"].items():
         print(f"Seconds to the target, {data}\n")
-        print(table({place: seconds(of, rows) for place, of in found["times"].items()}))
+        print(table({place: seconds(ms, rows) for place, ms in times}))
 
 
-def cells(rows: dict[str, Any], key: str = "") -> dict[str, str]:
-    return {name: spread(one[key] if key else one) for name, one in rows.items()}
+def needed(rows: dict[str, Any]) -> dict[str, str]:
+    return {n: spread(one["steps"]) if one["lr"] else f"over {STEPS}" for n, one in rows.items()}
 
 
 def seconds(times: dict[str, list[float]], steps: dict[str, Any]) -> dict[str, str]:
     """Time of a step × steps that are needed, by medians."""
     reached = [name for name in times if steps.get(name, {}).get("lr")]
-    needed = {name: statistics.median(steps[name]["steps"]) for name in reached}
-    return {n: f"{needed[n] * statistics.median(times[n]) / 1000:,.1f}" for n in reached}
+    taken = {name: statistics.median(steps[name]["steps"]) for name in reached}
+    return {n: f"{taken[n] * statistics.median(times[n]) / 1000:,.0f}" for n in reached}
 
 
 def table(columns: dict[str, dict[str, str]]) -> str:
