@@ -29,8 +29,10 @@ LINE = (
 )
 
 CLUSTER = """
-import os, shlex, signal, sys, threading
+import multiprocessing, os, shlex, signal, sys, threading
+os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
 from distributed import Client, LocalCluster
+multiprocessing.set_forkserver_preload(["distributed", "gossamer"])  # once for all workers
 from gossamer.cli import machines, main
 
 if __name__ == "__main__":
