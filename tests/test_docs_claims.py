@@ -4,6 +4,7 @@ A result that changes so that a sentence is no longer true makes its test fail, 
 sentence that was changed or moved without its test.
 """
 
+import json
 import re
 import statistics
 import sys
@@ -412,3 +413,22 @@ def test_the_page_on_choosing_says_it_and_it_is_true(words: str, choices: Module
     page = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8")
     assert words in re.sub(r"\s+", " ", page)
     assert CHOSEN[words](choices)
+
+
+def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
+    """The median of the steps needed times the median of a step's seconds, a gradient of 1 s."""
+    measured = json.loads((ROOT / "benchmarks" / "slow_links.json").read_text(encoding="utf-8"))
+    (times,) = (
+        of for name, of in measured["times"].items() if name.startswith("50 ms, 10 Mbit/s, 1 s")
+    )
+
+    def seconds(nodes: str, contender: str) -> int:
+        steps = measured["steps"][nodes][contender]["steps"]
+        return round(statistics.median(steps) * statistics.median(times[contender]) / 1000)
+
+    sparse = "DSGDm, one peer, bfloat16, every 4th"
+    found = [seconds("alike", name) for name in (sparse, "DDP", "DDP, float16")]
+    words = "costs nodes with like data {} s, with DDP {} s ({} s in float16)".format(*found)
+    assert words in re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
+    finished = [name for name, of in measured["steps"]["apart"].items() if of["lr"] is not None]
+    assert min(finished, key=lambda name: seconds("apart", name)) == "DDP, float16"

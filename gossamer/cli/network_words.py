@@ -103,7 +103,7 @@ def _lost(network: Drops) -> str:
         how = f"both ways at once{in_bursts}; its weight goes back to both ends"
         return f"each link with probability {network.probability:g}, {how}"
     opinion, total = "an opinion is replaced by the receiver's own", "a total waits on its link"
-    how = f"on its own way{in_bursts}; {opinion}, {total} for the next message"
+    how = f"each way by itself{in_bursts}; {opinion}, {total} for the next message"
     return f"each message with probability {network.probability:g}, {how}"
 
 

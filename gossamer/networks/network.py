@@ -165,8 +165,8 @@ class Network(ABC):
 
         Args:
             probability: of every message to be lost.
-            both_ways: whether a link fails for both directions at once and both ends notice. Else
-                each message is lost on its own way.
+            both_ways: whether a link fails for both directions at once and both ends notice.
+                Otherwise each way loses its messages by itself.
             burst: mean number of rounds that a link stays dead once it is; by default each message
                 is lost independently of those before.
 

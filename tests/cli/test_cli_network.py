@@ -82,7 +82,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
         (
             "ring(20).drops(0.1)",
             {
-                "lost": "each message with probability 0.1, on its own way; an opinion is",
+                "lost": "each message with probability 0.1, each way by itself; an opinion is",
                 "kept exactly": LATE,
                 "λ": "none: messages are lost one way, and a round with a loss is not doubly",
                 "methods": "all",
