@@ -15,7 +15,7 @@ def readme(_: str) -> str:
 def in_tabs(text: str) -> str:
     """Subsections, which only the first example has, as tabs.
 
-    >>> print(in_tabs("## A\\n\\n### B\\n\\nb\\n\\n## C\\n"))
+    >>> print(in_tabs("## A\\n\\n### B\\n\\nb\\n\\n### D\\n\\nd\\n\\n## C\\n"))
     ## A
     <BLANKLINE>
     ::::{tab-set}
@@ -24,12 +24,17 @@ def in_tabs(text: str) -> str:
     b
     <BLANKLINE>
     :::
+    :::{tab-item} D
+    <BLANKLINE>
+    d
+    <BLANKLINE>
+    :::
     ::::
     <BLANKLINE>
     ## C
     <BLANKLINE>
     """
-    tab = r"^### (.*)\n(.*?)(?=^###? |\Z)"
+    tab = r"^### ([^\n]*)\n(.*?)(?=^### |\Z)"
     start, end = text.find("\n### ") + 1, text.find("\n## ", text.find("\n### ")) + 1
     tabs = re.sub(tab, ":::{tab-item} \\1\n\\2:::\n", text[start:end], flags=re.M | re.S)
     return f"{text[:start]}::::{{tab-set}}\n{tabs}::::\n\n{text[end:]}"
