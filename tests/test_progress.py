@@ -5,8 +5,10 @@ import re
 import sys
 
 import pytest
+from processes import context
 
 import gossamer as gs
+from gossamer import executors
 from gossamer.progress import SCREEN, is_shown, progress, several, tell
 from gossamer.simulation import live
 
@@ -91,6 +93,7 @@ def test_threads_share_a_bar_and_the_best_settings_are_shown(monkeypatch: pytest
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(executors, "get_context", lambda method: context)  # has imported torch
     with gs.Workers(1) as workers:
         monkeypatch.setattr(live, "SECONDS", 0.0)
         task = {"problem": gs.Quadratic(3, 2), "network": gs.ring(3), "steps": 50}

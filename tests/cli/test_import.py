@@ -1,12 +1,15 @@
 """`--import`: what a user's file defines is known by name, and what is wrong with it is said."""
 
 import csv
+import pickle
 import re
-import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from processes import context
 
 import gossamer as gs
 from gossamer.user_file import load_user_file
@@ -231,23 +234,20 @@ def test_a_file_is_run_once_and_its_imports_from_here_are_not_its_own(gossamer, 
     assert "Old" not in gs.ALGORITHMS
 
 
+def used_elsewhere(file: Path, things: bytes) -> list[Any]:
+    load_user_file(file)
+    method, problem, metric = pickle.loads(things)
+    losses = problem.local_loss(problem.start.expand(6, 1, 1)).flatten()
+    return [repr(method), losses.tolist(), metric.__name__]
+
+
 def test_its_objects_travel_to_a_process_that_loads_the_file(tmp_path: Path):
-    import pickle
-
-    module = load_user_file(tmp_path / "mine.py")
-    things = [module.SignDSGD(0.5), module.centres, module.largest]
-    (tmp_path / "things").write_bytes(pickle.dumps(things))
-    code = """
-import pickle, sys
-from gossamer.user_file import load_user_file
-
-load_user_file(sys.argv[1])
-method, problem, metric = pickle.load(open(sys.argv[2], "rb"))
-print(method, problem.local_loss(problem.start.expand(6, 1, 1)).flatten().tolist(), metric.__name__)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path / "mine.py"), str(tmp_path / "things")]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/").stdout
-    assert out == "SignDSGD(lr=0.5) [0.0, 1.0, 4.0, 9.0, 16.0, 25.0] largest\n"
+    file = tmp_path / "mine.py"
+    module = load_user_file(file)
+    things = pickle.dumps([module.SignDSGD(0.5), module.centres, module.largest])
+    with ProcessPoolExecutor(1, context) as pool:
+        told = pool.submit(used_elsewhere, file, things).result()
+    assert told == ["SignDSGD(lr=0.5)", [0.0, 1.0, 4.0, 9.0, 16.0, 25.0], "largest"]
 
 
 def test_train_knows_own_methods(tmp_path: Path):
