@@ -136,7 +136,7 @@ def few_bytes() -> list[Choice]:
     """Every method with the messages that suit it best."""
     results = gathered("bad-networks").results
     return [
-        Choice(f"bytes are dear; nodes different, {noise}", [_at_best(results, law)])
+        Choice(f"bytes are costly; nodes different, {noise}", [_at_best(results, law)])
         for noise, law in NOISES.items()
     ]
 

@@ -326,7 +326,7 @@ def _losses_table(results: Results) -> Table:
         [method, *(cell for c in TASKS for cell in _cells(results, c, method, found[method][c]))]
         for method in sorted(MODERN, key=lambda m: max(found[m].values()))
     ]
-    title = "Validation loss on the ring, mean ± deviation of the runs; the least far from the best"
+    title = "Validation loss on the ring, mean ± deviation of the runs; those nearest to the best"
     return Table(f"{title} on both corpora first", columns, rows)
 
 
@@ -344,7 +344,7 @@ def _elsewhere_table(results: Results) -> Table:
         for place, of in _at_places(results, corpus).items()
     ]
     title = (
-        "Does it stand elsewhere? Validation loss with the setting tuned on the ring, one run; "
+        "Does it hold elsewhere? Validation loss with the setting tuned on the ring, one run; "
         "★ lowest"
     )
     return Table(title, ["corpus", "place", *known], rows)

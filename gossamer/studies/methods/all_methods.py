@@ -269,7 +269,7 @@ def _search_sets(results: Results, kind: str) -> Table:
     ]
     title = (
         f"Search sets, nodes {kind}: how much is good, within twice the best score, and useless, "
-        "worse than not to start at all; ✗ where the best setting is not robust"
+        "worse than not starting at all; ✗ where the best setting is not robust"
     )
     return Table(title, ["method", "settings", *(f"{noise} noise" for noise in NOISES)], rows)
 

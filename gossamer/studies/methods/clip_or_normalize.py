@@ -269,15 +269,15 @@ def _final_errors(results: Results, shape: str) -> Table:
 
 
 def _theory(results: Results) -> Table:
-    rows = [[m, _middle_and_worst(_cost_of_rule(results, m).values())] for m in METHODS]
+    rows = [[m, _median_and_worst(_cost_of_rule(results, m).values())] for m in METHODS]
     rows += [
-        [f"{OURS}, step size of Theorem 1 as well", _middle_and_worst(_theorem(results).values())]
+        [f"{OURS}, step size of Theorem 1 as well", _median_and_worst(_theorem(results).values())]
     ]
     title = (
         "The second parameter (momentum or clipping level) by theory, the step size tuned: error "
         "as a multiple of the tuned one, over all situations"
     )
-    return Table(title, ["method", "middle and worst situation"], rows)
+    return Table(title, ["method", "median and worst situation"], rows)
 
 
 def _cost_of_rule(results: Results, method: str) -> dict[str, float]:
@@ -298,10 +298,10 @@ def _over_tuned(result: Result, errors: Sequence[float]) -> float:
     return statistics.median(ratios(errors, result["tuned"]["errors"]))
 
 
-def _middle_and_worst(multiples: Iterable[float]) -> str:
+def _median_and_worst(multiples: Iterable[float]) -> str:
     """The median and the largest of some multiples.
 
-    >>> _middle_and_worst([1.0, 1.25, 3.0])
+    >>> _median_and_worst([1.0, 1.25, 3.0])
     '1.25 and 3'
     """
     listed = list(multiples)
@@ -310,12 +310,12 @@ def _middle_and_worst(multiples: Iterable[float]) -> str:
 
 def _mistuned(results: Results) -> Table:
     rows = [
-        [method, *(_middle_and_worst(costs) for costs in zip(*found, strict=True))]
+        [method, *(_median_and_worst(costs) for costs in zip(*found, strict=True))]
         for method in METHODS
         for found in [[_mistakes(results[unit_name(s, method)]) for s in SITUATIONS]]
     ]
     title = (
-        "Four times off: error as a multiple of the tuned one, middle and worst situation; the "
+        "Four times off: error as a multiple of the tuned one, median and worst situation; the "
         "second parameter is the clipping level, or 1 − momentum"
     )
     columns = ["method", "step ÷ 4", "step × 4", "second ÷ 4", "second × 4"]
@@ -412,7 +412,7 @@ def _track(results: Results) -> Verdict:
             for group, values in found.items()
             if "alike" not in group
         },
-        f"Judged: by {MATTERS} times or more in the middle situation. On the complete network the "
+        f"Judged: by {MATTERS} times or more in the median situation. On the complete network the "
         "two are nearly the same method.",
         source="ours",
     )
@@ -456,9 +456,9 @@ def _rule(results: Results) -> Verdict:
     found = {method: list(_cost_of_rule(results, method).values()) for method in METHODS}
     return Verdict(
         "With the theory's momentum or clipping level, and a tuned step, little is lost",
-        "error as a multiple of the tuned one, middle and worst situation: "
-        + ", ".join(f"{m} {_middle_and_worst(costs)}" for m, costs in found.items())
-        + f"; {OURS} with all of Theorem 1 {_middle_and_worst(_theorem(results).values())}",
+        "error as a multiple of the tuned one, median and worst situation: "
+        + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items())
+        + f"; {OURS} with all of Theorem 1 {_median_and_worst(_theorem(results).values())}",
         {method: max(costs) <= 1.5 for method, costs in found.items()},
         "Judged: at most 1.5 times in every situation. The level is that of clipped DSGD's rate; "
         "for tracking no level is published, and it is borrowed.",
@@ -471,10 +471,10 @@ def _forgiving(results: Results) -> Verdict:
     middles = {method: statistics.median(costs) for method, costs in found.items()}
     return Verdict(
         f"{OURS} suffers least from a parameter that is four times off",
-        "the worst of four mistakes, middle and worst situation: "
-        + ", ".join(f"{m} {_middle_and_worst(costs)}" for m, costs in found.items()),
+        "the worst of four mistakes, median and worst situation: "
+        + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items()),
         {m: middles[OURS] <= middles[m] for m in CLIPPED},
-        "Judged: by the middle situation. Each is measured against its own tuned error. Where the "
+        "Judged: by the median situation. Each is measured against its own tuned error. Where the "
         "tuned momentum is 0, 1 − β cannot be too high.",
         source="ours",
     )

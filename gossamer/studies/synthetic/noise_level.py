@@ -29,7 +29,7 @@ class NoiseLevel(Experiment[Size]):
     about = (
         "GT-NSGDm on the directed exponential graph of 20 nodes under Gaussian and α-stable noise "
         f"of growing scale, with the same {NAMED} for all. The paper does not print its scales, "
-        "but for the unit variance of its best curve."
+        "except for the unit variance of its best curve."
     )
 
     sizes = SIZES
