@@ -428,7 +428,7 @@ def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
 
     sparse = "DSGDm, one peer, bfloat16, every 4th"
     found = [seconds("alike", name) for name in (sparse, "DDP", "DDP, float16")]
-    words = "costs nodes with like data {} s, with DDP {} s ({} s in float16)".format(*found)
+    words = "takes Gossamer an estimated {} s, DDP {} s, DDP in float16 {} s".format(*found)
     assert words in re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
     finished = [name for name, of in measured["steps"]["apart"].items() if of["lr"] is not None]
     assert min(finished, key=lambda name: seconds("apart", name)) == "DDP, float16"
