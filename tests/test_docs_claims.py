@@ -256,7 +256,7 @@ CLAIMS = [
             1 / 20 <= 1 - times <= 1 / 3
             for times in beside(r, clip.GRADIENT, clip.OURS, shape="skewed")
         ),
-        "all end alike, but for the bias of DSGD": gaussian_ends_alike,
+        "all end alike, except for the bias of DSGD": gaussian_ends_alike,
         "ends nowhere clearly higher than `GTNSGDm`": lambda r: (
             max(beside(r, clip.TRACKER, clip.OURS)) <= clip.MATTERS
         ),

@@ -86,7 +86,7 @@ def _cost(method: str) -> str:
     messages, vectors = cost(method)
     rounds = "one vector" if messages == 1 else f"{messages} vectors"
     state = {0: "nothing", 1: "one vector"}.get(vectors, f"{vectors} vectors")
-    return f"A step sends {rounds} to every neighbour; a node remembers {state} beside its model."
+    return f"A step sends {rounds} to every neighbour; a node remembers {state} besides its model."
 
 
 def cost(method: str) -> tuple[int, int]:
