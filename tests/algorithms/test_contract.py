@@ -1,7 +1,7 @@
 """Every method of the table × every network keeps every clause of the contract."""
 
 import pytest
-from algorithms.contract import CONTRACT, Clause
+from algorithms.contract import CONTRACT
 from algorithms.table import TABLE, Row
 
 import gossamer as gs
@@ -26,13 +26,8 @@ def test_without_a_label_a_method_is_called_as_its_class():
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
-@pytest.mark.parametrize(
-    ("clause", "network"),
-    [
-        pytest.param(clause, network, id=f"{clause.__name__}-{network.name}")
-        for clause, networks in CONTRACT.items()
-        for network in networks
-    ],
-)
-def test_contract(clause: Clause, network: gs.Network, row: Row):
-    clause(row, network)
+def test_contract(row: Row, subtests: pytest.Subtests):
+    for clause, networks in CONTRACT.items():
+        for network in networks:
+            with subtests.test(f"{clause.__name__} on {network.name}"):
+                clause(row, network)
