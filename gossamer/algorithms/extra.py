@@ -17,7 +17,7 @@ class EXTRA(Corrected):
     yᵗ⁺¹ = yᵗ + xᵗ − W̄ xᵗ                                   W̄ = (I + W)/2, y⁰ = 0
     xᵗ⁺¹ = W̄ xᵗ − α gᵗ − yᵗ⁺¹                               α = `lr`
 
-    Without y, which the difference of two steps removes, it is the paper's recursion with W̃ = W̄:
+    Without y, which the difference of two steps removes, it is the original recursion with W̃ = W̄:
 
         x¹ = W x⁰ − α g⁰,   xᵗ⁺² = (I + W) xᵗ⁺¹ − W̃ xᵗ − α (gᵗ⁺¹ − gᵗ).
 
