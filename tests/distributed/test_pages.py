@@ -28,14 +28,15 @@ LAUNCHES = [
     ("page", "command"), LAUNCHES, ids=lambda value: getattr(value, "stem", "")
 )
 def test_torchrun(page: Path, command: pages.Command, tmp_path: Path):
-    """On two forked processes, which need not import torch; torchrun itself is in test_restart.
+    """On forked processes, which need not import torch; torchrun itself is in test_restart.
 
     `train.py` is the page's first python block that joins others.
     """
     script = next(block.code for block in pages.blocks(page) if "join()" in block.code)
     (tmp_path / "train.py").write_text(script, encoding="utf-8")
     given = get_args_parser().parse_args(shlex.split(command.line)[1:])
-    printed = "".join(on_ranks(as_a_rank, given, tmp_path, size=2, deadline=120))
+    size = int(given.nproc_per_node)
+    printed = "".join(on_ranks(as_a_rank, given, tmp_path, size=size, deadline=120))
     pages.compare(f"{page.name}: {command.line}", printed, command.output)
 
 

@@ -25,6 +25,7 @@ from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.rendezvous import host_store
 from gossamer.distributed.secret import VARIABLE, sealed, secret
 from gossamer.errors import InvalidInput
+from gossamer.files import whole_file
 from gossamer.networks import ring
 
 RANKS, STEPS = 3, 150
@@ -46,7 +47,8 @@ def honest(rank: int, port: int, secret: str, folder: str, pipe: Connection) -> 
         parameter = nn.Parameter(torch.zeros(2, dtype=torch.float64))
         optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, timeout=15)
         for t in range(STEPS):
-            Path(folder, f"step-{rank}").write_text(str(t))
+            with whole_file(Path(folder, f"step-{rank}")) as partial:  # never seen half written
+                partial.write_text(str(t))
             time.sleep(0.005)
             parameter.grad = parameter.detach() - rank
             optimizer.step()

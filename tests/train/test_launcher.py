@@ -60,12 +60,18 @@ def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
     assert time.monotonic() - begin < 20
 
 
+def in_the_foreground(command: list[str]) -> None:
+    """Whose launcher hears SIGINT, also where the tests run in a background that ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    launch(command, 2, 0, {}, False, never)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_launcher(tmp_path, number):
     """However early it is told to end: here, as soon as both have written who they are."""
     text = f"open('{tmp_path}/' + rank, 'w').write(str(os.getpid())); time.sleep(60)"
-    launcher = context.Process(target=launch, args=(worker(text), 2, 0, {}, False, never))
+    launcher = context.Process(target=in_the_foreground, args=(worker(text),))
     launcher.start()
     try:
         deadline = time.monotonic() + 40
