@@ -247,7 +247,7 @@ CLIP = "clip-or-normalize"
 CLAIMS = [
     Claim("clip-or-normalize.md", words, CLIP, true)
     for words, true in {
-        "clearly lower in almost half of them": clipping_is_as_low,
+        "in almost half of them clearly lower": clipping_is_as_low,
         "the one that wins where they are alike is among the worst": the_winner_is_among_the_worst,
         "The heavier the tails, the more it gains": gains_with_heavier_tails,
         "`GTNSGDm` ends at most 1.5 times as high": lambda r: (
@@ -427,9 +427,12 @@ def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
         steps = measured["steps"][nodes][contender]["steps"]
         return round(statistics.median(steps) * statistics.median(times[contender]) / 1000)
 
-    sparse = "DSGDm, one peer, bfloat16, every 4th"
-    found = [seconds("alike", name) for name in (sparse, "DDP, float16", "DDP")]
-    words = "(estimated): Gossamer {} s, DDP in float16 {} s, DDP {} s".format(*found)
+    finished = [name for name, of in measured["steps"]["alike"].items() if of["lr"] is not None]
+    ours = min(seconds("alike", name) for name in finished if name.startswith("GT-NSGDm"))
+    others = ("DSGDm, one peer, bfloat16, every 4th", "DDP, float16", "DDP")
+    found = [*(seconds("alike", name) for name in others), ours]
+    told = "DSGDm with Gossamer {} s, DDP in float16 {} s, DDP {} s, GT-NSGDm {} s."
+    words = told.format(*found)
     assert words in re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
     finished = [name for name, of in measured["steps"]["apart"].items() if of["lr"] is not None]
     assert min(finished, key=lambda name: seconds("apart", name)) == "DDP, float16"
