@@ -224,7 +224,7 @@ NETWORKS = {
         for method in PLAIN
         for network in ("four bits", "one-way", "loss both ways", "loss one way")
     ),
-    "no setting of theirs was robust, under either noise": need_whole_messages,
+    "no step size made them robust, under either noise": need_whole_messages,
     "no other method is robust on any network": lambda r: (
         not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
     ),
