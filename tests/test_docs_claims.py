@@ -238,7 +238,7 @@ NETWORKS = {
     "to GT-SignSGDm under heavy tails where nodes differ, on every network": lambda r: (
         max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
     ),
-    "SClip-EF ends at a third of its error or less": loses_most_where_alike,
+    "SClip-EF ends at a third of GT-NSGDm's error or less": loses_most_where_alike,
     "No search ended on the edge": lambda r: not any(of["edges"] for of in r.values()),
 }
 """Words of the page on bad networks."""
@@ -261,7 +261,7 @@ CLAIMS = [
         "ends nowhere clearly higher than `GTNSGDm`": lambda r: (
             max(beside(r, clip.TRACKER, clip.OURS)) <= clip.MATTERS
         ),
-        "under symmetric noise the search chose no momentum at all": no_momentum,
+        "under symmetric noise, for GT-NSGDm the search chose momentum 0": no_momentum,
         "in the median situation, for every method": short_steps_are_dearest,
         "costs little, at most about a factor of two": guess_high,
     }.items()
@@ -404,7 +404,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     ),
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
     "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
-    "at equal bytes: nearly always four bits or signs": four_bits_or_signs,
+    "the messages that suit it best, nearly always four bits or signs": four_bits_or_signs,
     "at most 1.62 times the best under any of the three noises": a_fair_momentum,
 }
 
