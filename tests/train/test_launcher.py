@@ -2,18 +2,16 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from processes import context
 
 from gossamer.train.launcher import launch
 
-
-def never() -> bool:
-    return False
+NEVER = lambda: False  # noqa: E731
 
 
 def worker(text: str) -> list[str]:
@@ -30,7 +28,7 @@ def alive(pid: int) -> bool:
 def test_all_are_told_who_they_are(tmp_path):
     names = "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "TORCHELASTIC_RESTART_COUNT"
     text = f"open('{tmp_path}/' + rank, 'w').write(' '.join(os.environ[n] for n in {names}))"
-    assert launch(worker(text), 2, 0, {}, False, never) == 0
+    assert launch(worker(text), 2, 0, {}, False, NEVER) == 0
     assert (tmp_path / "1").read_text() == "1 1 2 127.0.0.1 0"
 
 
@@ -40,7 +38,7 @@ first = os.environ['TORCHELASTIC_RESTART_COUNT'] == '0'
 if first and rank == '1': os.kill(os.getpid(), 9)
 if first: time.sleep(60)
 open('{tmp_path}/' + rank, 'w')"""
-    assert launch(worker(text), 2, 1, {}, False, never) == 0
+    assert launch(worker(text), 2, 1, {}, False, NEVER) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1"]
     said = capfd.readouterr().err
     assert "Rank 1 ended with SIGKILL." in said
@@ -50,7 +48,7 @@ open('{tmp_path}/' + rank, 'w')"""
 @pytest.mark.parametrize(("survivor", "status"), [("0", 0), ("3", 3)])
 def test_those_who_shall_outlive_the_others_do(survivor, status):
     text = f"os.kill(os.getpid(), 9) if rank == '1' else (time.sleep(0.3), sys.exit({survivor}))"
-    assert launch(worker(text), 2, 0, {}, True, never) == status
+    assert launch(worker(text), 2, 0, {}, True, NEVER) == status
 
 
 def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
@@ -60,19 +58,14 @@ def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
     assert time.monotonic() - begin < 20
 
 
-def in_the_foreground(command: list[str]) -> None:
-    """Whose launcher hears SIGINT, also where the tests run in a background that ignores it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    launch(command, 2, 0, {}, False, never)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_launcher(tmp_path, number):
     """However early it is told to end: here, as soon as both have written who they are."""
     text = f"open('{tmp_path}/' + rank, 'w').write(str(os.getpid())); time.sleep(60)"
-    launcher = context.Process(target=in_the_foreground, args=(worker(text),))
-    launcher.start()
+    arguments = f"{worker(text)!r}, 2, 0, {{}}, False, lambda: False"
+    script = f"from gossamer.train.launcher import launch\nlaunch({arguments})"
+    launcher = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 40
         files = [tmp_path / "0", tmp_path / "1"]
@@ -84,8 +77,7 @@ def test_no_worker_outlives_its_launcher(tmp_path, number):
         while any(map(alive, pids)) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not any(map(alive, pids))
-        launcher.join(20)
-        assert launcher.exitcode
+        assert launcher.wait(20) != 0
     finally:
         launcher.kill()
-        launcher.join()
+        launcher.wait()

@@ -437,12 +437,12 @@ def _along_the_way(results: Results) -> Verdict:
         for method, printed in losses.items()
     }
     return Verdict(
-        "The printed losses are the lowest along the way, not those at the end",
+        "The printed losses agree with the lowest along the ways of our runs",
         "; ".join(f"{name} {gap:+.3f}" for name, gap in found.items()),
         {name: abs(gap) <= TOLERANCE for name, gap in found.items()},
         f"Judged: the mean of every run's lowest recorded loss is within {TOLERANCE} of the "
-        "printed mean. The publication does not say which it prints; this reading explains the "
-        "differences at the end, which methods have that still fluctuate there.",
+        "printed mean. The publication does not say which it prints; this reading would explain "
+        "the differences at the end, which methods have that still fluctuate there.",
         source="published",
     )
 

@@ -117,12 +117,12 @@ def test_the_candidate_is_near_the_best_at_most_places():
 def test_a_printed_loss_may_be_the_lowest_along_the_way():
     """Of runs that end 0.2 higher than printed, after they were there."""
     results = made(0.2)
-    assert verdict(STUDY.verdicts(results), "The printed losses are").holds == "no"
+    assert verdict(STUDY.verdicts(results), "The printed losses agree").holds == "no"
     for corpus in TASKS:
         for method, printed in PRINTED[corpus].items():
             results[tuned_name(corpus, method)]["validation_loss"].insert(1, [printed] * 5)
     found = STUDY.verdicts(results)
-    assert verdict(found, "The printed losses are").holds == "yes"
+    assert verdict(found, "The printed losses agree").holds == "yes"
     assert verdict(found, "DSGD ends at 4.634").holds == "no"
 
 
