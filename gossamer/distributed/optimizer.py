@@ -537,9 +537,9 @@ class DecentralizedOptimizer(Optimizer):
         A rank that has come to the end of the block keeps taking part, with the last gradient that
         it computed (0 if none), until all others have come there, too. So nothing is added to the
         trackers any more: their sum stays that of the last gradients of all nodes, and the optimum
-        of all nodes remains the point of rest. With gradient 0 the node would leave that sum, and the others
-        would move on to an optimum without it. But the noise in that gradient stays, too, as long
-        as the others go on.
+        of all nodes remains the point of rest. With gradient 0 the node would leave that sum, and
+        the others would move on to an optimum without it. But the noise in that gradient stays,
+        too, as long as the others go on.
 
         Ranks that wait for each other take the same number of steps, the largest `steps` of all,
         and must say how many of their own there will be. Those that do not wait need not: who has
