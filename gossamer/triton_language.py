@@ -14,3 +14,12 @@ if importlib.util.find_spec("triton") is not None:
 def installed() -> bool:
     """Whether kernels can be compiled."""
     return tl is not None
+
+
+def padded(count: int) -> int:
+    """The next power of two: how many places a program has for so many numbers.
+
+    >>> padded(128), padded(768)
+    (128, 1024)
+    """
+    return 1 << (count - 1).bit_length()

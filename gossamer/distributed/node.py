@@ -137,13 +137,13 @@ def joined(vector: Vector) -> Tensor:
     return vector if isinstance(vector, Tensor) else torch.cat([*vector])
 
 
-def is_finite(x: Tensor) -> bool:
-    """Whether no component is an inf or a NaN.
+def is_finite(z: Tensor) -> bool:
+    """Whether all components are finite; a sum says so in a quarter of the time, or overflows.
 
-    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, float("nan")]))
+    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, torch.nan]))
     (True, False)
     """
-    return bool(torch.isfinite(x.sum()) or torch.isfinite(x).all())  # a sum may overflow
+    return bool(z.sum().isfinite()) or bool(torch.stack(z.aminmax()).isfinite().all())
 
 
 def apart(state: Any, x: Tensor) -> Any:

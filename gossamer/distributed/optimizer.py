@@ -51,7 +51,7 @@ from gossamer.distributed.links.refusals import (
     require_taken_up,
 )
 from gossamer.distributed.mailboxes import Posted
-from gossamer.distributed.node import Node, Overflow, apart, joined
+from gossamer.distributed.node import Node, Overflow, apart, is_finite, joined
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
 from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
@@ -888,15 +888,6 @@ class DecentralizedOptimizer(Optimizer):
             "version of Gossamer": __version__,
         }
         return {name: str(fact) for name, fact in facts.items()}
-
-
-def is_finite(z: Tensor) -> bool:
-    """Whether all components are finite; a sum says so in a quarter of the time, or overflows.
-
-    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, torch.nan]))
-    (True, False)
-    """
-    return bool(z.sum().isfinite()) or bool(torch.stack(z.aminmax()).isfinite().all())
 
 
 def _warn_nonfinite(count: int, rank: int, step: int) -> None:

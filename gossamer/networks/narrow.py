@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gossamer.triton_language import installed, jit, tl
+from gossamer.triton_language import installed, jit, padded, tl
 
 MOST_NODES = 32
 """Most nodes whose values at a few coordinates a program holds in registers."""
@@ -56,9 +56,8 @@ def _grid(z: Tensor) -> tuple[int]:
 
 def _sizes(z: Tensor) -> tuple[int, ...]:
     """Columns, nodes, their next power of two, and columns of a program."""
-    nodes = len(z)
-    padded = 1 << (nodes - 1).bit_length()
-    return z.numel() // nodes, nodes, padded, NUMBERS // padded
+    nodes, places = len(z), padded(len(z))
+    return z.numel() // nodes, nodes, places, NUMBERS // places
 
 
 @jit

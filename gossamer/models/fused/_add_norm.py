@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.launch import has_kernel, padded, rows_at_a_time, split_rows
+from gossamer.models.fused.launch import has_kernel, rows_at_a_time, split_rows
 from gossamer.models.fused.mask import kept, mask_seed
-from gossamer.triton_language import jit, tl
+from gossamer.triton_language import jit, padded, tl
 
 ROWS, PROGRAMS = 16, 512
 """Rows that a program holds at a time, and programs; fastest on an H200 at width 128."""

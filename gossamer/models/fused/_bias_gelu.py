@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.launch import has_kernel, padded, rows_at_a_time, split_rows
-from gossamer.triton_language import jit, tl
+from gossamer.models.fused.launch import has_kernel, rows_at_a_time, split_rows
+from gossamer.triton_language import jit, padded, tl
 
 ROWS, PROGRAMS = 8, 1024
 """Rows that a program holds at a time, and programs; fastest on an H200 at width 512."""

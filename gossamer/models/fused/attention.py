@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel, is_power_of_two, padded, shared_memory
+from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.mask import kept, mask_seed
 from gossamer.models.gpt import attention
-from gossamer.triton_language import jit, tl
+from gossamer.triton_language import jit, padded, tl
 
 LONGEST = 128
 """Most tokens of a window that a program holds."""

@@ -22,15 +22,6 @@ def is_power_of_two(width: int) -> bool:
     return width & (width - 1) == 0
 
 
-def padded(width: int) -> int:
-    """The next power of two: how many places a program has for a row of that width.
-
-    >>> padded(128), padded(768)
-    (128, 1024)
-    """
-    return 1 << (width - 1).bit_length()
-
-
 @cache
 def shared_memory(device: torch.device) -> int:
     """Bytes of shared memory that a program may use: 232,448 on an H200.

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from gossamer.models.fused.launch import has_kernel, padded
-from gossamer.triton_language import jit, tl
+from gossamer.models.fused.launch import has_kernel
+from gossamer.triton_language import jit, padded, tl
 
 ROWS = 16
 """Rows that a program adds."""

@@ -130,15 +130,14 @@ class ModernTable(Experiment[Size]):
 
     def finding(self, results: Results) -> str:
         """The lowest on each corpus, and how much of the published table is seen again."""
-        found = {corpus: losses(results, corpus) for corpus in TASKS}
-        lows = {corpus: lowest(of.values()) for corpus, of in found.items()}
-        best = [f"{next(m for m in of if of[m] == lows[c])} on {c}" for c, of in found.items()]
-        gaps = [abs(found[c][m] - PRINTED[c][m]) for c in TASKS for m in PUBLISHED]
-        near = sum(gap <= TOLERANCE for gap in gaps)
+        found = gaps(results)
+        best = [f"{next(m for m in MODERN if found[m][c] == 1)} on {c}" for c in TASKS]
+        differences = [abs(number.ours - number.printed) for number in self.printed(results)]
+        seen_again = sum(difference <= TOLERANCE for difference in differences)
         return (
             f"Of {len(MODERN)} methods tuned on a ring of eight nodes these end lowest: "
-            f"{listing(best)}. {near} of {len(gaps)} published losses are within {TOLERANCE} of "
-            "ours."
+            f"{listing(best)}. {seen_again} of {len(differences)} published losses are within "
+            f"{TOLERANCE} of ours."
         )
 
     def printed(self, results: Results) -> list[Printed]:
