@@ -160,6 +160,7 @@ def uniform(parameter: Tensor, matrix: Tensor, generator: torch.Generator) -> No
 
 def attention(qkv: Tensor, heads: int, causal: bool, dropout: float = 0.0) -> Tensor:
     """softmax(q kᵀ/√d) v in every head: `(batch, time, 3 width)` → `(batch, time, width)`."""
-    q, k, v = qkv.unflatten(-1, (3, heads, -1)).transpose(-4, -2).unbind(-3)  # (batch, heads, …)
+    parts = qkv.unflatten(-1, (3, heads, -1)).unbind(-3)
+    q, k, v = (part.transpose(-3, -2) for part in parts)  # (batch, heads, time, …)
     h = functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
     return h.transpose(-3, -2).flatten(-2)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, fx
 
 from gossamer.problems.vector_module import first_line
 from gossamer.progress import tell
@@ -37,6 +37,7 @@ class Compiled:
 
         try:
             traced = make_fx(lambda *given: self.function(*given))(*arguments)
+            _choose_instead_of_scattering(traced.graph)
             options: Any = {"fallback_random": True}  # the masks that are drawn without a compiler
             program: TensorFunction = torch.compile(traced, dynamic=False, options=options)
             program(*arguments)
@@ -48,6 +49,32 @@ class Compiled:
     def __getstate__(self) -> dict[str, Any]:
         """Without the programs, which another process compiles for itself."""
         return vars(Compiled(self.function))
+
+
+def _choose_instead_of_scattering(graph: fx.Graph) -> None:
+    """Replace sums of one number per row into zeros, as the gradient of a cross-entropy has them.
+
+    They would be written for all classes; a choice is computed where it is read.
+    """
+    aten = torch.ops.aten
+    for node in graph.find_nodes(op="call_function", target=aten.scatter_add.default):
+        zeros, axis, index, _ = node.args
+        one_each = list(zeros.meta["val"].shape)
+        one_each[axis] = 1
+        if zeros.target is aten.new_zeros.default and list(index.meta["val"].shape) == one_each:
+            node.target = placed
+
+
+def placed(zeros: Tensor, axis: int, index: Tensor, values: Tensor) -> Tensor:
+    """`zeros.scatter_add(axis, index, values)` where every row has one index.
+
+    >>> placed(torch.zeros(2, 3), 1, torch.tensor([[0], [2]]), torch.tensor([[5.0], [7.0]]))
+    tensor([[5., 0., 0.],
+            [0., 0., 7.]])
+    """
+    places = torch.arange(zeros.shape[axis], device=index.device)
+    places = places.view(-1, *[1] * (zeros.ndim - 1 - axis % zeros.ndim))
+    return torch.where(index == places, values, 0)
 
 
 def _not_compiled(reason: Exception) -> str:

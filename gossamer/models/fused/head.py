@@ -13,13 +13,19 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.rows import add_rows
+from gossamer.models.fused.softmax_error import softmax_error
 from gossamer.triton_language import jit, tl
 
 LOGITS_AT_ONCE = {"cpu": 2**22, "cuda": 2**28}
 """Elements of the largest piece of logits that the plain form builds: a cache, or a GPU's fill."""
+
+
+ALIGNED = 8
+"""Columns of which a product on a GPU likes to have a multiple."""
 
 
 class Blocks(NamedTuple):
@@ -98,15 +104,23 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
         blocks = head_blocks(hidden.shape[-1], shared_memory(hidden.device))
         if blocks is not None:
             return _fused_head_grad(hidden, weight, targets, d_weight, blocks)
-    rows = max(1, LOGITS_AT_ONCE[weight.device.type] // (weight.shape[0] * weight.shape[1]))
+    return _head_grad_in_pieces(hidden, weight, targets, d_weight)
+
+
+def _head_grad_in_pieces(
+    hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor
+) -> Tensor:
+    """With the logits of a few positions at a time."""
+    models, vocabulary, _ = weight.shape
+    rows = max(1, LOGITS_AT_ONCE[weight.device.type] // (models * vocabulary))
+    if has_kernel(hidden):  # products of other numbers of columns take twice as long
+        weight = functional.pad(weight, (0, 0, 0, -vocabulary % ALIGNED))
     d_weight.zero_()
     d_hidden = []
     for h, y in zip(hidden.split(rows, 1), targets.split(rows, 1), strict=True):
-        p = torch.softmax(h @ weight.mT, -1, dtype=d_weight.dtype)
-        p.scatter_add_(-1, y[..., None], -torch.ones_like(p[..., :1]))
-        error = (p / hidden.shape[1]).to(h.dtype)  # (p − e_y)/N
+        error = softmax_error(h @ weight.mT, y, vocabulary, 1 / hidden.shape[1])  # (p − e_y)/N
         d_hidden.append(error @ weight)
-        d_weight += error.mT @ h
+        d_weight += (error.mT @ h)[:, :vocabulary]
     return torch.cat(d_hidden, 1)
 
 
