@@ -1,4 +1,4 @@
-"""A method tuned by a search on few runs, then trained on every network with fresh seeds."""
+"""A method tuned for every network by a search on few runs, then trained there with fresh seeds."""
 
 import dataclasses
 import time
@@ -29,29 +29,31 @@ def schedule_for(settings: Settings) -> Schedule:
 
 @dataclass(frozen=True)
 class OnOneNode:
-    """All settings on one node that holds all data, by halving, then the best on the network.
+    """All settings on one node that holds all data, by halving, then the best on every network.
 
     One node is the central method at 1/n of the cost. Its batches have the size of one node's, and
     there is no dropout.
     """
 
-    network: Network
     schedule: Schedule
 
     finalists: int = 3
-    """Settings that are compared on the network."""
+    """Settings that are compared on every network."""
 
     def search(self, unit: "Tuned", device: str) -> Result:
-        """Which hyper-parameters to train with, and what that cost."""
+        """Which hyper-parameters to train with on each network, and what that cost."""
         central = self.central(unit, device)
-        compared = unit.on(self.network, lowest(central, self.finalists), device)
+        finalists = lowest(central, self.finalists)
+        compared = {
+            name: unit.on(network, finalists, device) for name, network in unit.networks.items()
+        }
         return {
-            "hyperparameters": compared.best().hyperparameters,
             "settings": len(unit.settings),
             "run_steps_on_one_node": central.run_steps,
-            "run_steps": compared.run_steps,
+            "run_steps": sum(found.run_steps for found in compared.values()),
             "on_one_node": scores(central),
-            "on_the_ring": scores(compared),
+            "on_networks": {name: scores(found) for name, found in compared.items()},
+            "chosen": {name: found.best().hyperparameters for name, found in compared.items()},
         }
 
     def central(self, unit: "Tuned", device: str) -> Sweep:
@@ -73,7 +75,7 @@ class OnOneNode:
 
 @dataclass(frozen=True)
 class Tuned(Unit):
-    """A method tuned and then trained on every network."""
+    """A method tuned for every network and trained there."""
 
     algorithm: type[Algorithm[Any]]
     settings: Settings
@@ -90,19 +92,22 @@ class Tuned(Unit):
         """What the search chose, and the losses of its choice on every network."""
         began = time.perf_counter()
         found = self.search.search(self, device)
-        method = self.algorithm(**found["hyperparameters"])
-        runs = {
-            name: train(method, self.task, network, self.fresh_seeds, self.records, device)
-            for name, network in self.networks.items()
-        }
         return {
             "search": found,
-            "networks": {name: curves(run) for name, run in runs.items()},
+            "networks": {
+                name: self.trained(found["chosen"][name], network, device)
+                for name, network in self.networks.items()
+            },
             "steps": self.task.steps(device),
             "steps_per_epoch": self.task.problem(device).steps_per_epoch,
             "machine": device_name(device),
             "seconds": round(time.perf_counter() - began, 1),
         }
+
+    def trained(self, chosen: Result, network: Network, device: str) -> Result:
+        """The losses of a choice on a network, with the fresh seeds."""
+        method = self.algorithm(**chosen)
+        return curves(train(method, self.task, network, self.fresh_seeds, self.records, device))
 
     def on(self, network: Network, settings: Settings, device: str) -> Sweep:
         """These settings on a network, with the tuning seeds."""

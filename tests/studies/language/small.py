@@ -16,14 +16,14 @@ def tuned(
     networks: tuple[str, ...] = ("ring",),
     **changes: Any,
 ) -> Tuned:
-    """A method on the small task, tuned for the ring with one seed and reported on two."""
+    """A method on the small task, tuned with one seed and reported on two."""
     return Tuned(
         "small",
         algorithm,
         settings,
         dataclasses.replace(SMALL, **changes),
         {name: NETWORKS[name] for name in networks},
-        OnOneNode(NETWORKS["ring"], FEW),
+        OnOneNode(FEW),
         tuning_seeds=(500,),
         fresh_seeds=(0, 1),
     )

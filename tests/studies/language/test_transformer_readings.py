@@ -49,11 +49,12 @@ def test_every_setting_was_a_finalist_of_the_tables_search():
     for row, (method, algorithm) in METHODS.items():
         search = table[f"paper {method}"]["search"]
         finalists = [
-            {k: v for k, v in s.items() if k != "validation_loss"} for s in search["on_the_ring"]
+            {k: v for k, v in s.items() if k != "validation_loss"}
+            for s in search["on_networks"]["ring"]
         ]
         assert algorithm in [type(algorithm)(**setting) for setting in finalists]
         if row != "GT-NSGDm 0.8":
-            assert algorithm == type(algorithm)(**search["hyperparameters"])
+            assert algorithm == type(algorithm)(**search["chosen"]["ring"])
 
 
 def test_the_parts_add_up_to_the_validation_loss():

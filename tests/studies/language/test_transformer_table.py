@@ -24,10 +24,10 @@ def tuned(losses: list[float]) -> dict[str, Any]:
     """What a unit stores, five runs ending at these losses on the three networks."""
     return {
         "search": {
-            "hyperparameters": {"lr": 0.1},
             "settings": 9,
             "run_steps_on_one_node": 10,
             "run_steps": 20,
+            "chosen": {name: {"lr": 0.1} for name in NETWORKS},
         },
         "networks": {
             name: {"steps": [0, 4, 8, 12], "validation_loss": [[9.0] * 5] * 3 + [[loss] * 5]}

@@ -4,7 +4,6 @@ import pytest
 
 import gossamer as gs
 from gossamer.studies.language.grids import MODERN, TRANSFORMER
-from gossamer.studies.language.task import NETWORKS
 from gossamer.studies.language.tuned import (
     FEW,
     HUNDREDS,
@@ -47,26 +46,27 @@ def test_hundreds_of_settings_are_ended_sooner():
 
 def test_the_search_on_one_node_prefers_what_trains():
     unit = tuned(gs.GTNSGDm, MANY)
-    found = OnOneNode(NETWORKS["ring"], FEW).central(unit, "cpu")
+    found = OnOneNode(FEW).central(unit, "cpu")
     assert lowest(found, 1)[0]["lr"] == 0.1
     assert len(lowest(found, 3)) == 3
     assert int(found.steps[-1]) == SMALL.steps("cpu"), "as many steps as on the network"
 
 
-def test_as_many_finalists_as_asked_for_are_compared_on_the_network():
-    unit = tuned(gs.GTNSGDm, MANY)
-    found = OnOneNode(NETWORKS["ring"], FEW, finalists=1).search(unit, "cpu")
-    assert [s["lr"] for s in found["on_the_ring"]] == [0.1]
-    assert found["run_steps"] == SMALL.steps("cpu")
+def test_as_many_finalists_as_asked_for_are_compared_on_every_network():
+    unit = tuned(gs.GTNSGDm, MANY, networks=("ring", "complete"))
+    found = OnOneNode(FEW, finalists=1).search(unit, "cpu")
+    for name in unit.networks:
+        assert [s["lr"] for s in found["on_networks"][name]] == [0.1]
+    assert found["run_steps"] == 2 * SMALL.steps("cpu")
 
 
 def test_the_result_names_the_choice_its_cost_and_every_loss():
     unit = tuned(gs.DSGD, ({"lr": 0.1}, {"lr": 1e-3}), networks=("ring", "complete"))
     result = unit.run("cpu")
-    assert result["search"]["hyperparameters"]["lr"] == 0.1
     assert result["search"]["settings"] == 2
-    assert len(result["search"]["on_the_ring"]) == 2
     for name in unit.networks:
+        assert result["search"]["chosen"][name]["lr"] == 0.1
+        assert len(result["search"]["on_networks"][name]) == 2
         curve = result["networks"][name]
         assert curve["steps"][0] == 0
         assert curve["steps"][-1] == result["steps"]
