@@ -18,7 +18,7 @@ have samples alike, or digits of their own.
 
     python benchmarks/slow_links.py tell
 
-Both, and their product, as the tables of docs/distributed.md.
+Both, and their product, as tables; docs/distributed.md shows part of them.
 """
 
 import argparse

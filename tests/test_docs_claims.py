@@ -208,15 +208,15 @@ def loses_most_where_alike(results: Results) -> bool:
 
 
 NETWORKS = {
-    "all methods with one are robust on all eleven networks": lambda r: (
+    "all methods with a tracker are robust on all eleven networks": lambda r: (
         all(map(robust, each(r, *TRACKING))) and len(each(r, *TRACKING)) == 22 * len(TRACKING)
     ),
-    "nowhere end above 1.5 times their error on the clean one": lambda r: all(
+    "nowhere end above 1.5 times their error on the clean network": lambda r: all(
         max(loses(r, method, noise).values()) <= 1.5
         for method in ("Momentum Tracking", "MoTEF", "GT-NSGDm")
         for noise in networks.NOISES
     ),
-    "ends more than six times as high where messages are signs": lambda r: all(
+    "ends more than six times as high with messages that are signs": lambda r: all(
         loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
     ),
     "and losses that do not come in bursts cost it little": lambda r: all(
@@ -228,14 +228,15 @@ NETWORKS = {
     "no other method is robust on any network": lambda r: (
         not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
     ),
-    "ends about twice as high as the lowest, or higher": untamed_end_twice_as_high,
+    "ends about twice as high as the lowest of all methods, or higher": untamed_end_twice_as_high,
     "under heavy tails DSGD survives every network that admits it": lambda r: (
         max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
         and all(map(robust, each(r, "DSGD", noise=networks.HEAVY)))
     ),
     "It survives everything here, and is nowhere the lowest": survives_and_is_nowhere_the_lowest,
-    "with links that fail both ways and with four bits; both let": loses_to_shrinking_steps,
-    "to GT-SignSGDm under heavy tails where nodes differ, on every network": lambda r: (
+    "under Gaussian noise, to SClip-EF and DSGD-Clip on the clean network, with one-way links, "
+    "with links that fail both ways and with four bits: both shrink": loses_to_shrinking_steps,
+    "under heavy tails where nodes differ, to GT-SignSGDm on every network": lambda r: (
         max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
     ),
     "SClip-EF ends at a third of GT-NSGDm's error or less": loses_most_where_alike,

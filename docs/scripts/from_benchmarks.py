@@ -84,7 +84,10 @@ def bad_networks(_: str) -> str:
         [_breakable(row["network"]), *(_spread(row["errors"][name]) for name in situations)]
         for row in found["rows"]
     ]
-    about = f"After {found['steps']:,} steps; all nodes start {found['start']:.1f} away."
+    about = (
+        f"The errors are those after {found['steps']:,} steps. All nodes start at a distance of "
+        f"{found['start']:.1f} from the optimum; t(1.5) is the Student-t noise."
+    )
     return f"{about}\n\n{table(['network', *situations], rows)}"
 
 
@@ -96,12 +99,12 @@ def exact(_: str) -> str:
         [network, *(e if isinstance(e := errors[m], str) else f"{e:.1e}" for m in methods)]
         for network, errors in found["errors"].items()
     ]
-    settings = "; ".join(
-        f"`{s['method']}`, {s['step size']} step size, "
-        f"{s['steps']:,} steps from {s['start']:.1f} away"
+    settings = "\n".join(
+        f"- `{s['method']}`: {s['step size']} step size, {s['steps']:,} steps, started "
+        f"{s['start']:.1f} away from the optimum"
         for s in methods.values()
     )
-    return f"{settings}.\n\n{table(['network', *methods], rows)}"
+    return f"{settings}\n\n{table(['network', *methods], rows)}"
 
 
 def _breakable(name: str) -> str:

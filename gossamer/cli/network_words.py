@@ -119,8 +119,8 @@ def _compressed(compressor: Compressor) -> str:
     whole = EXAMPLE * torch.float32.itemsize
     length = f"{size:,} bytes, {size / whole:.1%} of {whole:,}; the first message is whole"
     return (
-        f"{_sent(compressor)}; what a message does not say is said later. "
-        f"Of {EXAMPLE:,} numbers in float32 it takes {length}"
+        f"{_sent(compressor)}; what a message leaves out follows in later ones. "
+        f"A message about {EXAMPLE:,} numbers in float32 takes {length}"
     )
 
 
@@ -142,7 +142,7 @@ def _sent(compressor: Compressor) -> str:
 def _gamma(network: Compressed) -> Row:
     """γ, and how to choose it."""
     given = network.gamma is not None
-    how = "as given" if given else "by default; where a run diverges, halve it and the step size"
+    how = "as given" if given else "by default; if a run diverges, halve γ and the step size"
     return "γ", f"{network.gamma_for(EXAMPLE):g}, {how}"
 
 
@@ -181,7 +181,7 @@ def _messages(network: Network) -> str:
             return f"{k} × {_messages(network.inner)}"
         case Compressed(inner=Drops() as drops) if drops.loses_one_way:
             sent = _count(network) * drops.messages_per_link
-            return f"{sent:,.6g} per mix in all, on average, with those that are sent again"
+            return f"{sent:,.6g} per mix in all, on average, including those sent again"
         case Drops(both_ways=True, probability=p) if p > 0:
             return f"{_count(network) * (1 - p):,.6g} per mix in all, on average"
         case RandomMatching(n=n):
@@ -228,6 +228,6 @@ def _theorems(network: Network) -> str:
     why, plain = not_covered(network), clean(network)
     if not why:
         return "hold for GT-NSGDm; `gossamer plan` computes them"
-    measure = "What the network changes is measured, e.g. by `gossamer compare`"
-    planned = f", and planned for {plain.name}" if not not_covered(plain) else ""
-    return f"say nothing here, since {why}. {measure}{planned}"
+    planned = f"Plan with {plain.name} and measure" if not not_covered(plain) else "Measure"
+    measure = f"{planned} what this network changes, e.g. by `gossamer compare`"
+    return f"say nothing here, since {why}. {measure}"

@@ -69,7 +69,7 @@ class Compressed(Modified):
     @property
     def why_no_lam(self) -> str:
         """How far copies lag behind depends on what is mixed."""
-        return "compressed messages average the slower, the less they say of what changed"
+        return "the less compressed messages say of what changed, the more slowly they average"
 
     def _lam(self) -> float:
         raise AssertionError  # there is none

@@ -88,12 +88,12 @@ def _reach(plan: "Plan") -> list[str]:
     """Whether the theorems' steps can arrive, and what to run where they cannot."""
     reach, to_go = plan.parameters["p known"].lr * plan.steps, plan.distance
     if reach < to_go:
-        verdict = f"reach at most αT = {reach:.2g} of the {to_go:.2g} to go: they cannot arrive"
+        verdict = f"reach at most αT = {reach:.2g} and cannot arrive"
     else:
-        verdict = f"can reach αT = {reach:.2g}, {reach / to_go:.2g} times the {to_go:.2g} to go"
+        verdict = f"can reach αT = {reach:.2g}, {reach / to_go:.2g} times as far"
     return [
-        f"With p known the steps {verdict}.",
-        f"The practical setting reaches {REACH:g} times as far as there is to go, with "
+        f"The optimum is {to_go:.2g} away. With p known the steps {verdict}.",
+        f"The practical setting can cover {REACH:g} times the distance to the optimum, with "
         f"β = {MOMENTUM}. It is a rule of thumb and no theorem promises its rate; the bound holds "
         "for it as for any α and β.",
     ]

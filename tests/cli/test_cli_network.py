@@ -59,7 +59,7 @@ NOT_BALANCED = {
     "kept exactly": "totals; averages of opinions drift",
     "λ": "none: its R and C are not doubly stochastic",
     "methods": f"({TRACKING}); any other but EXTRA or ExactDiffusion as PushSum(…)",
-    "theorems": "say nothing here, since its one-way links are not balanced. What",
+    "theorems": "say nothing here, since its one-way links are not balanced. Measure",
 }
 LATE = "totals, with what waits on the links; averages of opinions move a little by chance"
 
@@ -87,8 +87,8 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "λ": "none: messages are lost one way, and a round with a loss is not doubly",
                 "methods": "all",
                 "messages": "40 per mix in all",
-                "theorems": "since messages are lost. What the network changes is measured, e.g. "
-                "by `gossamer compare`, and planned for ring(20)",
+                "theorems": "since messages are lost. Plan with ring(20) and measure what this "
+                "network changes, e.g. by `gossamer compare`",
             },
         ),
         (
@@ -103,13 +103,14 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
         (
             "ring(20).drops(0.1).compressed(TopK(0.1))",
             {
-                "compressed": "the 10 % of the coordinates that changed most; what a message does "
-                "not say is said later. Of 1,000,000 numbers in float32 it takes 525,000 bytes",
+                "compressed": "the 10 % of the coordinates that changed most; what a message "
+                "leaves out follows in later ones. A message about 1,000,000 numbers in float32 "
+                "takes 525,000 bytes",
                 "lost": "A compressed message that was lost is sent again, together with the next",
-                "messages": "44.4444 per mix in all, on average, with those that are sent again",
+                "messages": "44.4444 per mix in all, on average, including those sent again",
                 "methods": "all, but not EXTRA, not ExactDiffusion, not as PushSum(…)",
                 "kept exactly": LATE,
-                "λ": "none: compressed messages average",
+                "λ": "none: the less compressed messages say",
                 "theorems": "since messages are lost and messages are compressed.",
             },
         ),
