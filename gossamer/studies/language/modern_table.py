@@ -505,10 +505,10 @@ def _recommended(results: Results) -> Verdict:
         f"Some member of the family is best or within {AS_GOOD - 1:.0%} of the best everywhere",
         "furthest above the best: " + "; ".join(f"{m} {_worst(found[m])}" for m in FAMILY),
         good,
-        f"{advice} The nearest, {ours}, is within that bound at {near(found[ours])} of "
-        f"{len(found[ours])} places and {gap - 1:.1%} above the best at {where}. On the ring each "
-        f"of {len(MODERN)} methods is tuned and trained five times; elsewhere the family and "
-        "GT-Adam are trained once, each with its setting of the ring.",
+        f"{advice} The nearest, {ours}, is within that bound in {near(found[ours])} of "
+        f"{len(found[ours])} cases and at worst {gap - 1:.1%} above the best ({where}). On the "
+        f"ring each of {len(MODERN)} methods is tuned and trained five times; elsewhere the family "
+        "and GT-Adam are trained once, each with the setting tuned on the ring.",
         source="ours",
     )
 

@@ -102,9 +102,9 @@ def test_a_member_near_the_best_everywhere_is_recommended_if_there_is_one(member
     found = verdict(STUDY.verdicts(results), "Some member")
     assert found.holds == holds
     others = (
-        "GT-NSGDm is recommended for models. The nearest, GT-NSGDm, is within that bound at 6 of 6"
+        "GT-NSGDm is recommended for models. The nearest, GT-NSGDm, is within that bound in 6 of 6"
     )
-    none = "None is. The nearest, GT-NSGDm, is within that bound at 4 of 6 places"
+    none = "None is. The nearest, GT-NSGDm, is within that bound in 4 of 6 cases"
     assert found.note.startswith(others if holds == "yes" else none)
 
 
