@@ -346,7 +346,7 @@ def _elsewhere_table(results: Results) -> Table:
         "Does it hold elsewhere? Validation loss with the setting tuned on the ring, one run; "
         "★ lowest"
     )
-    return Table(title, ["corpus", "place", *known], rows)
+    return Table(title, ["corpus", "situation", *known], rows)
 
 
 def _starred(values: list[float]) -> list[str]:
@@ -417,10 +417,11 @@ def _why(result: Result, printed: float) -> str:
     near = min(scores, key=lambda score: abs(score["validation_loss"] - printed))
     setting = {k: v for k, v in near.items() if k != "validation_loss"}
     return (
-        f"Five initial weights and orders of the batches end between {min(ends):.3f} and "
-        f"{max(ends):.3f}; the lowest losses along their ways are {on_the_way(result):.3f} on "
-        f"average. Of the settings that the search ran to the end, {show_hyperparameters(setting)} "
-        f"is nearest to the print, with {near['validation_loss']:.3f} on the tuning seed."
+        "Five runs, with different initial weights and orders of the batches, end between "
+        f"{min(ends):.3f} and {max(ends):.3f}; the lowest losses during these runs are "
+        f"{on_the_way(result):.3f} on average. Of the settings that the search ran to the end, "
+        f"{show_hyperparameters(setting)} is nearest to the printed loss, with "
+        f"{near['validation_loss']:.3f} on the tuning seed."
     )
 
 
@@ -436,12 +437,13 @@ def _along_the_way(results: Results) -> Verdict:
         for method, printed in losses.items()
     }
     return Verdict(
-        "The printed losses agree with the lowest along the ways of our runs",
+        "The printed losses agree with the lowest losses during our runs",
         "; ".join(f"{name} {gap:+.3f}" for name, gap in found.items()),
         {name: abs(gap) <= TOLERANCE for name, gap in found.items()},
         f"Judged: the mean of every run's lowest recorded loss is within {TOLERANCE} of the "
-        "printed mean. The publication does not say which it prints; this reading would explain "
-        "the differences at the end, which methods have that still fluctuate there.",
+        "printed mean. The publication does not say whether it prints the lowest loss or the last. "
+        "If it is the lowest, this explains why our last losses differ for some methods: those "
+        "whose loss still fluctuates at the end.",
         source="published",
     )
 
@@ -525,6 +527,6 @@ def _cost(results: Results) -> Verdict:
         f"Our goal: at most {MINUTES} minutes on one GPU",
         f"{minutes:.1f} minutes on {timed[0]['machine']}",
         minutes <= MINUTES,
-        "The times of all units, added; some shared the GPU with others and took longer for it.",
+        "The sum of the times of all units; some shared the GPU and took longer because of it.",
         source="ours",
     )
