@@ -278,8 +278,8 @@ CLAIMS += [
     ),
     Claim(
         "algorithms/MomentumTracking.md",
-        "ends within 1.6 times the lowest error on every network below; under heavy tails nearly "
-        "twice as high or higher",
+        "ends within 1.6 times the lowest error on every network below. Under heavy tails it ends "
+        "nearly twice as high as the lowest or higher",
         "bad-networks",
         lambda r: (
             max(as_lowest(r, "Momentum Tracking", "Gaussian")) <= 1.6

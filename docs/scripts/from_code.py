@@ -27,14 +27,14 @@ MEANING = {
     "quasi_momentum": "weight of the past in the estimate of the network's movement",
     "clip": "clipping level",
     "floor": "size to which smaller coordinates are raised",
-    "clipped": "what is clipped: what enters the tracker, or what leaves it",
-    "clip_exponent": "how the clipping level grows with time",
+    "clipped": "what is clipped: the gradients that enter the tracker, or the tracker",
+    "clip_exponent": "power of time with which the clipping level grows",
     "scale": "size of the clipped innovation",
     "beta1": "weight of the past in the first moment",
     "beta2": "weight of the past in the second moment",
     "cap": "largest second moment",
     "eps": "added to the second moment",
-    "correction": "how much of the correction every step takes",
+    "correction": "share of the correction that is applied in every step",
     "order": "whether a node steps before it mixes, or mixes before it steps",
 }
 
