@@ -39,6 +39,12 @@ MEANING = {
 }
 
 
+SYMBOLS = (
+    "In step t the nodes have the parameters $x^t$ and the stochastic gradients $g^t$, and W "
+    "[mixes](../concepts.md#mixing):"
+)
+
+
 FAMILIES: dict[str, Callable[[int], gs.Network]] = {
     "line(n)": gs.line,
     "star(n)": gs.star,
@@ -59,7 +65,7 @@ def update(method: str) -> str:
     code = textwrap.dedent(inspect.getsource(algorithm.step))
     module = algorithm.__module__.replace(".", "/")
     return (
-        f"{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
+        f"{SYMBOLS}\n\n{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
         f"In the code, `{module}.py`:\n\n```python\n{code}```"
     )
 
