@@ -394,9 +394,12 @@ def _corpora(results: Results) -> Table:
         for corpus, found in ((corpus, results[_shards_name(corpus)]) for corpus in TASKS)
     ]
     columns = ["corpus", "training tokens", "validation tokens", "vocabulary", "parameters",
-               "loss of frequencies", *(f"{kind} shards" for kind in kinds)]  # fmt: skip
-    title = "The corpora; the last columns say how far a node's word frequencies are from all, "
-    return Table(f"{title}as a mean Kullback–Leibler divergence in nats", columns, rows)
+               "loss by frequencies alone", *(f"{kind} shards" for kind in kinds)]  # fmt: skip
+    title = (
+        "The corpora; the last columns say how far a node's word frequencies are from those of the "
+        "whole corpus (mean Kullback–Leibler divergence in nats)"
+    )
+    return Table(title, columns, rows)
 
 
 def _printed(results: Results, corpus: str, method: str) -> Verdict:
