@@ -1,4 +1,4 @@
-"""A function of tensors as a CUDA graph: recorded once, then replayed without its launches."""
+"""A function of tensors as a CUDA graph: recorded once, then replayed as one launch."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache

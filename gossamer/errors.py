@@ -1,4 +1,4 @@
-"""One exception for bad input, whose message is the way out, and the checks that raise it."""
+"""One exception for bad input, whose message names a way out, and the checks that raise it."""
 
 import operator
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a user's file defines, known by name wherever ours are: methods, problems, networks, …"""
+"""Methods, problems, networks, … that a user's file defines, usable by name like ours."""
 
 import inspect
 from collections.abc import Callable, Iterator

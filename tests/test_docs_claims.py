@@ -279,8 +279,8 @@ CLAIMS += [
     ),
     Claim(
         "algorithms/MomentumTracking.md",
-        "ends within 1.6 times the lowest error on every network below; under heavy tails nearly "
-        "twice as high or higher",
+        "ends within 1.6 times the lowest error on every network below. Under heavy tails it ends "
+        "nearly twice as high as the lowest or higher",
         "bad-networks",
         lambda r: (
             max(as_lowest(r, "Momentum Tracking", "Gaussian")) <= 1.6
@@ -333,7 +333,7 @@ def constant_steps_depend_on_the_nodes(choices: ModuleType) -> bool:
     return next(iter(near)) == "DSGD-CClip" and list(far)[:2] == ["GT-Clip (tracker)", "GT-NSGDm"]
 
 
-def layer_wise_is_near_the_best_at_most_places(_: ModuleType) -> bool:
+def layer_wise_is_mostly_near_the_best(_: ModuleType) -> bool:
     found = modern.gaps_everywhere(stored("modern-table"))
     near = {m: modern.near(of) for m, of in found.items()}
     far = round(100 * (modern.worst(found["GT-NSGDm"])[1] - 1), 1)
@@ -394,10 +394,10 @@ def four_bits_or_signs(_: ModuleType) -> bool:
 
 CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "One of the two is within 1.3 times the lowest error in every row": shrinking_steps_are_good,
-    "neither is [a method for a Transformer]": no_methods_for_a_transformer,
+    "Neither is [a method for a Transformer]": no_methods_for_a_transformer,
     "where messages are few or say little, and SClip-EF": bad_networks_depend_on_the_tails,
-    "apart, and clip the tracker or normalize it": constant_steps_depend_on_the_nodes,
-    "is within 5 % of the lowest loss at 13 of 14": layer_wise_is_near_the_best_at_most_places,
+    "apart, track, and clip the tracker or normalize it": constant_steps_depend_on_the_nodes,
+    "Its loss is within 5 % of the lowest in 13 of 14 cases": layer_wise_is_mostly_near_the_best,
     "is lowest on characters as long as all noise comes": lowest_where_noise_is_that_of_the_data,
     "It was robust in every situation of the three studies below": robust_everywhere,
     "suffers least from a wrong second parameter": lambda choices: (

@@ -103,7 +103,7 @@ def test_the_transformer_table_shows_what_is_stored(stored: dict[str, list[Table
     assert "| ours, protocol `paper` | 1 | 2 | 3 |" in shown
     assert "| ours, protocol `causal` | 4 | 5 | 6 |" in shown
     assert "| ours, protocol `causal` | still to be run |" in transformer("DSGD")
-    assert transformer("NormalizedDSGD") == "Not part of that study."
+    assert transformer("NormalizedDSGD") == "This method is not part of that study."
 
 
 def test_words_choose_among_the_tables_of_an_experiment(stored: dict[str, list[Table]]):

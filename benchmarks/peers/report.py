@@ -23,19 +23,21 @@ DOCS = HERE.parents[1] / "docs"
 PAGE = """\
 # Comparison with other tools
 
-Gossamer and three tools that one could use instead, measured in one run: same problem, same
-graph, same update, same number of rounds. `make peers` installs the peers into environments of
-their own, measures, and writes this page from `benchmarks/peers/results.json`.
+This page compares Gossamer with three tools that one could use instead (the peers). All were
+measured in one session, with the same problem, graph, update and number of rounds. `make peers`
+installs each peer into an environment of its own, measures, and writes this page from
+`benchmarks/peers/results.json`.
 
-Every node has a least-squares problem of its own in {dim} dimensions, float64, exact gradients, one
-thread per process. The peers write DSGD and gradient tracking in different orders; Gossamer runs
-each in the form of the peer (`benchmarks/peers/forms.py`), so both must arrive at the same points.
+Every node has its own least-squares problem in {dim} dimensions, in float64, with exact gradients
+and one thread per process. The peers order the operations of DSGD and gradient tracking
+differently. Gossamer runs each method in the order of the peer (`benchmarks/peers/forms.py`), so
+both must arrive at the same points.
 
-- *Rounds per second*: median (lowest – highest) of {samples} repetitions in {launches} launches,
-  which the tools take in turns.
+- *Rounds per second*: median (lowest – highest) of {samples} repetitions in {launches} launches.
+  The tools are launched in turn.
 - *Error*: $\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$ after {rounds}
   rounds.
-- *Gap*: the largest difference from the simulator, over all coordinates of all nodes.
+- *Gap*: the largest difference from Gossamer's simulator, over all coordinates of all nodes.
 
 {table}
 
@@ -48,11 +50,12 @@ What the numbers do and do not say:
 
 - A message here is {dim} numbers, so this measures the tools, not the network or the gradients.
   With large models the exchange dominates: see [what a step costs](distributed.md#what-it-costs).
-- "100 stacked" is `gs.sweep` over 100 settings; its rounds are summed over them.
-- "Processes" is `DecentralizedOptimizer` on a torch module with autograd, as for decent-dp; DISROPT
-  computes its gradient in closed form with numpy. {cores} cores carry the four processes.
-- decent-dp talks to one neighbour per round, and sends while the next gradient is computed. It has
-  no gradient tracking.
+- "100 stacked" is `gs.sweep` over 100 settings; the rounds of all settings are added up.
+- "Processes" is `DecentralizedOptimizer` on a torch module with autograd, which decent-dp uses as
+  well. DISROPT computes its gradient in closed form with numpy. The four processes share {cores}
+  cores.
+- In decent-dp a node talks to one neighbour per round ("in pairs"), and sends while the next
+  gradient is computed. decent-dp has no gradient tracking.
 
 ## What 1 % loss and top-10 % compression do
 
@@ -66,10 +69,10 @@ What the numbers do and do not say:
 """
 
 AGREEMENT = """\
-The problem and the ring of 20 of the first table, {rounds} rounds. *Gap* is the largest difference
-between what decent-bench's own class and Gossamer reach, over all coordinates of all nodes;
-`make peers` fails where it is not below $10^{{-9}}$. Local Exact Diffusion is given $(I + W)/2$
-for its W.
+The problem and the ring of 20 nodes are those of the first table, with {rounds} rounds. *Gap* is
+the largest difference between the result of decent-bench's own class and Gossamer's, over all
+coordinates of all nodes; `make peers` fails if it is not below $10^{{-9}}$. Local Exact Diffusion
+(`LED`) gets $(I + W)/2$ as its W.
 
 {table}
 
@@ -77,27 +80,29 @@ for its W.
 """
 
 LOSSES = """\
-The same kind of problem on a ring of {nodes}, exact gradients, {rounds:,} rounds, one step size for
-all. Each tool uses its own means: decent-bench `UniformDropRate({lost})` and `TopK({sent})` of its
-`P2PNetwork`, Gossamer `ring({nodes}).drops({lost})` and
-`ring({nodes}).compressed(gs.TopK({sent}))`. A compressed message holds {kept} of 20 numbers.
-*Error* as above: 1 is where all began. Where messages are lost, the median of {seeds} seeds
-(lowest – highest).
+This is the same kind of problem on a ring of {nodes} nodes, with exact gradients and {rounds:,}
+rounds. GT-NSGDm has steps of length {normalized}; all other methods have one common step size. Each
+tool uses its own means of losing and compressing messages: decent-bench `UniformDropRate({lost})`
+and `TopK({sent})` of its `P2PNetwork`, Gossamer `ring({nodes}).drops({lost})` and
+`ring({nodes}).compressed(gs.TopK({sent}))`. A compressed message contains {kept} of 20 numbers.
+The table shows the *error* as above; all methods start at 1. Where messages are lost, it is the
+median of {seeds} seeds (lowest – highest).
 
 {table}
 
 {notes}What each tool does:
 
-- **decent-bench** adds up what arrived, with the weights of the whole network. The weight of a
-  message that is lost is missing from the sum, so parameters shrink towards 0, which is where this
-  problem begins, and trackers lose a part of the gradient for good. A compressed message is the
-  vector with most of its entries set to 0, and is averaged as if it were the vector.
-- **Gossamer** gives the weight of a lost opinion to the receiver itself; a lost part of a tracker
-  waits on its link and comes with the next message. A compressed message moves a public copy of the
-  sender's vector, and what it does not say is said later: [bad networks](bad-networks.md).
-  Compressed messages average more slowly, and how much more is a matter of γ, whose default is
-  careful. DSGD with a constant step is exact on no network, and GT-NSGDm, whose steps keep their
-  length of {normalized}, ends in a region; both end farther away where averaging is slower.
+- **decent-bench** adds up the messages that arrived, with the weights of the whole network. The
+  weight of a lost message is missing from the sum. So the parameters shrink towards 0, which is
+  where this problem starts, and trackers lose a part of the gradient for good. A compressed message
+  is the vector with most of its entries set to 0; it is averaged as if it were the whole vector.
+- **Gossamer** gives the weight of lost parameters to the receiver's own parameters. A lost part of
+  a tracker is kept on its link and sent with the next message. A compressed message updates a
+  public copy of the sender's vector; what it leaves out is sent later
+  ([bad networks](bad-networks.md)). With compressed messages averaging is slower. How much slower
+  depends on γ, the step of the averaging, whose default is cautious. DSGD with a constant step is
+  exact on no network, and GT-NSGDm with steps of constant length ends in a region around the
+  optimum. Both end farther away where averaging is slower.
 
 {when}
 """

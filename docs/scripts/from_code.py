@@ -27,16 +27,22 @@ MEANING = {
     "quasi_momentum": "weight of the past in the estimate of the network's movement",
     "clip": "clipping level",
     "floor": "size to which smaller coordinates are raised",
-    "clipped": "what is clipped: what enters the tracker, or what leaves it",
-    "clip_exponent": "how the clipping level grows with time",
+    "clipped": "what is clipped: the gradients that enter the tracker, or the tracker",
+    "clip_exponent": "power of time with which the clipping level grows",
     "scale": "size of the clipped innovation",
     "beta1": "weight of the past in the first moment",
     "beta2": "weight of the past in the second moment",
     "cap": "largest second moment",
     "eps": "added to the second moment",
-    "correction": "how much of the correction every step takes",
+    "correction": "share of the correction that is applied in every step",
     "order": "whether a node steps before it mixes, or mixes before it steps",
 }
+
+
+SYMBOLS = (
+    "In step t the nodes have the parameters $x^t$ and the stochastic gradients $g^t$, and W "
+    "[mixes](../concepts.md#mixing):"
+)
 
 
 FAMILIES: dict[str, Callable[[int], gs.Network]] = {
@@ -59,7 +65,7 @@ def update(method: str) -> str:
     code = textwrap.dedent(inspect.getsource(algorithm.step))
     module = algorithm.__module__.replace(".", "/")
     return (
-        f"{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
+        f"{SYMBOLS}\n\n{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
         f"In the code, `{module}.py`:\n\n```python\n{code}```"
     )
 

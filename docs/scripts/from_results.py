@@ -86,7 +86,7 @@ def verdicts(name: str) -> str:
         for v in gathered(name).verdicts
         if words in v.statement
     ]
-    return table(["the paper, or the expectation", "measured", "holds", "why"], rows)
+    return table(["statement of the paper, or ours", "measured", "holds", "remarks"], rows)
 
 
 def failures(source: str) -> str:
@@ -124,7 +124,7 @@ def holds(verdict: Verdict) -> str:
 
 def provenance(names: str) -> str:
     """When and with what the numbers of some experiments were made."""
-    return "The tables are made from `results/full`: " + " and ".join(
+    return "The tables are made from `results/full`: " + "; ".join(
         f"`{name}` of {made['time'][:10]} (commit `{(made['commit'] or 'unknown')[:7]}`, "
         f"torch {made['torch']}, Python {made['python']})"
         for name in names.split()
@@ -136,7 +136,7 @@ def transformer(method: str) -> str:
     """The printed losses beside ours."""
     names = [name for name in PRINTED if TRANSFORMER[name][0].__name__ == method]
     if not names:
-        return "Not part of that study."
+        return "This method is not part of that study."
     printed = [f"{mean:.3f} ± {deviation:.3f}" for mean, deviation in PRINTED[names[0]]]
     tables = gathered("transformer-table").tables
     ours = [

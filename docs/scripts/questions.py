@@ -126,8 +126,8 @@ def answered(answer: Answer) -> str:
     as_good = f" As good: {', '.join(others[: choices.NAMED])}." if others else ""
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"It ended at no more than {times:.1f} times the lowest error, GT-NSGDm at up to "
-        f"{found[OURS]:.1f} times (measured: {answer.row.known}).{as_good}\n\n"
+        f"In our measurements ({answer.row.known}) it ended at no more than {times:.1f} times the "
+        f"lowest error, GT-NSGDm at up to {found[OURS]:.1f} times.{as_good}\n\n"
         f"{_bash(command(answer))}"
     )
 
@@ -148,15 +148,15 @@ def language(corpus: Any) -> str:
         f"**Take {link(best)}**, e.g. `{call(best, settings)}`. On a ring its "
         f"validation loss is at most {max(on_the_ring.values()) - 1:.1%} above the lowest of "
         f"{len(MODERN)} methods on either corpus; with that setting it is within "
-        f"{AS_GOOD - 1:.0%} of the lowest at {near(everywhere)} of {len(everywhere)} places, "
+        f"{AS_GOOD - 1:.0%} of the lowest in {near(everywhere)} of {len(everywhere)} cases, "
         "among them other networks and heavy-tailed noise.\n\n"
         f"{_bash(f'gossamer train --model gpt --data book.txt {chosen}')}"
     )
 
 
 UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: there is no clipping
-level to know, and it suffers least from a wrong second parameter. `plan` gives a step size for your
-number of steps and says what is guaranteed:
+level to choose, and it suffers least from a wrong second parameter. `gossamer plan` computes a step
+size for your number of steps and says what is guaranteed:
 
 {_bash("gossamer plan --noise 'StudentT(1.5)'")}"""
 
@@ -173,15 +173,15 @@ def questions(_: str) -> str:
     by_nodes = {
         "Good": good(),
         "One-way, lossy, or short messages": bad(0),
-        "Rare talk, or all at once": bad(1),
+        "Rare messages, or all of this at once": bad(1),
     }
     second = "**2. What are your nodes and your noise like?**"
     answers = {
         network: f"{second}\n\n{tabs({a.known: answered(a) for a in found}, 3)}"
         for network, found in by_nodes.items()
     }
-    corpora = {f"on {corpus}": language(corpus) for corpus in TASKS}
-    answers["For a language model"] = f"**2. On what?**\n\n{tabs(corpora, 3)}"
+    corpora = {corpus: language(corpus) for corpus in TASKS}
+    answers["For a language model"] = f"**2. On which text?**\n\n{tabs(corpora, 3)}"
     answers["Unknown, or no time to tune"] = UNKNOWN
     return f"**1. What is your network like?**\n\n{tabs(answers, 5)}"
 

@@ -13,7 +13,7 @@ from gossamer.algorithms.operators import clip_factor, descend, is_clipped
 
 @dataclass(frozen=True)
 class DSGDGClip(Algorithm[Stateless]):
-    """DSGD with a constant step and constant ℓ2 clipping: the strongest baseline without theory.
+    """DSGD with a constant step and constant ℓ2 clipping: the strongest baseline of the paper.
 
     xᵗ⁺¹ = W (xᵗ − α gᵗ min(1, τ/‖gᵗ‖))                     α = `lr`, τ = `clip`
 

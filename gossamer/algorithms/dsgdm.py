@@ -20,7 +20,7 @@ class DSGDmState(NamedTuple):
 
 @dataclass(frozen=True)
 class DSGDm(Algorithm[DSGDmState]):
-    """DSGD with a heavy ball at every node, which follows the node's own gradients.
+    """DSGD with heavy-ball momentum at every node, which follows the node's own gradients.
 
     uᵗ = β uᵗ⁻¹ + gᵗ                                        β = `momentum`, u⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α uᵗ)                                    α = `lr`

@@ -21,7 +21,7 @@ class MoTEFState(NamedTuple):
 
 @dataclass(frozen=True)
 class MoTEF(Algorithm[MoTEFState]):
-    """DIGing that tracks momenta in place of gradients; with compressed messages it is MoTEF.
+    """DIGing that tracks momenta instead of gradients; made for compressed messages.
 
     mᵗ = β mᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, m⁻¹ = 0
     vᵗ = W vᵗ⁻¹ + mᵗ − mᵗ⁻¹                                 v⁻¹ = 0

@@ -1,4 +1,4 @@
-"""Problems: n private objectives f_i with gradients, and what is known of their average."""
+"""Problems: n private objectives f_i with gradients, and what is known about their average."""
 
 from collections.abc import Callable
 

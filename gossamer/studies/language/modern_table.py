@@ -346,7 +346,7 @@ def _elsewhere_table(results: Results) -> Table:
         "Does it hold elsewhere? Validation loss with the setting tuned on the ring, one run; "
         "★ lowest"
     )
-    return Table(title, ["corpus", "place", *known], rows)
+    return Table(title, ["corpus", "situation", *known], rows)
 
 
 def _starred(values: list[float]) -> list[str]:
@@ -394,9 +394,12 @@ def _corpora(results: Results) -> Table:
         for corpus, found in ((corpus, results[_shards_name(corpus)]) for corpus in TASKS)
     ]
     columns = ["corpus", "training tokens", "validation tokens", "vocabulary", "parameters",
-               "loss of frequencies", *(f"{kind} shards" for kind in kinds)]  # fmt: skip
-    title = "The corpora; the last columns say how far a node's word frequencies are from all, "
-    return Table(f"{title}as a mean Kullback–Leibler divergence in nats", columns, rows)
+               "loss by frequencies alone", *(f"{kind} shards" for kind in kinds)]  # fmt: skip
+    title = (
+        "The corpora; the last columns say how far a node's word frequencies are from those of the "
+        "whole corpus (mean Kullback–Leibler divergence in nats)"
+    )
+    return Table(title, columns, rows)
 
 
 def _printed(results: Results, corpus: str, method: str) -> Verdict:
@@ -417,10 +420,11 @@ def _why(result: Result, printed: float) -> str:
     near = min(scores, key=lambda score: abs(score["validation_loss"] - printed))
     setting = {k: v for k, v in near.items() if k != "validation_loss"}
     return (
-        f"Five initial weights and orders of the batches end between {min(ends):.3f} and "
-        f"{max(ends):.3f}; the lowest losses along their ways are {on_the_way(result):.3f} on "
-        f"average. Of the settings that the search ran to the end, {show_hyperparameters(setting)} "
-        f"is nearest to the print, with {near['validation_loss']:.3f} on the tuning seed."
+        "Five runs, with different initial weights and orders of the batches, end between "
+        f"{min(ends):.3f} and {max(ends):.3f}; the lowest losses during these runs are "
+        f"{on_the_way(result):.3f} on average. Of the settings that the search ran to the end, "
+        f"{show_hyperparameters(setting)} is nearest to the printed loss, with "
+        f"{near['validation_loss']:.3f} on the tuning seed."
     )
 
 
@@ -436,12 +440,13 @@ def _along_the_way(results: Results) -> Verdict:
         for method, printed in losses.items()
     }
     return Verdict(
-        "The printed losses agree with the lowest along the ways of our runs",
+        "The printed losses agree with the lowest losses during our runs",
         "; ".join(f"{name} {gap:+.3f}" for name, gap in found.items()),
         {name: abs(gap) <= TOLERANCE for name, gap in found.items()},
         f"Judged: the mean of every run's lowest recorded loss is within {TOLERANCE} of the "
-        "printed mean. The publication does not say which it prints; this reading would explain "
-        "the differences at the end, which methods have that still fluctuate there.",
+        "printed mean. The publication does not say whether it prints the lowest loss or the last. "
+        "If it is the lowest, this explains why our last losses differ for some methods: those "
+        "whose loss still fluctuates at the end.",
         source="published",
     )
 
@@ -505,10 +510,10 @@ def _recommended(results: Results) -> Verdict:
         f"Some member of the family is best or within {AS_GOOD - 1:.0%} of the best everywhere",
         "furthest above the best: " + "; ".join(f"{m} {_worst(found[m])}" for m in FAMILY),
         good,
-        f"{advice} The nearest, {ours}, is within that bound at {near(found[ours])} of "
-        f"{len(found[ours])} places and {gap - 1:.1%} above the best at {where}. On the ring each "
-        f"of {len(MODERN)} methods is tuned and trained five times; elsewhere the family and "
-        "GT-Adam are trained once, each with its setting of the ring.",
+        f"{advice} The nearest, {ours}, is within that bound in {near(found[ours])} of "
+        f"{len(found[ours])} cases and at worst {gap - 1:.1%} above the best ({where}). On the "
+        f"ring each of {len(MODERN)} methods is tuned and trained five times; elsewhere the family "
+        "and GT-Adam are trained once, each with the setting tuned on the ring.",
         source="ours",
     )
 
@@ -525,6 +530,6 @@ def _cost(results: Results) -> Verdict:
         f"Our goal: at most {MINUTES} minutes on one GPU",
         f"{minutes:.1f} minutes on {timed[0]['machine']}",
         minutes <= MINUTES,
-        "The times of all units, added; some shared the GPU with others and took longer for it.",
+        "The sum of the times of all units; some shared the GPU and took longer because of it.",
         source="ours",
     )

@@ -97,7 +97,7 @@ class TransformerReadings(Experiment[Size]):
         """Losses under every reading, and the parts of GT-NSGDm's."""
         return [
             Table(
-                "Validation loss on the ring, mean of two runs (the lowest along the way)",
+                "Validation loss on the ring, mean of two runs (in brackets: lowest in training)",
                 ["method", "printed", *READINGS],
                 [
                     [row, f"{_printed(method):.3f}", *(_cell(results, r, row) for r in READINGS)]

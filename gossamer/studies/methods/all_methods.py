@@ -268,8 +268,8 @@ def _search_sets(results: Results, kind: str) -> Table:
         for method in METHODS
     ]
     title = (
-        f"Search sets, nodes {kind}: how much is good, within twice the best score, and useless, "
-        "worse than not starting at all; ✗ where the best setting is not robust"
+        f"Search sets, nodes {kind}: share of settings that are good (within twice the best score) "
+        "or useless (worse than not starting at all); ✗ where the best setting is not robust"
     )
     return Table(title, ["method", "settings", *(f"{noise} noise" for noise in NOISES)], rows)
 
@@ -337,15 +337,16 @@ def _forgiving(results: Results) -> Verdict:
     ours = _good(results, OURS)
     rivals = {method: _good(results, method) for method in _rivals(results)}
     return Verdict(
-        f"More of {OURS}'s search set is good than of any that are as robust and mostly lower",
+        f"A larger share of {OURS}'s search set is good than of any method that is as robust and "
+        "mostly ends lower",
         "least and most over the situations: "
         + ", ".join(
             f"{m} " + " to ".join(f"{share:.1%}" for share in _least_and_most(shares))
             for m, shares in {OURS: ours, **rivals}.items()
         ),
         {m: all(a > b for a, b in zip(ours, shares, strict=True)) for m, shares in rivals.items()},
-        "Judged: in every situation. Good is within twice the best score of the method's own set, "
-        "so a method that ends lower is asked for more.",
+        "Judged: in every situation. A setting is good if its score is within twice the best score "
+        "of the method's own set, so more is asked of a method that ends lower.",
         source="ours",
     )
 

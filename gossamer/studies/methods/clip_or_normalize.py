@@ -461,7 +461,7 @@ def _rule(results: Results) -> Verdict:
         + f"; {OURS} with all of Theorem 1 {_median_and_worst(_theorem(results).values())}",
         {method: max(costs) <= 1.5 for method, costs in found.items()},
         "Judged: at most 1.5 times in every situation. The level is that of clipped DSGD's rate; "
-        "for tracking no level is published, and it is borrowed.",
+        "for tracking no level is published, and the same one is used.",
         source="ours",
     )
 

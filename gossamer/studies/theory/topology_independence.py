@@ -130,11 +130,12 @@ def _draw_level(results: Results) -> Verdict:
     }
     return Verdict(
         "For large T and p < 2 the bound is independent of λ (remark on Theorem 2)",
-        "largest over smallest average of the networks, T growing: "
+        "largest average over the networks divided by the smallest, for growing T: "
         + "; ".join(f"{s} {', '.join(f'{x:.2f}' for x in of)}" for s, of in spreads.items()),
         level,
-        f"Judged: it falls with every T and ends below {SPREAD}. At rest weak networks come from "
-        "below: their steps are smaller. From afar the way from the start leads at these horizons.",
+        f"Judged: the ratio falls with every T and ends below {SPREAD}. In runs that start at rest "
+        "(at the optimum), networks that mix slowly have lower averages, because their steps are "
+        "smaller. In runs that start from afar, the way from the start dominates at these T.",
     )
 
 
@@ -142,7 +143,7 @@ def _cost(results: Results) -> Verdict:
     T = results[_name("complete", "from afar")]["horizons"]
     slopes = _slopes_in_gap(results)
     return Verdict(
-        "Before that the cost of a weak network is at most √(1/(1−λ)): slope ≤ ½",
+        "Before that the cost of a slowly mixing network is at most √(1/(1−λ)): slope ≤ ½",
         "slope of the average from afar against 1/(1−λ): "
         + ", ".join(
             f"T = {t:,}: {s.slope:.2f} ± {s.error:.2f}" for t, s in zip(T, slopes, strict=True)

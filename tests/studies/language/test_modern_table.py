@@ -69,7 +69,7 @@ def test_every_printed_loss_is_judged_and_a_difference_measured(shift: float, ho
     verdicts = [v for v in STUDY.verdicts(made(shift)) if v.source == "published"]
     assert len(verdicts) == 9
     assert {v.holds for v in verdicts[:8]} == {holds}
-    assert "lr = 0.1 is nearest to the print, with 4.000" in verdicts[0].note
+    assert "lr = 0.1 is nearest to the printed loss, with 4.000" in verdicts[0].note
 
 
 def test_no_printed_loss_is_about_artificial_text():
@@ -102,9 +102,9 @@ def test_a_member_near_the_best_everywhere_is_recommended_if_there_is_one(member
     found = verdict(STUDY.verdicts(results), "Some member")
     assert found.holds == holds
     others = (
-        "GT-NSGDm is recommended for models. The nearest, GT-NSGDm, is within that bound at 6 of 6"
+        "GT-NSGDm is recommended for models. The nearest, GT-NSGDm, is within that bound in 6 of 6"
     )
-    none = "None is. The nearest, GT-NSGDm, is within that bound at 4 of 6 places"
+    none = "None is. The nearest, GT-NSGDm, is within that bound in 4 of 6 cases"
     assert found.note.startswith(others if holds == "yes" else none)
 
 
