@@ -434,3 +434,17 @@ def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
     assert words in re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
     finished = [name for name, of in measured["steps"]["apart"].items() if of["lr"] is not None]
     assert min(finished, key=lambda name: seconds("apart", name)) == "DDP, float16"
+
+
+def test_the_minutes_of_the_transformer_table_are_the_stored_ones():
+    results = stored("transformer-table")
+
+    def minutes(protocol: str) -> float:
+        units = [of for name, of in results.items() if name.startswith(f"{protocol} ")]
+        return sum(unit["seconds"] for unit in units) / 60
+
+    page = re.sub(r"\s+", " ", (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8"))
+    assert f"135 trainings reported) took {minutes('paper'):.1f} minutes" in page
+    assert f"with causal training took {minutes('causal'):.1f} minutes" in page
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"took {minutes('paper'):.0f} minutes on one H200" in readme
