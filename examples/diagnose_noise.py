@@ -1,4 +1,4 @@
-"""How heavy is the gradient noise of this training? Probe it while it trains, then read the answer.
+"""How heavy-tailed is the gradient noise of a training? Probe it while it trains, read the answer.
 
     python examples/diagnose_noise.py
 

@@ -3,7 +3,7 @@
     python examples/own_comparison.py
 
 Nonconvex logistic regression on a random geometric graph of 30 nodes, each of which has seen one
-label only, under isotropic noise without a variance. Every method is tuned on its own search set,
+label only, under isotropic noise of infinite variance. Every method is tuned on its own search set,
 on seeds that are not reported. Prints a table, and writes it as own_comparison.tex and the curves,
 with a band of the middle half of the seeds, as own_comparison.png (about 10 s).
 """
