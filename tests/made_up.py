@@ -7,6 +7,8 @@ from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from gossamer.experiments import Experiment, Options, Verdict, Work
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.synthetic.grids import SYNTHETIC
@@ -26,6 +28,12 @@ def one_of_each_kind(experiment: Experiment[Any]) -> dict[str, Any]:
     kinds = {type(unit): unit for unit in units}
     found = {kind: json.loads(json.dumps(unit.run("cpu"))) for kind, unit in kinds.items()}
     return {unit.name: copy.deepcopy(found[type(unit)]) for unit in units}
+
+
+def draw(figure: Figure) -> None:
+    """Draw all of it; finding a layout takes most of the time and is the same for every figure."""
+    figure.set_layout_engine("none")
+    figure.draw_without_rendering()
 
 
 @cache

@@ -7,7 +7,7 @@ import gossamer as gs
 from gossamer.studies.language.task import NETWORKS, SIZES, Task
 from gossamer.studies.language.tuned import FEW, OnOneNode, Settings, Tuned
 
-SMALL = SIZES["quick"].task(Task("causal", stride=5, epochs=12), seed=0)
+SMALL = SIZES["test"].task(Task("causal", stride=5, epochs=12), seed=0)
 
 
 def tuned(

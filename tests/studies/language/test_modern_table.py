@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from made_up import verdict
+from made_up import draw, verdict
 
 from gossamer.studies.language.grids import MODERN
 from gossamer.studies.language.modern_table import (
@@ -146,7 +146,7 @@ def test_tables_and_figure_are_complete_with_and_without_other_places(elsewhere:
         [n.ours for n in STUDY.printed(results)], rel=1e-12
     )
     assert "8 of 8 published losses" in STUDY.finding(results)
-    STUDY.figures(results)["modern-table"].canvas.draw()
+    draw(STUDY.figures(results)["modern-table"])
 
 
 def test_what_matters_most_is_computed_first_and_other_places_last():

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from made_up import at_test_size, verdict
+from made_up import at_test_size, draw, verdict
 
 from gossamer.experiments import Results
 from gossamer.noise import AlphaStable
@@ -107,7 +107,7 @@ def test_small_study_end_to_end():
             len(m["norms"]) == passes * result["steps_per_epoch"] for m in result["measured"]
         )
     for figure in STUDY.figures(results).values():
-        figure.canvas.draw()
+        draw(figure)
     shapes, *estimates = STUDY.tables(results)
     assert [len(row) for row in shapes.rows] == [len(shapes.columns)] * 8
     for protocol, table in zip(TASKS, estimates, strict=True):

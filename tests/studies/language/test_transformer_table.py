@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up import one_of_each_kind, verdict
+from made_up import draw, one_of_each_kind, verdict
 
 from gossamer.experiments import Options, Verdict, Work
 from gossamer.studies.language.transformer_table import NETWORKS, PLATEAU, PRINTED, TransformerTable
@@ -178,4 +178,4 @@ def test_nothing_printed_is_judged_on_artificial_text():
     assert len(statements) == 3
     assert not any("5.63" in s or "27 cells" in s for s in statements)
     assert [len(table.rows) for table in STUDY.tables(results)] == [9, 9, 18]
-    STUDY.figures(results)["transformer-table"].canvas.draw()
+    draw(STUDY.figures(results)["transformer-table"])

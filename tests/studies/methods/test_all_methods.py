@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up import verdict
+from made_up import draw, verdict
 
 import gossamer as gs
 from gossamer.colours import LOOKS
@@ -182,7 +182,7 @@ def test_figures_have_a_panel_per_noise_and_a_row_per_method(last: float):
         assert len(dots) == len(METHODS) - (last == math.inf)
         ours = {dot.get_color() for dot in dots if dot.get_label() == "GT-NSGDm"}
         assert ours == {LOOKS["GT-NSGDm"].colour}
-        figure.canvas.draw()
+        draw(figure)
 
 
 def test_the_page_names_each_of_its_tables():

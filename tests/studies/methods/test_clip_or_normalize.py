@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from made_up import verdict
+from made_up import draw, verdict
 
 import gossamer as gs
 from gossamer.experiments import Results
@@ -152,7 +152,7 @@ def test_figures_and_tables_are_made_of_any_results(last: float):
         assert len(figure.axes) == 3
         curves = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
         assert [len(line.get_xdata()) for line in curves] == [len(TAILS)] * len(CLIPPED)
-        figure.canvas.draw()
+        draw(figure)
     for table in STUDY.tables(results):
         assert all(len(row) == len(table.columns) for row in table.rows)
 

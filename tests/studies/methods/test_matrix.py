@@ -2,6 +2,8 @@
 
 import math
 
+from made_up import draw
+
 from gossamer.studies.methods.matrix import DARKEST, matrices, shade
 
 ROWS, COLUMNS = ["a", "b"], ["x", "y", "z"]
@@ -19,7 +21,7 @@ def test_every_cell_shows_its_number():
         assert shown == {(0, 0): "1.0", (1, 0): "2.5", (2, 0): "✗",
                          (0, 1): "1000000", (1, 1): "–", (2, 1): "12"}  # fmt: skip
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ROWS
-    figure.canvas.draw()
+    draw(figure)
 
 
 def test_larger_is_darker_up_to_a_limit():

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from made_up import at_test_size, curve, verdict
+from made_up import at_test_size, curve, draw, verdict
 
 from gossamer.studies.synthetic.connectivity import Connectivity
 from gossamer.studies.synthetic.task import NETWORKS
@@ -40,7 +40,7 @@ def test_figure_and_table(final: float):
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert labels[0] == "ring, λ = 0.904"
     assert len(labels) == 4
-    figure.canvas.draw()
+    draw(figure)
     (table,) = STUDY.tables(results(ring=final))
     assert [row[3] for row in table.rows] == ["0.904029", "0.714286", "0.600000", "0.000000"]
     shown = "diverged on 5 of 5 seeds" if final == math.inf else "0.2 [0.2, 0.2]"

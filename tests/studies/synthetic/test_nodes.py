@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from made_up import at_test_size, curve, verdict
+from made_up import at_test_size, curve, draw, verdict
 
 import gossamer as gs
 from gossamer.studies.synthetic.curve import STABLE
@@ -120,7 +120,7 @@ def test_figure(made):
     left, right = figure.axes
     assert left.get_legend().get_texts()[0].get_text() == "n = 2"
     assert {t.get_text() for t in right.get_legend().get_texts()} == {"ours", "printed"}
-    figure.canvas.draw()
+    draw(figure)
 
 
 def test_neighbours_are_plain_simulations_read_at_every_horizon():

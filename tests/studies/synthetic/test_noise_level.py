@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from made_up import at_test_size, curve, verdict
+from made_up import at_test_size, curve, draw, verdict
 
 from gossamer.studies.synthetic.noise_level import FAMILIES, NoiseLevel, increasing
 
@@ -62,7 +62,7 @@ def test_figure_and_table(last: float):
     figure = STUDY.figures(made)["noise-level"]
     assert [ax.get_title() for ax in figure.axes] == ["Gaussian noise", "α-stable noise"]
     assert [len(ax.get_legend().get_texts()) for ax in figure.axes] == [3, 3]
-    figure.canvas.draw()
+    draw(figure)
     (table,) = STUDY.tables(made)
     assert [row[0] for row in table.rows] == NAMES
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from made_up import INITIAL, at_test_size, ring_noise, tuned, verdict
+from made_up import INITIAL, at_test_size, draw, ring_noise, tuned, verdict
 
 from gossamer.studies.synthetic.ring_noise import HEAVY, ROBUST, STABLE, RingNoise
 from gossamer.studies.synthetic.task import NOISES
@@ -145,7 +145,7 @@ def test_figure_and_tables(final):
     assert [ax.get_title() for ax in figure.axes] == [f"{noise} noise" for noise in NOISES]
     (legend,) = figure.legends
     assert len(legend.get_texts()) == 7
-    figure.canvas.draw()
+    draw(figure)
     failed = "none" if final == 0.2 else "DSGD and GT-DSGD"
     assert f"heavy-tailed noise: {failed}; GT-NSGDm does not." in STUDY.finding(made)
     chosen, halving = STUDY.tables(made)

@@ -4,7 +4,7 @@ import copy
 import math
 
 import pytest
-from made_up import at_test_size, verdict
+from made_up import at_test_size, draw, verdict
 
 from gossamer.studies.theory.claim_1 import BARRIERS, LR, Claim1, claim_problem
 
@@ -49,5 +49,5 @@ def test_the_verdicts_flip_with_the_numbers(results):
 def test_figure(results):
     figure = STUDY.figures(results)["claim-1"]
     assert [ax.get_title() for ax in figure.axes] == ["B = 1", "B = 5", "B = 50"]
-    figure.canvas.draw()
+    draw(figure)
     assert STUDY.tables(results) == []

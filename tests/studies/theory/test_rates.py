@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from made_up import at_test_size, verdict
+from made_up import at_test_size, draw, verdict
 
 from gossamer.studies.theory.rates import ORDERS, Rates, skewed_noise, two_camps
 from gossamer.theory import admissible_p, rate
@@ -92,4 +92,4 @@ def test_small_study_end_to_end():
     assert verdict(STUDY.verdicts(results), "explicit bound").holds == "yes"
     (table,) = STUDY.tables(results)
     assert len(table.rows) == 2 * len(NAMES)
-    STUDY.figures(results)["rates"].canvas.draw()
+    draw(STUDY.figures(results)["rates"])
