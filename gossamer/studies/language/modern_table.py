@@ -517,7 +517,8 @@ def _recommended(results: Results) -> Verdict:
         good,
         f"{advice} {ours} comes nearest: it ends at most {AS_GOOD - 1:.0%} above the best in "
         f"{near(found[ours])} of {len(found[ours])} cases, and at worst {gap - 1:.1%} ({where}). "
-        "A case is a corpus in one situation: the ring, or one of those in the table. On the "
+        "A case is a corpus in one situation: on the ring, or in another situation of the table. "
+        "On the "
         f"ring each of {len(MODERN)} methods is tuned and trained five times; elsewhere the family "
         "and GT-Adam are trained once, each with the setting tuned on the ring.",
         source="ours",

@@ -404,8 +404,8 @@ def _cost(results: Results) -> Verdict:
     }
     machine = results["paper GT-NSGDm"]["machine"]
     return Verdict(
-        f"Search and training took about {GPU_HOURS_OF_THE_PAPER} H100-hours; our goal: at most "
-        f"{MINUTES} minutes on one GPU",
+        f"The paper's search and training took about {GPU_HOURS_OF_THE_PAPER} H100-hours; "
+        f"our goal: at most {MINUTES} minutes on one GPU",
         ", ".join(f"{p}: {m:.1f} minutes" for p, m in minutes.items()) + f" on {machine}",
         minutes["paper"] <= MINUTES,
         source="ours",

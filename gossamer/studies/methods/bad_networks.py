@@ -608,7 +608,7 @@ def _short_messages(results: Results) -> Verdict:
     gain = {w: median_error(of["clean"]) / median_error(of[best[w]]) for w, of in sound.items()}
     return Verdict(
         "At equal bytes every method ends lower with short or rare messages than with whole ones",
-        f"of {len(best)} pairs of a method and a noise, so many end lowest with each kind of "
+        f"of {len(best)} combinations of method and noise, so many end lowest with each kind of "
         "messages: "
         + "; ".join(f"{network}: {count}" for network, count in Counter(best.values()).items())
         + f". {_from_least_to_most(gain)}",

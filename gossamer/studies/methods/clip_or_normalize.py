@@ -485,7 +485,7 @@ def _forgiving(results: Results) -> Verdict:
         "and in the worst situation: "
         + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items()),
         {m: middles[OURS] <= middles[m] for m in CLIPPED},
-        f"It holds beside a method if {OURS} loses at most as much in the median situation. The "
+        f"It holds against a method if {OURS} loses no more in the median situation. The "
         "mistakes are a step size, a clipping level, or 1 − β for momentum β, that is four times "
         "too small or too large. Each method is compared with its own tuned error. Where the tuned "
         "β is 0, 1 − β cannot be too large.",

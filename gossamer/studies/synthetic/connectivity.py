@@ -71,7 +71,7 @@ class Connectivity(Experiment[Size]):
                 "complete graphs",
                 f"{listed(errors)}; the largest divided by the smallest: {ratio:.2f}",
                 ratio <= COMPARABLE,
-                f"All networks have {NAMED}. Errors are comparable if the largest is at most "
-                f"{COMPARABLE - 1:.0%} above the smallest.",
+                f"The runs on all networks have {NAMED}. Errors are comparable if the largest is "
+                f"at most {COMPARABLE - 1:.0%} above the smallest.",
             ),
         ]

@@ -164,8 +164,8 @@ def _printed(results: Results, ours: dict[int, float]) -> Verdict:
         max(gaps) <= TOLERANCE and 2 * fit >= len(rows),
         f"It holds if all five errors are within {TOLERANCE} of the printed ones, both with our "
         f"parameters ({NAMED}) and with at least half of the neighbouring ones. The paper prints "
-        "none of the three. We chose ours because they fit; no procedure leads to them, and with "
-        "other parameters nearby one would mostly have found other numbers.",
+        "neither α nor β nor T. We chose ours because they fit; no procedure leads to them, and "
+        "with other parameters nearby one would mostly have found other numbers.",
     )
 
 

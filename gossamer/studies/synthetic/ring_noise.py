@@ -225,7 +225,10 @@ def _unstable(results: Results) -> Verdict:
 
 
 def _clip(results: Results) -> Verdict:
-    readings = {"exponent +2/5, as printed": "DSGD-Clip", "exponent −2/5": "DSGD-Clip (shrinking)"}
+    readings = {
+        "the exponent +2/5, as printed": "DSGD-Clip",
+        "the exponent −2/5": "DSGD-Clip (shrinking)",
+    }
     shows = {
         reading: all(_stable_but_far(results, noise, method) for noise in HEAVY)
         for reading, method in readings.items()
@@ -253,8 +256,8 @@ def _robust(results: Results) -> Verdict:
     loose = [name for name, pair in pairs.items() if not _robust_on(results, *pair)]
     notes = {
         "Not robust (some seed ends above half of its initial error)": loose,
-        f"Not near-optimal (above {NEAR:g} times the lowest median error; the number is this "
-        "multiple)": far,
+        f"Not near-optimal (the median error is more than {NEAR:g} times the lowest; the number "
+        "says how many times)": far,
     }
     return Verdict(
         "GT-NSGDm and SClip-EF converge robustly and near-optimally in all scenarios",
@@ -298,7 +301,7 @@ def _search(results: Results) -> Verdict:
     near = f"within 5 % in {len(rows) - len(missed)} of {len(rows)} searches"
     worst = max(share for *_, share in rows)
     return Verdict(
-        "Our goal: halving finds a setting within 5 % of the full grid's, at most at 35 % of its "
+        "Our goal: halving finds a setting within 5 % of the full grid's for at most 35 % of its "
         "cost",
         f"{near}, with {cost:.0%} of the full grid's steps (in each search at most {worst:.0%})",
         all(ratio <= 1.05 and share <= 0.35 for *_, ratio, share in rows),

@@ -272,7 +272,7 @@ def _consensus(results: Results) -> Verdict:
     attained = min(a / b for a, b in _after_start(results["two opposed nodes"]))
     return Verdict(
         "Consensus: (1/n) Σ ‖x_i − x̄‖ ≤ αλ/(1−λ)",
-        f"largest share of αλ(1−λᵗ)/(1−λ): {share:.3f}; two opposed nodes: {attained:.12f}",
+        f"as a share of αλ(1−λᵗ)/(1−λ), at most {share:.3f}; two opposed nodes: {attained:.12f}",
         share <= 1 + ROUNDING and attained >= 1 - ROUNDING,
         "Two nodes with gradients +1 and −1 attain the bound at every step.",
     )

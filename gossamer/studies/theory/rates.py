@@ -227,19 +227,19 @@ def _rate(results: Results, rule: str, loudness: str) -> Verdict:
     slopes = {p: _slope(results[_name(p, loudness)], rule) for p in ORDERS}
     control = {p: _slope(results[_name(p, "almost none")], rule) for p in ORDERS}
     theorem = (
-        "Theorem 1: with p known, the average falls as T^(−(p−1)/(3p−2))"
+        "Theorem 1: with p known, the averaged gradient norm falls as T^(−(p−1)/(3p−2))"
         if known
-        else "Theorem 2: with p unknown, the average falls as T^(−(p−1)/(2p))"
+        else "Theorem 2: with p unknown, the averaged gradient norm falls as T^(−(p−1)/(2p))"
     )
     return Verdict(
         f"{theorem}; {loudness} noise",
         "slope (the theorem's): "
         + "; ".join(f"p = {p:g}: {s} ({-rate(p, p_known=known):.3f})" for p, s in slopes.items()),
         {f"p = {p:g}": falls_by_noise(s, control[p], p, p_known=known) for p, s in slopes.items()},
-        "The theorem is an upper bound, so the average may fall faster. It holds for a p if two "
-        "conditions are met. First, the measured slope exceeds the theorem's by at most three of "
-        "its standard errors. Second, it differs by more than three standard errors from the slope "
-        "without noise (for these p: "
+        "The theorem is an upper bound, so the norm may fall faster. The statement holds for a p "
+        "if two conditions are met. First, the measured slope exceeds the theorem's by at most "
+        "three of its standard errors. Second, it differs by more than three standard errors from "
+        "the slope without noise (for these p: "
         + ", ".join(f"{slope.slope:.2f}" for slope in control.values())
         + "), so that it is really due to the noise.",
     )
@@ -269,7 +269,7 @@ def _knowing_p(results: Results) -> Verdict:
     lower = {n: _last(results[n], "p unknown") / _last(results[n], "p known") for n in heavy}
     return Verdict(
         "Knowing p gives the faster method (Theorem 1 has the better exponent)",
-        "the average with p unknown divided by that with p known, at the largest T: "
+        "the averaged gradient norm with p unknown divided by that with p known, at the largest T: "
         + ", ".join(f"{name}: {ratio:.2f}" for name, ratio in lower.items()),
         {name: ratio > CLEARLY for name, ratio in lower.items()},
         f"It holds if this ratio is above {CLEARLY}. The runs start at the optimum, so that only "

@@ -55,7 +55,7 @@ def test_instability_flips(bad):
 
 
 FAR = ROBUST * INITIAL
-PRINTED, SHRINKING = "exponent +2/5, as printed", "exponent −2/5"
+PRINTED, SHRINKING = "the exponent +2/5, as printed", "the exponent −2/5"
 
 
 @pytest.mark.parametrize(
