@@ -400,7 +400,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "Its loss is within 5 % of the lowest in 13 of 14 cases": layer_wise_is_mostly_near_the_best,
     "is lowest on characters as long as all noise comes": lowest_where_noise_is_that_of_the_data,
     "It was robust in every situation of the three studies below": robust_everywhere,
-    "GT-NSGDm suffers least if the second of them is wrong": lambda choices: (
+    "If the second parameter is wrong, GT-NSGDm suffers least": lambda choices: (
         set(takes(choices.guessed(), choices)) == {networks.OURS}
     ),
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
