@@ -1,4 +1,4 @@
-"""How heavy-tailed is the gradient noise of a training? Probe it while it trains, read the answer.
+"""How heavy-tailed is the gradient noise of a model? Probe it during training and read the answer.
 
     python examples/diagnose_noise.py
 

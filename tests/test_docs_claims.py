@@ -216,7 +216,7 @@ NETWORKS = {
         for method in ("Momentum Tracking", "MoTEF", "GT-NSGDm")
         for noise in networks.NOISES
     ),
-    "ends more than six times as high with messages that are signs": lambda r: all(
+    "if its messages are signs, it ends more than six times as high": lambda r: all(
         loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
     ),
     "and losses that do not come in bursts cost it little": lambda r: all(
@@ -225,7 +225,7 @@ NETWORKS = {
         for network in ("four bits", "one-way", "loss both ways", "loss one way")
     ),
     "no step size made them robust, under either noise": need_whole_messages,
-    "no other method is robust on any network": lambda r: (
+    "fail on every network: none of them is robust on any": lambda r: (
         not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
     ),
     "ends about twice as high as the lowest of all methods, or higher": untamed_end_twice_as_high,
@@ -279,8 +279,8 @@ CLAIMS += [
     ),
     Claim(
         "algorithms/MomentumTracking.md",
-        "ends within 1.6 times the lowest error on every network below. Under heavy tails it ends "
-        "nearly twice as high as the lowest or higher",
+        "ends within 1.6 times the lowest error on every network below. Under heavy tails its "
+        "error is nearly twice the lowest, or even more",
         "bad-networks",
         lambda r: (
             max(as_lowest(r, "Momentum Tracking", "Gaussian")) <= 1.6
@@ -400,7 +400,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "Its loss is within 5 % of the lowest in 13 of 14 cases": layer_wise_is_mostly_near_the_best,
     "is lowest on characters as long as all noise comes": lowest_where_noise_is_that_of_the_data,
     "It was robust in every situation of the three studies below": robust_everywhere,
-    "suffers least from a wrong second parameter": lambda choices: (
+    "If the second parameter is wrong, GT-NSGDm suffers least": lambda choices: (
         set(takes(choices.guessed(), choices)) == {networks.OURS}
     ),
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
@@ -430,7 +430,11 @@ def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
 
     sparse, best_ddp = "DSGDm, one peer, bfloat16, every 4th", "DDP, float16"
     found = seconds("alike", sparse), seconds("alike", best_ddp)
-    words = "we estimate {} s to the loss that DDP (float16) reaches in {} s".format(*found)
+    words = (
+        "Gossamer needs an estimated {} s to reach the loss DDP (float16) reaches in {} s".format(
+            *found
+        )
+    )
     assert words in re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
     finished = [name for name, of in measured["steps"]["apart"].items() if of["lr"] is not None]
     assert min(finished, key=lambda name: seconds("apart", name)) == "DDP, float16"

@@ -126,9 +126,22 @@ def answered(answer: Answer) -> str:
     as_good = f" As good: {', '.join(others[: choices.NAMED])}." if others else ""
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"In our measurements ({answer.row.known}) it ended at no more than {times:.1f} times the "
-        f"lowest error, GT-NSGDm at up to {found[OURS]:.1f} times.{as_good}\n\n"
+        f"{ended(answer.row.known, times, found[OURS])}{as_good}\n\n"
         f"{_bash(command(answer))}"
+    )
+
+
+def ended(known: str, times: float, ours: float) -> str:
+    """Where a method and GT-NSGDm ended, from their largest multiples of the lowest error.
+
+    >>> ended("nodes alike", 1.31, 2.0)
+    'In each of our measurements (nodes alike) its error is at most 1.31 times the lowest, and \
+that of GT-NSGDm is at most 2.0 times the lowest.'
+    """
+    where = "the lowest" if times == 1 else f"at most {times:.2f} times the lowest"
+    return (
+        f"In each of our measurements ({known}) its error is {where}, and that of GT-NSGDm is at "
+        f"most {ours:.1f} times the lowest."
     )
 
 
@@ -155,8 +168,9 @@ def language(corpus: Any) -> str:
 
 
 UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: there is no clipping
-level to choose, and it suffers least from a wrong second parameter. `gossamer plan` computes a step
-size for your number of steps and says what is guaranteed:
+level to choose, and among methods with a wrong clipping level or momentum it came nearest to the
+lowest error. `gossamer plan` computes a step size for your number of steps and says what is
+guaranteed:
 
 {_bash("gossamer plan --noise 'StudentT(1.5)'")}"""
 

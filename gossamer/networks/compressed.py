@@ -69,7 +69,7 @@ class Compressed(Modified):
     @property
     def why_no_lam(self) -> str:
         """How far copies lag behind depends on what is mixed."""
-        return "the less compressed messages say of what changed, the more slowly they average"
+        return "compressed messages tell only part of what changed, so averaging takes longer"
 
     def _lam(self) -> float:
         raise AssertionError  # there is none

@@ -73,8 +73,9 @@ def require_contraction(network: Periodic) -> None:
             f"{network.name}: the graph falls into {len(parts)} parts (nodes {parts[0]} and "
             f"{parts[1]} are not connected), need a connected graph; add edges between the parts"
         )
+    when = "a round" if network.period == 1 else f"a period of {network.period} rounds"
     raise InvalidInput(
-        f"{network.name}: the graph is connected but λ = 1 (a period of {network.period} averages "
-        f"nothing across nodes {classes[0]} and {classes[1]}, so disagreement can keep its norm), "
+        f"{network.name}: the graph is connected but λ = 1 ({when} does not average the values of "
+        f"nodes {classes[0]} and {classes[1]}, so their disagreement need not become smaller), "
         "need λ < 1; give every node a weight on itself, e.g. by (W + I) / 2 with the identity I"
     )

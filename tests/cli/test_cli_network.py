@@ -110,7 +110,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "messages": "44.4444 per mix in all, on average, including those sent again",
                 "methods": "all, but not EXTRA, not ExactDiffusion, not as PushSum(…)",
                 "kept exactly": LATE,
-                "λ": "none: the less compressed messages say",
+                "λ": "none: compressed messages tell only part",
                 "theorems": "since messages are lost and messages are compressed.",
             },
         ),

@@ -407,9 +407,9 @@ def _printed(results: Results, corpus: str, method: str) -> Verdict:
     ours = mean_loss(result)
     return Verdict(
         f"{method} ends at {printed} on {corpus}",
-        f"{mean_and_deviation(final_losses(result))} ({ours - printed:+.3f})",
+        f"{mean_and_deviation(final_losses(result))} (difference {ours - printed:+.3f})",
         abs(ours - printed) <= TOLERANCE,
-        f"Judged: within {TOLERANCE} of the printed mean. {_why(result, printed)}",
+        f"It holds if our mean is within {TOLERANCE} of the printed one. {_why(result, printed)}",
         source="published",
     )
 
@@ -441,10 +441,11 @@ def _along_the_way(results: Results) -> Verdict:
     }
     return Verdict(
         "The printed losses agree with the lowest losses during our runs",
-        "; ".join(f"{name} {gap:+.3f}" for name, gap in found.items()),
+        "mean of the runs' lowest losses minus the printed loss: "
+        + "; ".join(f"{name} {gap:+.3f}" for name, gap in found.items()),
         {name: abs(gap) <= TOLERANCE for name, gap in found.items()},
-        f"Judged: the mean of every run's lowest recorded loss is within {TOLERANCE} of the "
-        "printed mean. The publication does not say whether it prints the lowest loss or the last. "
+        f"It holds if these differences are at most {TOLERANCE}, up or down. "
+        "The publication does not say whether it prints the lowest loss or the last. "
         "If it is the lowest, this explains why our last losses differ for some methods: those "
         "whose loss still fluctuates at the end.",
         source="published",
@@ -461,8 +462,8 @@ def _interior(results: Results) -> Verdict:
     extended = sum(bool(search["extended"]) for search in found.values())
     return Verdict(
         "No tuned hyper-parameter lies on an edge of what was tried",
-        f"{len(found) - len(on_edge)} of {len(found)} searches end inside; "
-        f"{extended} went on beyond their sets",
+        f"in {len(found) - len(on_edge)} of {len(found)} searches the best values lie inside; "
+        f"{extended} searches went on beyond their first set",
         not on_edge,
         f"On an edge: {'; '.join(on_edge)}." if on_edge else "",
         source="ours",
@@ -473,9 +474,10 @@ def _lower(results: Results) -> Verdict:
     found = {corpus: losses(results, corpus) for corpus in TASKS}
     bar = {corpus: lowest(of[m] for m in PUBLISHED) for corpus, of in found.items()}
     return Verdict(
-        "Every member of the family ends lower than the four published methods on both corpora",
+        "Every member of the family of GT-NSGDm ends lower than the four published methods on both "
+        "corpora",
         "\n".join(
-            f"{c}: {listed({m: found[c][m] for m in FAMILY})}; published methods at least "
+            f"{c}: {listed({m: found[c][m] for m in FAMILY})}; the lowest published method "
             f"{bar[c]:.3f}"
             for c in TASKS
         ),
@@ -488,11 +490,13 @@ def _near(results: Results) -> Verdict:
     found = gaps(results)
     good = [m for m in MODERN if max(found[m].values()) <= AS_GOOD]
     return Verdict(
-        f"Every member of the family is within {AS_GOOD - 1:.0%} of the best of all {len(MODERN)} "
-        "methods on the ring, on both corpora",
-        "above the best: " + "; ".join(f"{m} {_shares(found[m])}" for m in FAMILY),
+        f"Every member of the family of GT-NSGDm ends at most {AS_GOOD - 1:.0%} above the best of "
+        f"all {len(MODERN)} methods on the ring, on both corpora",
+        f"above the best, on {' and on '.join(TASKS)}: "
+        + "; ".join(f"{m} {_shares(found[m])}" for m in FAMILY),
         {m: m in good for m in FAMILY},
-        f"Within that bound of all methods: {', '.join(good) or 'none'}.",
+        f"Of all methods, these end at most {AS_GOOD - 1:.0%} above the best on both corpora: "
+        f"{', '.join(good) or 'none'}.",
         source="ours",
     )
 
@@ -505,13 +509,16 @@ def _recommended(results: Results) -> Verdict:
     found, ours = gaps_everywhere(results), candidate(results)
     where, gap = worst(found[ours])
     good = gap <= AS_GOOD
-    advice = f"{ours} is recommended for models." if good else "None is."
+    advice = f"{ours} is recommended for models." if good else "No member does."
     return Verdict(
-        f"Some member of the family is best or within {AS_GOOD - 1:.0%} of the best everywhere",
+        "Some member of the family of GT-NSGDm ends at most "
+        f"{AS_GOOD - 1:.0%} above the best in every case",
         "furthest above the best: " + "; ".join(f"{m} {_worst(found[m])}" for m in FAMILY),
         good,
-        f"{advice} The nearest, {ours}, is within that bound in {near(found[ours])} of "
-        f"{len(found[ours])} cases and at worst {gap - 1:.1%} above the best ({where}). On the "
+        f"{advice} {ours} comes nearest: it ends at most {AS_GOOD - 1:.0%} above the best in "
+        f"{near(found[ours])} of {len(found[ours])} cases, and at worst {gap - 1:.1%} ({where}). "
+        "A case is a corpus in one situation: on the ring, or in another situation of the table. "
+        "On the "
         f"ring each of {len(MODERN)} methods is tuned and trained five times; elsewhere the family "
         "and GT-Adam are trained once, each with the setting tuned on the ring.",
         source="ours",
@@ -530,6 +537,7 @@ def _cost(results: Results) -> Verdict:
         f"Our goal: at most {MINUTES} minutes on one GPU",
         f"{minutes:.1f} minutes on {timed[0]['machine']}",
         minutes <= MINUTES,
-        "The sum of the times of all units; some shared the GPU and took longer because of it.",
+        "This is the sum of the times of all units of work. Some of them shared the GPU and took "
+        "longer because of it.",
         source="ours",
     )

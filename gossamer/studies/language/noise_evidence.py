@@ -210,11 +210,14 @@ def _heavier(protocol: str, result: Result) -> Verdict:
     return Verdict(
         "As training progresses, the tail of the noise norm becomes heavier (and longer): "
         f"`{protocol}`",
-        f"Hill index at √n: {_list(tails)}; 99.9 % quantile over median: {_list(lengths)}",
+        f"Hill index at √n: {_list(tails)}; 99.9 % quantile divided by the median: "
+        f"{_list(lengths)}",
         {"heavier": heavier, "longer": longer},
-        f"{'Heavier' if heavier else 'Not heavier'}, {'longer' if longer else 'not longer'}. "
-        "Heavier: the Hill index falls, longer: the quantile over the median grows, from the first "
-        "measured epoch to the last by more than their 95 % intervals." + _too_few(lengths),
+        f"The tail {_becomes(heavier)} heavier and {_becomes(longer)} longer. It becomes heavier "
+        "if the Hill index falls from the first measured epoch to the last. It becomes longer if "
+        "the 99.9 % quantile, divided by the median, grows from the first to the last. Either "
+        "change counts only if the 95 % intervals of the two epochs do not overlap."
+        + _too_few(lengths),
     )
 
 
@@ -226,15 +229,23 @@ def _alike(protocol: str, result: Result) -> Verdict:
     nearer, alike = late.low > early.high, _tail(diagnosis).interval[0] < 2
     return Verdict(
         f"The tail increasingly resembles that of a synthetic α-stable distribution: `{protocol}`",
-        f"shape: {_list(shapes)}; at the last epoch Hill {_tail(diagnosis)}: {diagnosis.tail}",
+        f"shape of the tail: {_list(shapes)}; Hill index at the last epoch: {_tail(diagnosis)} "
+        f"({diagnosis.tail})",
         nearer and alike,
-        f"The tail {'approaches' if nearer else 'does not approach'} an α-stable one, and "
-        f"{'ends' if alike else 'does not end'} with the index of one. It approaches one if its "
-        "shape, how far the 99.9 % quantile is from the median in units of the upper quartile (4.6 "
-        "for a Gaussian), grows from the first measured epoch to the last by more than its 95 % "
-        "intervals. It ends with the index of one if at the last the interval of the Hill index "
-        "reaches below 2, where that of every α-stable law but the Gaussian is." + _too_few(shapes),
+        f"The tail {'approaches' if nearer else 'does not approach'} that of an α-stable law, and "
+        f"at the last epoch its index {'may be' if alike else 'is not'} that of such a law. The "
+        "statement asks for both such an approach and such an index. The shape of a tail is the "
+        "distance of the 99.9 % quantile from the median, divided by the distance of the upper "
+        "quartile from the median; a Gaussian has 4.6. The tail approaches that of an α-stable law "
+        "if its shape grows from the first measured epoch to the last, and the 95 % intervals of "
+        "the two do not overlap. Every α-stable law except the Gaussian has a tail index below 2, "
+        "so the index may be that of such a law if the 95 % interval of the Hill index reaches "
+        "below 2." + _too_few(shapes),
     )
+
+
+def _becomes(so: bool) -> str:
+    return "becomes" if so else "does not become"
 
 
 def _list(values: Mapping[str, object]) -> str:
@@ -243,4 +254,4 @@ def _list(values: Mapping[str, object]) -> str:
 
 def _too_few(quantiles: Mapping[str, FarQuantile]) -> str:
     bounded = all(math.isfinite(far.high) for far in quantiles.values())
-    return "" if bounded else " These are too few norms to bound that quantile from above."
+    return "" if bounded else " There are too few norms to bound that quantile from above."

@@ -85,8 +85,8 @@ class TransformerTable(Experiment[Size]):
         "tokens in order and attention to the past. `paper` shuffles the training tokens and lets "
         "attention see both directions, the token to be predicted included: what is learnt is to "
         "copy it, and a method that does not learn to copy stays at the entropy of single words. "
-        "Losses below 1, as printed, come of this and of nothing causal; 0.25 nats per token is "
-        "out of reach of a model that does not see what it predicts."
+        "Losses below 1, as printed, come from this: 0.25 nats per token is out of reach of a "
+        "model that does not see what it predicts."
     )
 
     sizes = SIZES
@@ -101,7 +101,7 @@ class TransformerTable(Experiment[Size]):
         return all(u.name in results for u in units if not u.name.startswith("causal"))
 
     def finding(self, results: Results) -> str:
-        """How much of the table is seen again, and what its low losses come of."""
+        """How much of the table is seen again, and where its low losses come from."""
         near = _near(results)
         plateau = sum(near[cell] for cell in near if _on_printed_plateau(*cell))
         return (
@@ -254,7 +254,8 @@ def _lambda() -> Verdict:
     ours = {name: network.lam for name, network in NETWORKS.items()}
     agree = {name: abs(ours[name] - printed) < 1e-3 for name, printed in PRINTED_LAMBDA.items()}
     found = ", ".join(f"{lam:.3f}" for lam in ours.values())
-    return Verdict("λ = 0.804, 0.6, 0 on eight nodes", found, agree, source="setting")
+    statement = f"λ = 0.804, 0.6, 0 on eight nodes ({', '.join(NETWORKS)})"
+    return Verdict(statement, found, agree, source="setting")
 
 
 def _plateau(results: Results) -> Verdict:
@@ -265,8 +266,9 @@ def _plateau(results: Results) -> Verdict:
         "DSGD, GT-DSGD, DSGD-Clip and SClip-EF end at 5.63",
         _compare(results, "paper", PLATEAU),
         {m: all(row) for m, row in near.items()},
-        f"Within {TOLERANCE} in {sum(cells)} of {len(cells)} cells. The plateau is the entropy of "
-        f"single words, {unigram:.3f}: these methods learn word frequencies and nothing else.",
+        f"{sum(cells)} of {len(cells)} losses are within {TOLERANCE} of 5.63. A model that knows "
+        f"only how frequent every word is has a loss of {unigram:.3f}: these methods learn word "
+        "frequencies and nothing else.",
     )
 
 
@@ -277,7 +279,8 @@ def _gt_nsgdm(results: Results) -> Verdict:
         "GT-NSGDm ends at 0.258, 0.261, 0.282",
         ", ".join(f"{loss:.3f}" for loss in ours.values()),
         {n: meets_goal(ours[n], printed[n]) for n in NETWORKS},
-        f"Judged: at most 0.30 and within {TOLERANCE} of the printed mean on each network. "
+        f"It holds on a network if our loss is at most 0.30 and within {TOLERANCE} of the printed "
+        "mean. "
         f"{_last_fall(results)}",
     )
 
@@ -288,9 +291,9 @@ def _last_fall(results: Results) -> str:
     begin, end = (statistics.fmean(ring["validation_loss"][k]) for k in (-4, -1))
     steps = ring["steps"][-1] - ring["steps"][-4]
     return (
-        "The paper prints neither the stride nor the number of steps; over the last "
-        f"{steps} steps the loss on the ring still falls from {begin:.3f} to {end:.3f}. What it "
-        "consists of, and what dropout changes: `gossamer run transformer-readings`."
+        "The paper prints neither how far apart its windows are nor the number of steps; over the "
+        f"last {steps} steps our loss on the ring still falls from {begin:.3f} to {end:.3f}. "
+        "`gossamer run transformer-readings` shows what it consists of, and what dropout changes."
     )
 
 
@@ -302,8 +305,8 @@ def _near_best(results: Results) -> Verdict:
         f"{ours} nearly matches the best baseline, {printed_best}",
         _compare(results, "paper", (ours, printed_best)),
         {n: of[ours] - of[best[n]] <= TOLERANCE for n, of in losses.items()},
-        f"Judged: at most {TOLERANCE} above the baseline that is best here: "
-        f"{_name_best(best, losses)}.",
+        f"It holds on a network if GT-NSGDm ends at most {TOLERANCE} above the baseline that is "
+        f"best in our runs: {_name_best(best, losses)}.",
     )
 
 
@@ -314,18 +317,18 @@ def _above_guaranteed(results: Results) -> Verdict:
         "GT-NSGDm significantly outperforms the other methods with guarantees",
         _compare(results, "paper", methods),
         {m: all(of[ours] < of[m] - 1 for of in losses.values()) for m in others},
-        "Judged: by more than 1 nat per token on every network.",
+        "It holds if GT-NSGDm ends lower by more than 1 nat per token on every network.",
     )
 
 
 def _leak(results: Results) -> str:
-    """What losses below 1 come of, where no causal loss is as low."""
+    """Where losses below 1 come from, if no causal loss is as low."""
     losses = [loss for of in _losses(results, "causal").values() for loss in of.values()]
     lowest = min((loss for loss in losses if math.isfinite(loss)), default=0.0)
     if lowest < 1:
         return ""
     return (
-        " Losses below 1 come of attention that sees the token to be predicted: trained causally, "
+        " Losses below 1 mean that attention sees the token to be predicted: trained causally, "
         f"no method ends below {lowest:.2f}."
     )
 
@@ -343,14 +346,14 @@ def _all_cells(results: Results) -> Verdict:
     near = _near(results)
     plateau = {cell: is_near for cell, is_near in near.items() if _on_printed_plateau(*cell)}
     learnt = {cell: is_near for cell, is_near in near.items() if cell not in plateau}
-    parts = {"the plateau at 5.63": plateau, "where something is learnt": learnt}
+    parts = {"on the plateau at 5.63": plateau, "where something is learnt": learnt}
     differ = [f"{method} ({network})" for (method, network), is_near in near.items() if not is_near]
     return Verdict(
-        "The table's 27 cells",
+        "Our losses agree with those in all 27 cells of the paper's table",
         f"within {TOLERANCE} of the printed mean: "
-        + "; ".join(f"{part} {sum(c.values())} of {len(c)}" for part, c in parts.items()),
+        + "; ".join(f"{sum(c.values())} of {len(c)} {part}" for part, c in parts.items()),
         not differ,
-        "Different: " + ", ".join(differ) + "." if differ else "",
+        "These differ by more: " + ", ".join(differ) + "." if differ else "",
     )
 
 
@@ -364,7 +367,8 @@ def _causal_goal(results: Results) -> Verdict:
         "Our goal: GT-NSGDm ends below 3.8 under the `causal` protocol",
         ", ".join(f"{loss:.3f}" for loss in losses),
         {n: loss < 3.8 for n, loss in zip(NETWORKS, losses, strict=True)},
-        f"Before the end it is lower, and then rises again: {_lowest_on_the_way(results)}.",
+        "The loss is lowest before the end of training, and rises again after that: "
+        f"{_lowest_on_the_way(results)}.",
         source="ours",
     )
 
@@ -386,10 +390,10 @@ def _causal_order(results: Results) -> Verdict:
     gaps = {n: of["GT-NSGDm"] - of[best[n]] for n, of in means.items()}
     return Verdict(
         "Beyond the paper: under the `causal` protocol GT-NSGDm is at most 0.05 above the best",
-        _name_best(best, means),
+        f"lowest loss: {_name_best(best, means)}",
         {n: gap <= TOLERANCE for n, gap in gaps.items()},
-        f"GT-NSGDm above the best method by {listed(gaps)}. "
-        f"Of {len(methods(results, 'causal'))} methods.",
+        f"The loss of GT-NSGDm minus the lowest of {len(methods(results, 'causal'))} methods: "
+        f"{listed(gaps)}.",
         source="ours",
     )
 
@@ -400,8 +404,8 @@ def _cost(results: Results) -> Verdict:
     }
     machine = results["paper GT-NSGDm"]["machine"]
     return Verdict(
-        f"Search and training took about {GPU_HOURS_OF_THE_PAPER} H100-hours; our goal: at most "
-        f"{MINUTES} minutes on one GPU",
+        f"The paper's search and training took about {GPU_HOURS_OF_THE_PAPER} H100-hours; "
+        f"our goal: at most {MINUTES} minutes on one GPU",
         ", ".join(f"{p}: {m:.1f} minutes" for p, m in minutes.items()) + f" on {machine}",
         minutes["paper"] <= MINUTES,
         source="ours",

@@ -187,8 +187,9 @@ def _decision(results: Results) -> Table:
         for kind, noise in SITUATIONS
     ]
     title = (
-        f"Which method: as good is robust and within {AS_GOOD} times the lowest median error; "
-        f"avoid what is not robust, or {AVOID:g} times the lowest or more"
+        "Which method. A method is as good as the lowest if it is robust and its median error is "
+        f"within {AS_GOOD} times the lowest. Avoid methods that are not robust, or that end at "
+        f"{AVOID:g} times the lowest or more"
     )
     return Table(title, ["nodes and noise", "lowest", "as good", "avoid"], rows)
 
@@ -304,7 +305,7 @@ def _robust(results: Results) -> Verdict:
         "largest final error as a share of the initial one: "
         + "; ".join(f"{where} {worst_share(result):.3f}" for where, result in found.items()),
         {where: robust(result) for where, result in found.items()},
-        "Robust: no seed ends above half of its initial error.",
+        "A method is robust if no seed ends above half of its initial error.",
         source="ours",
     )
 
@@ -318,8 +319,8 @@ def _clipping(results: Results) -> Verdict:
         )
         + f"; {OURS} robust in {counts[OURS][0]}",
         any(method in CLIPPING for method in _rivals(results)),
-        "Lower: its median error. Clipping levels were tuned in each situation, as all parameters "
-        "were.",
+        "A method ends lower if its median error is lower. Clipping levels, like all parameters, "
+        "were tuned in each situation.",
         source="ours",
     )
 
@@ -337,16 +338,17 @@ def _forgiving(results: Results) -> Verdict:
     ours = _good(results, OURS)
     rivals = {method: _good(results, method) for method in _rivals(results)}
     return Verdict(
-        f"A larger share of {OURS}'s search set is good than of any method that is as robust and "
-        "mostly ends lower",
-        "least and most over the situations: "
+        f"{OURS} has a larger share of good settings in its search set than each method that is as "
+        "robust and mostly ends lower",
+        "share of good settings, least and most over the situations: "
         + ", ".join(
             f"{m} " + " to ".join(f"{share:.1%}" for share in _least_and_most(shares))
             for m, shares in {OURS: ours, **rivals}.items()
         ),
         {m: all(a > b for a, b in zip(ours, shares, strict=True)) for m, shares in rivals.items()},
-        "Judged: in every situation. A setting is good if its score is within twice the best score "
-        "of the method's own set, so more is asked of a method that ends lower.",
+        f"It holds for a method if {OURS} has the larger share in every situation. A setting is "
+        "good if its score is at most twice the best score in the method's own search set, so more "
+        "is asked of a method that ends lower.",
         source="ours",
     )
 
@@ -360,7 +362,8 @@ def _good_everywhere(results: Results) -> Verdict:
     }
     return Verdict(
         f"Some method is robust, and within {AS_GOOD} times the lowest error, in every situation",
-        "largest multiple of the lowest, of the methods that are robust everywhere: "
+        "error as a multiple of the lowest, where this is largest, of the methods that are robust "
+        "everywhere: "
         + (
             ", ".join(f"{m} {times[m]:.2f}" for m in sorted(times, key=times.__getitem__)) or "none"
         ),

@@ -352,8 +352,9 @@ def _decision(results: Results) -> Table:
         for noise in NOISES
     ]
     title = (
-        f"Which method on which network, nodes different: as good is robust and within {AS_GOOD} "
-        f"times the lowest median error; {OURS} as a multiple of the lowest"
+        "Which method on which network, nodes different. A method is as good as the lowest if it "
+        f"is robust and its median error is within {AS_GOOD} times the lowest. The last column "
+        f"shows the error of {OURS} as a multiple of the lowest"
     )
     return Table(title, ["network and noise", "lowest", "error", "as good", OURS], rows)
 
@@ -378,9 +379,9 @@ def _survival(results: Results) -> Table:
         for method in METHODS
     ]
     title = (
-        f"Survival, nodes different: on how many networks a method is robust and within "
-        f"{SURVIVES:g} times its error on the clean one, of those that admit it; the largest "
-        "multiple and where"
+        "Survival, nodes different: on how many of the networks that admit it a method is robust "
+        f"and ends within {SURVIVES:g} times its error on the clean one; and where it ends "
+        "highest, as a multiple of that error"
     )
     columns = [f"{noise}: {what}" for noise in NOISES for what in ("survives", "worst")]
     return Table(title, ["method", *columns], rows)
@@ -476,12 +477,13 @@ def _survivors(results: Results, noise: str) -> Verdict:
     sound = {m: worst[m] for m in sorted(worst, key=worst.__getitem__) if worst[m] < math.inf}
     return Verdict(
         f"Some method survives every network under {noise} noise where nodes differ",
-        "largest multiple of its own error on the clean network, of the methods that every network "
-        "admits and that are robust on all: "
+        "error on the worst network as a multiple of the same method's error on the clean network, "
+        "for the methods that every network admits and that are robust on all: "
         + (", ".join(f"{m} {times:.2f}" for m, times in sound.items()) or "none"),
         any(times <= SURVIVES for times in sound.values()),
-        f"Survives: robust, and within {SURVIVES:g} times its error on the clean network, at as "
-        "many steps. Robust: no seed ends above half of its initial error.",
+        f"A method survives a network if it is robust there and ends within {SURVIVES:g} times its "
+        "error on the clean network, after as many steps. It is robust if no seed ends above half "
+        "of its initial error.",
         source="ours",
     )
 
@@ -514,8 +516,8 @@ def _ours_as_good(results: Results, part: str, noise: str) -> Verdict:
         f"where nodes are {part}",
         "; ".join(f"{network} {_beside_the_lowest(of)}" for network, of in found.items()),
         {network: OURS in as_good(of) for network, of in found.items()},
-        "The steps of SClip-EF and DSGD-Clip shrink, those of all others are constant. Noise is "
-        "independent by coordinate, which suits signs and clipping by coordinate.",
+        "The steps of SClip-EF and DSGD-Clip shrink; those of all other methods are constant. The "
+        "noise is independent in every coordinate, which suits signs and clipping by coordinate.",
         source="ours",
     )
 
@@ -540,14 +542,14 @@ def _who_is_robust(results: Results, part: str) -> Verdict:
     initial = found[OURS]["clean"]["initial"]
     return Verdict(
         f"Under {HEAVY} noise, where nodes are {part}, methods that clip or normalize are robust "
-        "on every network that admits them, and no other is robust on any",
-        "robust on: "
+        "on every network that admits them, and no other method is robust on any network",
+        "on how many of the networks that admit it a method is robust: "
         + ", ".join(f"{m} {sound[m]} of {len(found[m])}" for m in tamed)
-        + "; of the others: "
+        + "; of the methods that neither clip nor normalize: "
         + ", ".join(f"{m} {sound[m]} of {len(found[m])}" for m in others),
         {m: sound[m] == (len(of) if m in tamed else 0) for m, of in found.items()},
-        f"Robust: no seed ends above half of its initial error, which is {initial:.1f} here. The "
-        "farther the start, the easier that is.",
+        "A method is robust if no seed ends above half of its initial error, which is "
+        f"{initial:.1f} here. The farther from the optimum the runs start, the easier that is.",
         source="ours",
     )
 
@@ -562,10 +564,10 @@ def _all_at_once(results: Results) -> Verdict:
     found = in_situation(results, "different", "all at once", HEAVY)
     return Verdict(
         f"{OURS} is lowest where everything is bad at once and noise is heavy-tailed",
-        f"{len(METHODS) - len(found)} of {len(METHODS)} methods are refused; of the others: "
+        f"{len(METHODS) - len(found)} of {len(METHODS)} methods are refused; errors of the others: "
         + ", ".join(f"{m} {_error(result)}" for m, result in found.items()),
         next(iter(found)) == OURS,
-        "✗: not robust.",
+        "✗ marks a method that is not robust.",
         source="ours",
     )
 
@@ -585,7 +587,7 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
     return Verdict(
         f"Where nodes are {part} some method without a tracker is within {AS_GOOD} times the "
         "lowest error on every network that admits one",
-        "the best without a tracker, as a multiple of the lowest: "
+        "the best method without a tracker, and its error as a multiple of the lowest: "
         + "; ".join(
             f"{where} {method} {_times(_multiple(plain[where][method], lowest[where]))}"
             for where, method in best.items()
@@ -606,19 +608,20 @@ def _short_messages(results: Results) -> Verdict:
     gain = {w: median_error(of["clean"]) / median_error(of[best[w]]) for w, of in sound.items()}
     return Verdict(
         "At equal bytes every method ends lower with short or rare messages than with whole ones",
-        "a method ends lowest with: "
-        + ", ".join(f"{network} {count}" for network, count in Counter(best.values()).items())
-        + "; than with whole messages, "
-        + _from_least_to_most(gain),
+        f"of {len(best)} combinations of method and noise, so many end lowest with each kind of "
+        "messages: "
+        + "; ".join(f"{network}: {count}" for network, count in Counter(best.values()).items())
+        + f". {_from_least_to_most(gain)}",
         {who: network != "clean" for who, network in best.items()},
-        "Nodes that differ; methods that are robust with whole messages, under either noise.",
+        "Nodes differ here. Under either noise, only methods that are robust with whole messages "
+        "count.",
         source="ours",
     )
 
 
 def _inside(results: Results) -> Verdict:
     edges = {name: result["edges"] for name, result in results.items()}
-    note = "A search whose best lies on an edge goes on beyond it, up to twelve times."
+    note = "A search whose best setting lies on an edge goes on beyond it, up to twelve times."
     return none_on_an_edge(edges, note)
 
 
@@ -628,6 +631,9 @@ def _lowest(found: Mapping[str, Result]) -> str:
 
 def _from_least_to_most(gain: Mapping[str, float]) -> str:
     if not gain:
-        return "none is robust"
+        return "With whole messages no method is robust"
     least, most = min(gain, key=gain.__getitem__), max(gain, key=gain.__getitem__)
-    return f"from {gain[least]:.1f} ({least}) to {gain[most]:.1f} times lower ({most})"
+    return (
+        f"With whole messages they end {gain[least]:.1f} times ({least}) to {gain[most]:.1f} times "
+        f"({most}) as high"
+    )

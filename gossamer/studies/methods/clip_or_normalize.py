@@ -237,8 +237,9 @@ def _on_the_ring(apart: float, tail: float, shape: str) -> Situation:
 def _decision(results: Results) -> Table:
     rows = [[s.name, *_groups(results, s)] for s in SITUATIONS]
     title = (
-        f"Which to use: as good is within {MATTERS} times the lowest median error; last, the "
-        f"clipping method that ends lowest as a multiple of {OURS}, seed by seed"
+        "Which to use. A method is as good as the lowest if its median error is within "
+        f"{MATTERS} times the lowest. The last column divides the error of the clipping method "
+        f"that ends lowest by that of {OURS} on the same seed: median [range] over the seeds"
     )
     columns = ["nodes, noise and network", "lowest", "as good", f"best clipping / {OURS}"]
     return Table(title, columns, rows)
@@ -274,8 +275,8 @@ def _theory(results: Results) -> Table:
         [f"{OURS}, step size of Theorem 1 as well", _median_and_worst(_theorem(results).values())]
     ]
     title = (
-        "The second parameter (momentum or clipping level) by theory, the step size tuned: error "
-        "as a multiple of the tuned one, over all situations"
+        "The second parameter (momentum or clipping level) is given by theory, and the step size "
+        "is tuned: the error as a multiple of that with both tuned, over all situations"
     )
     return Table(title, ["method", "median and worst situation"], rows)
 
@@ -315,8 +316,9 @@ def _mistuned(results: Results) -> Table:
         for found in [[_mistakes(results[unit_name(s, method)]) for s in SITUATIONS]]
     ]
     title = (
-        "Four times off: error as a multiple of the tuned one, median and worst situation; the "
-        "second parameter is the clipping level, or 1 − momentum"
+        "Four times off: the error with one parameter wrong as a multiple of that with tuned "
+        "parameters, in the median and in the worst situation. “Second” means the clipping level, "
+        "or 1 − momentum"
     )
     columns = ["method", "step ÷ 4", "step × 4", "second ÷ 4", "second × 4"]
     return Table(title, columns, rows)
@@ -368,12 +370,13 @@ def _clip_is_as_good(results: Results, shape: str) -> Verdict:
     every = list(chain(*found.values()))
     return Verdict(
         f"Under {shape} noise the best way to clip ends as low as {OURS}, or lower",
-        f"multiples of its error: {_listed(found)}; clearly lower in "
+        f"error as a multiple of that of {OURS}: {_listed(found)}; clearly lower in "
         f"{sum(value < 1 / MATTERS for value in every)} of {len(every)} situations",
         {group: max(values) <= MATTERS for group, values in found.items()},
-        f"As low: at most {MATTERS} times the error in every situation, in the median over the "
-        f"seeds; clearly lower: at most 1/{MATTERS} of it. Which way to clip is best depends on "
-        "the situation, and its parameters are tuned in each.",
+        f"A way to clip ends as low if its error is at most {MATTERS} times that of {OURS} in "
+        "every situation, in the median over the seeds. It ends clearly lower if its error is "
+        f"below 1/{MATTERS} times that of {OURS}. Which way to clip is best depends on the "
+        "situation, and its parameters are tuned in each.",
         source="ours",
     )
 
@@ -382,10 +385,10 @@ def _clipped_tracker(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, TRACKER, OURS))
     return Verdict(
         f"A clipped tracker ends as low as {OURS}",
-        f"multiples of its error: {_listed(found)}",
+        f"error as a multiple of that of {OURS}: {_listed(found)}",
         {group: max(values) <= MATTERS for group, values in found.items()},
-        f"Judged: at most {MATTERS} times the error in every situation. A tracker that is always "
-        f"clipped is {OURS} without momentum.",
+        f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation. A "
+        f"method whose tracker is always clipped is {OURS} without momentum.",
         source="ours",
     )
 
@@ -397,7 +400,8 @@ def _what_to_clip(results: Results) -> Verdict:
         "the error with clipped gradients as a multiple of that with a clipped tracker: "
         + _listed(found),
         {group: max(values) <= MATTERS for group, values in found.items()},
-        f"Judged: at most {MATTERS} times in every situation.",
+        f"It holds if the error with clipped gradients is at most {MATTERS} times that with a "
+        "clipped tracker in every situation.",
         source="ours",
     )
 
@@ -406,14 +410,15 @@ def _track(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, PLAIN, GRADIENT))
     return Verdict(
         "Where gradients are clipped, tracking lowers the error once the nodes differ",
-        f"the error of {PLAIN} as a multiple of {GRADIENT}: {_listed(found)}",
+        f"the error of {PLAIN}, which does not track, as a multiple of that of {GRADIENT}, which "
+        f"does: {_listed(found)}",
         {
             group: statistics.median(values) >= MATTERS
             for group, values in found.items()
             if "alike" not in group
         },
-        f"Judged: by {MATTERS} times or more in the median situation. On the complete network the "
-        "two are nearly the same method.",
+        f"It holds if the error without tracking is at least {MATTERS} times that with tracking in "
+        "the median situation. On the complete network the two are nearly the same method.",
         source="ours",
     )
 
@@ -424,7 +429,8 @@ def _good_everywhere(results: Results) -> Verdict:
     ranked = sorted(worst, key=worst.__getitem__)
     return Verdict(
         f"Some method is within {MATTERS} times the lowest error in every situation",
-        "largest multiple of the lowest: " + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
+        "error as a multiple of the lowest, where this is largest: "
+        + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
         worst[ranked[0]] <= MATTERS,
         source="ours",
     )
@@ -439,10 +445,12 @@ def _connectivity(results: Results) -> Verdict:
         found[f"{pair[0].nodes}, {shape}"] = values
     return Verdict(
         "The network does not decide between clipping and normalizing",
-        f"the best clipping as a multiple of {OURS} at α = 1.5, ring and complete network: "
+        f"the error of the best way to clip as a multiple of that of {OURS} at α = 1.5, on the "
+        "ring and on the complete network: "
         + "; ".join(f"{where} {a:.3g} and {b:.3g}" for where, (a, b) in found.items()),
         {where: _side(a) == _side(b) for where, (a, b) in found.items()},
-        f"Judged: the ratio lies on the same side of 1/{MATTERS} and {MATTERS} on both.",
+        "It holds if the answer is the same on both networks: clipping ends clearly lower (the "
+        f"ratio is below 1/{MATTERS}), clearly higher (above {MATTERS}), or neither.",
         source="ours",
     )
 
@@ -455,13 +463,15 @@ def _side(value: float) -> int:
 def _rule(results: Results) -> Verdict:
     found = {method: list(_cost_of_rule(results, method).values()) for method in METHODS}
     return Verdict(
-        "With the theory's momentum or clipping level, and a tuned step, little is lost",
-        "error as a multiple of the tuned one, median and worst situation: "
+        "With the theory's momentum or clipping level, and a tuned step size, little is lost",
+        "error as a multiple of the tuned method's, in the median and in the worst situation: "
         + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items())
-        + f"; {OURS} with all of Theorem 1 {_median_and_worst(_theorem(results).values())}",
+        + f"; {OURS} with momentum and step size of Theorem 1 "
+        + _median_and_worst(_theorem(results).values()),
         {method: max(costs) <= 1.5 for method, costs in found.items()},
-        "Judged: at most 1.5 times in every situation. The level is that of clipped DSGD's rate; "
-        "for tracking no level is published, and the same one is used.",
+        "It holds for a method if its error is at most 1.5 times that of the tuned method in every "
+        "situation. The clipping level is the one that the theorem on clipped DSGD uses. No level "
+        "is published for methods that track, so we use the same one for them.",
         source="ours",
     )
 
@@ -471,11 +481,14 @@ def _forgiving(results: Results) -> Verdict:
     middles = {method: statistics.median(costs) for method, costs in found.items()}
     return Verdict(
         f"{OURS} suffers least from a parameter that is four times off",
-        "the worst of four mistakes, median and worst situation: "
+        "error with the worst of four mistakes as a multiple of the tuned method's, in the median "
+        "and in the worst situation: "
         + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items()),
         {m: middles[OURS] <= middles[m] for m in CLIPPED},
-        "Judged: by the median situation. Each is measured against its own tuned error. Where the "
-        "tuned momentum is 0, 1 − β cannot be too high.",
+        f"It holds against a method if {OURS} loses no more in the median situation. The "
+        "mistakes are a step size, a clipping level, or 1 − β for momentum β, that is four times "
+        "too small or too large. Each method is compared with its own tuned error. Where the tuned "
+        "β is 0, 1 − β cannot be too large.",
         source="ours",
     )
 

@@ -62,14 +62,16 @@ class Connectivity(Experiment[Size]):
                 "λ = 0.904, 0.714, 0.6, 0 for ring, directed and undirected exponential, complete",
                 ", ".join(f"{network.lam:.6f}" for network in NETWORKS.values()),
                 near,
-                "Metropolis weights; for the exponential graphs the degree counts the self-loop.",
+                "The weights are Metropolis weights; for the exponential graphs the degree counts "
+                "the self-loop.",
                 source="setting",
             ),
             Verdict(
                 "GT-NSGDm achieves comparable final errors under weak connectivity and on "
                 "complete graphs",
-                f"{listed(errors)}; largest / smallest {ratio:.2f}",
+                f"{listed(errors)}; the largest divided by the smallest: {ratio:.2f}",
                 ratio <= COMPARABLE,
-                f"With {NAMED} on all networks; comparable means within {COMPARABLE - 1:.0%}.",
+                f"The runs on all networks have {NAMED}. Errors are comparable if the largest is "
+                f"at most {COMPARABLE - 1:.0%} above the smallest.",
             ),
         ]

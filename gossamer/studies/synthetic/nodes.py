@@ -162,10 +162,10 @@ def _printed(results: Results, ours: dict[int, float]) -> Verdict:
         ", ".join(f"{error:.3f}" for error in ours.values())
         + f"; largest gap {max(gaps):.3f}; {fit} of {len(rows)} neighbouring (α, β, T) fit as well",
         max(gaps) <= TOLERANCE and 2 * fit >= len(rows),
-        f"Judged: all five within {TOLERANCE} of the printed value with the (α, β, T) shown, "
-        f"{NAMED}, and with at least half of its neighbours. The paper prints none of the three. "
-        "Ours were chosen because they fit; no procedure leads to them, and whoever had taken "
-        "another triple nearby would mostly have found other numbers.",
+        f"It holds if all five errors are within {TOLERANCE} of the printed ones, both with our "
+        f"parameters ({NAMED}) and with at least half of the neighbouring ones. The paper prints "
+        "neither α nor β nor T. We chose ours because they fit; no procedure leads to them, and "
+        "with other parameters nearby one would mostly have found other numbers.",
     )
 
 
@@ -181,18 +181,19 @@ def _faster(results: Results) -> Verdict:
         f"steps to {HALFWAY:.0%} of the initial error: "
         + ", ".join(f"n = {n}: {t:,}" for n, t in halfway.items()),
         {f"from n = {a} to {b}": halfway[b] < halfway[a] for a, b in pairwise(PRINTED)},
-        "Judged: fewer steps with every n. The steps have the same length for all n; what shrinks "
-        "with n is the noise that bends the path, and the level it ends at.",
+        "It holds if every larger n needs fewer steps. The steps have the same length for all n; "
+        "but more nodes average out more of the noise, which makes the path straighter and the "
+        "final error lower.",
     )
 
 
 def _speed_up(ours: dict[int, float]) -> Verdict:
     return Verdict(
-        "Speed-up over certain n ranges (Remarks 5 and 6: factor n^(1−1/p))",
-        f"error of n = 2 over error of n = 20: {ours[2] / ours[20]:.2f}",
+        "Speed-up over certain ranges of n (Remarks 5 and 6: by a factor of n^(1−1/p))",
+        f"error with n = 2 divided by error with n = 20: {ours[2] / ours[20]:.2f}",
         ours[2] > ours[5] > ours[20],
-        "Judged: the error falls from n = 2 to 5 to 20. With p just below 1.5 the bound's noise "
-        f"term falls by at most 10^(1/3) = {10 ** (1 / 3):.2f} from n = 2 to 20.",
+        "It holds if the error falls from n = 2 to 5 to 20. With p just below 1.5 the noise term "
+        f"of the bound falls by at most 10^(1/3) = {10 ** (1 / 3):.2f} from n = 2 to 20.",
     )
 
 

@@ -79,8 +79,9 @@ class NoiseLevel(Experiment[Size]):
                 f"lowest: {best} ({errors[best]:.3f}); "
                 f"Gaussian, scale 1: {errors['Gaussian, scale 1']:.3f}",
                 best == "Gaussian, scale 1",
-                "True among the Gaussian scales; whether it also beats the α-stable curves "
-                "depends on their scales, which the paper does not print."
+                "This is true among the Gaussian scales. Whether the error is also lower than "
+                "under α-stable noise depends on the scales of that noise, which the paper does "
+                "not print."
                 if best != "Gaussian, scale 1"
                 else "",
             ),

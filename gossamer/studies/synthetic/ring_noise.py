@@ -198,7 +198,8 @@ def _lambda() -> Verdict:
         "λ = 0.904 for the ring of 20 nodes",
         f"{ours:.6f}",
         abs(ours - PRINTED_LAMBDA["ring"]) < 1e-3,
-        "Metropolis weights 1/5 on a ring with neighbours ±1 and ±2.",
+        "The weights are Metropolis weights, all 1/5, on a ring where the neighbours of a node are "
+        "those one or two places away.",
         source="setting",
     )
 
@@ -218,13 +219,16 @@ def _unstable(results: Results) -> Verdict:
         "DSGD and GT-DSGD become unstable under heavy-tailed noise",
         _compare(results, HEAVY, methods),
         {f"{m} under {n} noise": not _robust_on(results, n, m) for n in HEAVY for m in methods},
-        "Unstable: with the step size that is best on the tuning seeds, some fresh seed is thrown "
-        "off or does not get below half of its initial error.",
+        "A method is unstable if, with the step size that is best on the tuning seeds, some fresh "
+        "seed is thrown off or does not get below half of its initial error.",
     )
 
 
 def _clip(results: Results) -> Verdict:
-    readings = {"exponent +2/5, as printed": "DSGD-Clip", "exponent −2/5": "DSGD-Clip (shrinking)"}
+    readings = {
+        "the exponent +2/5, as printed": "DSGD-Clip",
+        "the exponent −2/5": "DSGD-Clip (shrinking)",
+    }
     shows = {
         reading: all(_stable_but_far(results, noise, method) for noise in HEAVY)
         for reading, method in readings.items()
@@ -233,7 +237,8 @@ def _clip(results: Results) -> Verdict:
         "DSGD-Clip remains stable but fails to reach the optimum",
         _compare(results, tuple(NOISES), tuple(readings.values())),
         shows,
-        "The clipping level is τ(t+1) to the power of the exponent.",
+        "The clipping level in step t is τ (t+1)^q. DSGD-Clip has q = +2/5, as printed, and "
+        "DSGD-Clip (shrinking) has q = −2/5.",
     )
 
 
@@ -250,8 +255,9 @@ def _robust(results: Results) -> Verdict:
     far = [f"{name} {ratio:.1f}" for name, ratio in behind.items() if not ratio <= NEAR]
     loose = [name for name, pair in pairs.items() if not _robust_on(results, *pair)]
     notes = {
-        "Not robust, some seed ends above half of its initial error": loose,
-        "Not near-optimal, as a multiple of the lowest median": far,
+        "Not robust (some seed ends above half of its initial error)": loose,
+        f"Not near-optimal (the median error is more than {NEAR:g} times the lowest; the number "
+        "says how many times)": far,
     }
     return Verdict(
         "GT-NSGDm and SClip-EF converge robustly and near-optimally in all scenarios",
@@ -292,13 +298,15 @@ def _search(results: Results) -> Verdict:
     cost = sum(r["halving"]["run_steps"] for _, _, r in _each(results)) / sum(
         r["grid"]["run_steps"] for _, _, r in _each(results)
     )
-    found = f"within 5 % in {len(rows) - len(missed)} of {len(rows)}, at {cost:.0%} of run-steps"
+    near = f"within 5 % in {len(rows) - len(missed)} of {len(rows)} searches"
     worst = max(share for *_, share in rows)
     return Verdict(
-        "Our goal: halving finds a setting within 5 % of the full grid's at ≤ 35 % of its cost",
-        found + f" (at most {worst:.0%})",
+        "Our goal: halving finds a setting within 5 % of the full grid's for at most 35 % of its "
+        "cost",
+        f"{near}, with {cost:.0%} of the full grid's steps (in each search at most {worst:.0%})",
         all(ratio <= 1.05 and share <= 0.35 for *_, ratio, share in rows),
-        "Ratio of the medians over fresh seeds where it falls short: " + ", ".join(missed)
+        "Where it falls short, the ratio of the median errors over fresh seeds is: "
+        + ", ".join(missed)
         if missed
         else "",
         source="ours",

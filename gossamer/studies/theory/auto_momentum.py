@@ -182,14 +182,16 @@ class AutoMomentum(Experiment[Size]):
                 "β from noise samples is as good as the best β of a grid",
                 _ratios(medians, against_grid, "grid's best"),
                 {noise: ratio <= FACTOR for noise, ratio in against_grid.items()},
-                f"Judged: within a factor {FACTOR}; the grid had {len(MOMENTA)} times the runs.",
+                f"It holds if the error is at most {FACTOR} times that with the grid's best β. The "
+                f"grid took {len(MOMENTA)} times as many runs.",
                 source="ours",
             ),
             Verdict(
                 "Knowing p helps: β from samples is at least as good as β = 1 − T^(−1/2)",
                 _ratios(medians, against_unknown, "p unknown"),
                 {noise: ratio <= 1.05 for noise, ratio in against_unknown.items()},
-                "Judged: at most 5 % above. With Gaussian noise both rules agree, p = 2.",
+                "It holds if the error is at most 5 % higher. Under Gaussian noise p is 2, and "
+                "both rules give the same β.",
                 source="ours",
             ),
         ]
@@ -205,7 +207,7 @@ def _choice(result: Result, way: str) -> tuple[float, float, list[float]]:
 
 
 def _ratios(medians: dict[str, dict[str, float]], ratios: Mapping[str, float], other: str) -> str:
-    return "; ".join(
+    return "final error against that with the other β (ratio): " + "; ".join(
         f"{noise}: {m['from data']:.3f} against {m[other]:.3f} ({ratio:.2f})"
         for (noise, m), ratio in zip(medians.items(), ratios.values(), strict=True)
     )

@@ -248,7 +248,7 @@ def _identities(results: Results) -> Verdict:
         "ȳ = v̄; y − 1ȳ = Σ (W−J)^(t−k+1)(vᵏ − vᵏ⁻¹); v − v⁻ = (1/β−1)(g − v)",
         f"largest relative gap {gap:.1e}",
         gap <= ROUNDING,
-        "Printed, the sum has vᵗ − vᵗ⁻¹ where vᵏ − vᵏ⁻¹ is meant.",
+        "The paper prints vᵗ − vᵗ⁻¹ in the sum over k, where vᵏ − vᵏ⁻¹ is meant.",
     )
 
 
@@ -272,7 +272,7 @@ def _consensus(results: Results) -> Verdict:
     attained = min(a / b for a, b in _after_start(results["two opposed nodes"]))
     return Verdict(
         "Consensus: (1/n) Σ ‖x_i − x̄‖ ≤ αλ/(1−λ)",
-        f"largest share of αλ(1−λᵗ)/(1−λ): {share:.3f}; two opposed nodes: {attained:.12f}",
+        f"as a share of αλ(1−λᵗ)/(1−λ), at most {share:.3f}; two opposed nodes: {attained:.12f}",
         share <= 1 + ROUNDING and attained >= 1 - ROUNDING,
         "Two nodes with gradients +1 and −1 attain the bound at every step.",
     )
@@ -281,7 +281,7 @@ def _consensus(results: Results) -> Verdict:
 def _descent(results: Results) -> Verdict:
     slack = min(r["descent_slack"] for r in _cells(results).values())
     return Verdict(
-        "Descent lemma of the network average, at every step",
+        "The descent lemma holds for the network average at every step",
         f"least slack {slack:.1e}, relative to the largest gradient met",
         slack >= -ROUNDING,
     )
@@ -302,10 +302,12 @@ def _in_expectation(results: Results) -> Verdict:
     shares = _largest_shares(results)
     names = [name for name in shares if not name.startswith("martingale")]
     return Verdict(
-        "Consensus of the trackers and the errors of both estimators, in expectation",
+        "The bounds on the disagreement of the trackers and on the errors of both estimators hold "
+        "in expectation",
         "largest share of the bound: " + listed({name: shares[name] for name in names}),
         {name: shares[name] <= 1 for name in names},
-        "Averages over the seeds, at every step of every network and noise.",
+        "We compare averages over the seeds, at every step, on every network and under every "
+        "noise.",
     )
 
 
@@ -321,7 +323,7 @@ def _bound(results: Results) -> Verdict:
         "The averaged gradient norm is below the explicit bound",
         f"largest ratio of measured to bound {ratio:.3f}",
         ratio <= 1,
-        "A worst case: the bound is several times what is measured.",
+        "The bound is a worst case, and several times as large as what is measured.",
     )
 
 

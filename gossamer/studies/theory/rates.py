@@ -227,18 +227,21 @@ def _rate(results: Results, rule: str, loudness: str) -> Verdict:
     slopes = {p: _slope(results[_name(p, loudness)], rule) for p in ORDERS}
     control = {p: _slope(results[_name(p, "almost none")], rule) for p in ORDERS}
     theorem = (
-        "Theorem 1: with p known, T^(−(p−1)/(3p−2))"
+        "Theorem 1: with p known, the averaged gradient norm falls as T^(−(p−1)/(3p−2))"
         if known
-        else "Theorem 2: with p unknown, T^(−(p−1)/(2p))"
+        else "Theorem 2: with p unknown, the averaged gradient norm falls as T^(−(p−1)/(2p))"
     )
     return Verdict(
         f"{theorem}; {loudness} noise",
-        "; ".join(f"p = {p:g}: {s} ({-rate(p, p_known=known):.3f})" for p, s in slopes.items()),
+        "slope (the theorem's): "
+        + "; ".join(f"p = {p:g}: {s} ({-rate(p, p_known=known):.3f})" for p, s in slopes.items()),
         {f"p = {p:g}": falls_by_noise(s, control[p], p, p_known=known) for p, s in slopes.items()},
-        "In brackets the theorem's slope, an upper bound. Judged: at least as steep, up to three "
-        "standard errors, and more than that away from the slopes without noise, "
+        "The theorem is an upper bound, so the norm may fall faster. The statement holds for a p "
+        "if two conditions are met. First, the measured slope exceeds the theorem's by at most "
+        "three of its standard errors. Second, it differs by more than three standard errors from "
+        "the slope without noise (for these p: "
         + ", ".join(f"{slope.slope:.2f}" for slope in control.values())
-        + ".",
+        + "), so that it is really due to the noise.",
     )
 
 
@@ -266,11 +269,11 @@ def _knowing_p(results: Results) -> Verdict:
     lower = {n: _last(results[n], "p unknown") / _last(results[n], "p known") for n in heavy}
     return Verdict(
         "Knowing p gives the faster method (Theorem 1 has the better exponent)",
-        "average with p unknown over p known at the last T: "
+        "the averaged gradient norm with p unknown divided by that with p known, at the largest T: "
         + ", ".join(f"{name}: {ratio:.2f}" for name, ratio in lower.items()),
         {name: ratio > CLEARLY for name, ratio in lower.items()},
-        f"Judged: by a factor of more than {CLEARLY}, at the optimum, where only the noise is "
-        "measured.",
+        f"It holds if this ratio is above {CLEARLY}. The runs start at the optimum, so that only "
+        "the noise is measured.",
     )
 
 

@@ -179,10 +179,11 @@ def _averaging(results: Results) -> Verdict:
     exponents = {p: noise_exponent(skewed_noise(p, 1)) for p in ORDERS}
     return Verdict(
         "Averaging over n nodes reduces noise by n^(1−1/p)",
-        "; ".join(f"p = {p:g}: {s} ({exponents[p]:.3f})" for p, s in alone.items()),
+        "slope of the averaged noise against n (promised): "
+        + "; ".join(f"p = {p:g}: {s} ({exponents[p]:.3f})" for p, s in alone.items()),
         {f"p = {p:g}": abs(s.slope - exponents[p]) <= 0.05 for p, s in alone.items()},
-        "Judged: within 0.05. In brackets −(1−1/α) with α the stable index, the supremum of the "
-        "admissible p.",
+        "It holds if the slope is within 0.05 of the promised one, −(1−1/α). Here α is the tail "
+        "index of the noise, the supremum of all p for which its p-th moment is finite.",
     )
 
 
@@ -192,15 +193,16 @@ def _high_noise(results: Results) -> Verdict:
     falls = all(s.slope < -2 * s.error for s in levels.values())
     return Verdict(
         "In the high-noise regime GT-NSGDm has a speed-up factor n^(1−1/p)",
-        f"slope of the second half at T = {T:,} (promised {promised:.3f}): "
+        "slope of the gradient norm in the second half of the run against n, at "
+        f"T = {T:,} (promised: {promised:.3f}): "
         + "; ".join(f"{name}: {s}" for name, s in levels.items()),
         {name: abs(s.slope - promised) <= 2 * s.error for name, s in levels.items()},
-        "Judged: the slope is within two standard errors of the promised one. "
-        + ("All slopes are below 0 by more than that: there is a speed-up. " if falls else "")
-        + "The table has the slopes at shorter T. Heuristically, the bias of normalization under "
-        "skewed noise falls as n^(−(1−1/p)) and the spread of the iterates around it as the square "
-        f"root of that, for slopes between {promised / 2:.2f} and {promised:.2f}; the bound covers "
-        "both.",
+        "It holds if the slope is within two standard errors of the promised one. "
+        + ("All slopes are below 0 by more than that, so there is a speed-up. " if falls else "")
+        + "The table shows the slopes at shorter T. A heuristic explanation: under skewed noise "
+        "the bias of normalization falls as n^(−(1−1/p)), and the spread of the iterates around "
+        f"it as the square root of that. Together this gives slopes between {promised / 2:.2f} and "
+        f"{promised:.2f}; the bound covers both.",
     )
 
 
@@ -212,10 +214,10 @@ def _last_slopes(results: Results) -> dict[str, Slope]:
 def _quiet(results: Results) -> Verdict:
     _, whole, _ = _run_slopes(results["quiet"])[-1]
     return Verdict(
-        "Outside that regime more nodes buy nothing",
-        f"slope of the whole average under quiet noise {whole}",
+        "Outside that regime more nodes do not help",
+        f"slope of the average over the whole run against n, under quiet noise: {whole}",
         abs(whole.slope) <= 0.03,
-        "Judged: within 0.03 of 0.",
+        "It holds if the slope is within 0.03 of 0.",
     )
 
 

@@ -124,7 +124,7 @@ def test_the_printed_loss_is_judged_under_every_reading(met: int, holds: str):
     results = made([0.27] * met + [0.40] * (8 - met), [5.63] * 3)
     found = verdict(STUDY.verdicts(results), "GT-NSGDm ends at")
     assert found.holds == holds
-    assert ("Met by: none" in found.note) == (met == 0)
+    assert ("This is so for: none" in found.note) == (met == 0)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_the_plateau_of_dsgd_is_judged_under_every_reading(plain: list[float], h
 
 def test_what_is_left_is_judged_by_what_nobody_can_copy():
     results = made([0.27] * 8, [5.63] * 3)
-    words = "mostly what nobody can copy"
+    words = "tokens that no model can copy"
     assert verdict(STUDY.verdicts(results), words).holds == "no"  # a third could be copied
     for result in results.values():
         result["parts"]["all else"] = 0.01

@@ -125,7 +125,7 @@ def test_whose_search_set_forgives_flips_with_the_numbers(good: list[int], holds
     for (kind, noise), count in zip(SITUATIONS, good, strict=True):
         results[unit_name(kind, noise, "SClip-EF")]["good"] = count
         results[unit_name(kind, noise, "DSGD")]["good"] = 13  # not robust: no rival
-    found = verdict(STUDY.verdicts(results), "search set is good")
+    found = verdict(STUDY.verdicts(results), "share of good settings")
     assert found.holds == holds
     assert f"SClip-EF {min(good) / 13:.1%} to {max(good) / 13:.1%}" in found.ours
     assert "DSGD" not in found.ours

@@ -183,8 +183,9 @@ def test_short_messages_flip_with_the_numbers():
     one = judged(words, {**every, on("four bits", "Gaussian", OURS, "equal bytes"): [0.3] * 3})
     assert one.holds == "partly"
     assert f"{OURS}, Gaussian;" not in f"{one.holds_for};"
-    assert "four bits 35, clean 1" in one.ours
-    assert one.ours.endswith(f"from 1.0 ({OURS}, Gaussian) to 2.0 times lower (DSGD, Gaussian)")
+    assert "four bits: 35; clean: 1" in one.ours
+    least_and_most = f"1.0 times ({OURS}, Gaussian) to 2.0 times (DSGD, Gaussian) as high"
+    assert one.ours.endswith(least_and_most)
 
 
 def test_cells_are_marked():

@@ -55,7 +55,7 @@ def test_instability_flips(bad):
 
 
 FAR = ROBUST * INITIAL
-PRINTED, SHRINKING = "exponent +2/5, as printed", "exponent −2/5"
+PRINTED, SHRINKING = "the exponent +2/5, as printed", "the exponent −2/5"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_lambda_is_a_number_of_the_setting():
     [
         (tuned(0.2, 0.2 * 1.049, 35), "yes", "in 21 of 21"),
         (tuned(0.2, 0.2 * 1.051, 35), "no", "in 0 of 21"),
-        (tuned(0.2, 0.2, 36), "no", "(at most 36%)"),
+        (tuned(0.2, 0.2, 36), "no", "at most 36%)"),
         (tuned(math.inf), "yes", "in 21 of 21"),  # the same choice, which diverges
         (tuned(0.2, math.inf), "no", "in 0 of 21"),
         (tuned(math.inf, 0.2), "yes", "in 21 of 21"),

@@ -27,7 +27,7 @@ def test_every_lemma_holds(results):
     [
         ("tracker_expansion", 1e-3, "ȳ = v̄"),
         ("mean_step", [0.5, 1.1], "‖x̄⁺ − x̄‖"),
-        ("descent_slack", -1e-3, "Descent lemma"),
+        ("descent_slack", -1e-3, "descent lemma"),
         ("bound", {"p known": [2.0, 1.0], "p unknown": [0.5, 1.0]}, "explicit bound"),
     ],
 )

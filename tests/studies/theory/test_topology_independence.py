@@ -28,7 +28,7 @@ def averages(rest: list[float], afar: list[float]) -> dict[str, Any]:
     ("rest", "afar", "holds", "part"),
     [
         (LEVEL, LEVEL, "yes", ""),
-        (LEVEL, APART, "partly", "at rest"),
+        (LEVEL, APART, "partly", "runs that start at rest"),
         (APART, APART, "no", ""),
         (LAST, LAST, "no", ""),  # still too far apart at the end
         ([1.3, 1.4, 1.4], LAST, "no", ""),  # close together, but not closer and closer
