@@ -398,7 +398,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "where messages are few or say little, and SClip-EF": bad_networks_depend_on_the_tails,
     "apart, track, and clip the tracker or normalize it": constant_steps_depend_on_the_nodes,
     "Its loss is within 5 % of the lowest in 13 of 14 cases": layer_wise_is_mostly_near_the_best,
-    "is lowest on characters as long as all noise comes": lowest_where_noise_is_that_of_the_data,
+    "is lowest as long as all noise comes from the data": lowest_where_noise_is_that_of_the_data,
     "It was robust in every situation of the three studies below": robust_everywhere,
     "If the second parameter is wrong, GT-NSGDm suffers least": lambda choices: (
         set(takes(choices.guessed(), choices)) == {networks.OURS}
@@ -417,7 +417,7 @@ def test_the_page_on_choosing_says_it_and_it_is_true(words: str, choices: Module
     assert CHOSEN[words](choices)
 
 
-def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
+def test_the_readme_s_word_on_ddp_is_what_was_measured():
     """The median of the steps needed times the median of a step's seconds, a gradient of 1 s."""
     measured = json.loads((ROOT / "benchmarks" / "slow_links.json").read_text(encoding="utf-8"))
     (times,) = (
@@ -430,7 +430,8 @@ def test_the_readme_s_seconds_over_a_slow_link_are_those_measured():
 
     sparse, best_ddp = "DSGDm, one peer, bfloat16, every 4th", "DDP, float16"
     found = seconds("alike", sparse), seconds("alike", best_ddp)
-    words = "Gossamer reaches the same loss in {} s, DDP in {} s (estimated".format(*found)
+    assert 0.45 < found[0] / found[1] < 0.6
+    words = "At 10 Mbit/s, Gossamer takes about half as long if all machines hold similar data;"
     assert words in re.sub(r"\s+", " ", (ROOT / "README.md").read_text(encoding="utf-8"))
     finished = [name for name, of in measured["steps"]["apart"].items() if of["lr"] is not None]
     assert min(finished, key=lambda name: seconds("apart", name)) == "DDP, float16"

@@ -160,16 +160,16 @@ def language(corpus: Any) -> str:
     return (
         f"**Take {link(best)}**, e.g. `{call(best, settings)}`. On a ring its "
         f"validation loss is at most {max(on_the_ring.values()) - 1:.1%} above the lowest of "
-        f"{len(MODERN)} methods on either corpus; with that setting it is within "
-        f"{AS_GOOD - 1:.0%} of the lowest in {near(everywhere)} of {len(everywhere)} cases, "
-        "among them other networks and heavy-tailed noise.\n\n"
+        f"{len(MODERN)} methods, on words and on characters. With the settings tuned there it is "
+        f"within {AS_GOOD - 1:.0%} of the lowest in {near(everywhere)} of {len(everywhere)} cases, "
+        "which include other networks and heavy-tailed noise.\n\n"
         f"{_bash(f'gossamer train --model gpt --data book.txt {chosen}')}"
     )
 
 
 UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: there is no clipping
-level to choose, and among methods with a wrong clipping level or momentum it came nearest to the
-lowest error. `gossamer plan` computes a step size for your number of steps and says what is
+level to choose, and a wrong momentum did it less harm than a wrong clipping level or momentum did
+to any other method. `gossamer plan` computes a step size for your number of steps and says what is
 guaranteed:
 
 {_bash("gossamer plan --noise 'StudentT(1.5)'")}"""

@@ -379,9 +379,9 @@ def _survival(results: Results) -> Table:
         for method in METHODS
     ]
     title = (
-        "Survival, nodes different: on how many of the networks that admit it a method is robust "
-        f"and ends within {SURVIVES:g} times its error on the clean one; and where it ends "
-        "highest, as a multiple of that error"
+        "Survival, nodes different: the number of networks on which a method is robust and ends "
+        f"within {SURVIVES:g} times its error on the clean network, among those that admit the "
+        "method; and the network on which it ends highest, as a multiple of that error"
     )
     columns = [f"{noise}: {what}" for noise in NOISES for what in ("survives", "worst")]
     return Table(title, ["method", *columns], rows)
@@ -543,11 +543,15 @@ def _who_is_robust(results: Results, part: str) -> Verdict:
     return Verdict(
         f"Under {HEAVY} noise, where nodes are {part}, methods that clip or normalize are robust "
         "on every network that admits them, and no other method is robust on any network",
-        "on how many of the networks that admit it a method is robust: "
+        "number of networks on which a method is robust, among those that admit it: "
         + ", ".join(f"{m} {sound[m]} of {len(found[m])}" for m in tamed)
         + "; of the methods that neither clip nor normalize: "
         + ", ".join(f"{m} {sound[m]} of {len(found[m])}" for m in others),
-        {m: sound[m] == (len(of) if m in tamed else 0) for m, of in found.items()},
+        {
+            f"{m} ({'robust' if m in tamed else 'not robust'})": sound[m]
+            == (len(of) if m in tamed else 0)
+            for m, of in found.items()
+        },
         "A method is robust if no seed ends above half of its initial error, which is "
         f"{initial:.1f} here. The farther from the optimum the runs start, the easier that is.",
         source="ours",
@@ -585,8 +589,8 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
     best = {where: next(iter(of)) for where, of in plain.items() if of}
     lowest = {where: median_error(next(iter(of.values()))) for where, of in found.items()}
     return Verdict(
-        f"Where nodes are {part} some method without a tracker is within {AS_GOOD} times the "
-        "lowest error on every network that admits one",
+        f"Where nodes are {part}, on each network that admits a method without a tracker, one of "
+        f"these methods is within {AS_GOOD} times the lowest error",
         "the best method without a tracker, and its error as a multiple of the lowest: "
         + "; ".join(
             f"{where} {method} {_times(_multiple(plain[where][method], lowest[where]))}"
@@ -608,8 +612,8 @@ def _short_messages(results: Results) -> Verdict:
     gain = {w: median_error(of["clean"]) / median_error(of[best[w]]) for w, of in sound.items()}
     return Verdict(
         "At equal bytes every method ends lower with short or rare messages than with whole ones",
-        f"of {len(best)} combinations of method and noise, so many end lowest with each kind of "
-        "messages: "
+        f"number of the {len(best)} combinations of method and noise that end lowest with a "
+        "kind of message: "
         + "; ".join(f"{network}: {count}" for network, count in Counter(best.values()).items())
         + f". {_from_least_to_most(gain)}",
         {who: network != "clean" for who, network in best.items()},

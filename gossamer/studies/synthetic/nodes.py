@@ -160,7 +160,8 @@ def _printed(results: Results, ours: dict[int, float]) -> Verdict:
     return Verdict(
         "As n increases from 2 to 40 the final errors are 0.40, 0.35, 0.29, 0.20, 0.21",
         ", ".join(f"{error:.3f}" for error in ours.values())
-        + f"; largest gap {max(gaps):.3f}; {fit} of {len(rows)} neighbouring (α, β, T) fit as well",
+        + f"; largest difference to the printed errors {max(gaps):.3f}; of {len(rows)} other "
+        f"choices of (α, β, T) near ours, {fit} fit the printed errors as well",
         max(gaps) <= TOLERANCE and 2 * fit >= len(rows),
         f"It holds if all five errors are within {TOLERANCE} of the printed ones, both with our "
         f"parameters ({NAMED}) and with at least half of the neighbouring ones. The paper prints "

@@ -167,7 +167,7 @@ def test_all_at_once_names_who_is_refused():
 
 @pytest.mark.parametrize("part", KINDS)
 def test_whether_a_tracker_is_needed_flips_with_the_numbers(part: str):
-    words = f"Where nodes are {part} some"
+    words = f"Where nodes are {part}, on each network"
     assert judged(words).holds == "yes"
     tracked = {on("signs" if part == "different" else "clean", "Gaussian", OURS, part): [0.1] * 3}
     one = judged(words, tracked)
