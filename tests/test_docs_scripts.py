@@ -31,11 +31,6 @@ def test_doctests(script: str):
     assert doctest.testmod(import_module(script), optionflags=doctest.ELLIPSIS).failed == 0
 
 
-def test_no_part_imports_upward():
-    imports = import_module("imports")
-    assert imports.upward(imports.imports()) == []
-
-
 def test_an_import_upward_is_noticed(tmp_path: Path):
     (tmp_path / "networks").mkdir()
     (tmp_path / "networks" / "graphs.py").write_text(f"from {tmp_path.name}.cli import main\n")
@@ -48,11 +43,12 @@ def test_an_import_upward_is_noticed(tmp_path: Path):
     assert imports.upward(found) == ["extra has no place in LAYERS", "networks imports cli"]
 
 
-def test_the_import_graph_in_the_docs_is_current():
+def test_no_part_imports_upward_and_the_picture_in_the_docs_is_current():
     imports = import_module("imports")
-    drawn = imports.PICTURE.read_text(encoding="utf-8")
-    assert imports.summary(imports.imports()) in drawn, "run `python docs/scripts/imports.py`"
-    assert imports.draw(imports.imports()).axes
+    found, drawn = imports.imports(), imports.PICTURE.read_text(encoding="utf-8")
+    assert imports.upward(found) == []
+    assert imports.summary(found) in drawn, "run `python docs/scripts/imports.py`"
+    assert imports.draw(found).axes
 
 
 def test_pictures(tmp_path: Path):

@@ -11,14 +11,15 @@ import torch
 import gossamer as gs
 
 STACKS = {
-    "many runs": (20, gs.RobustRegression(20), 983),  # faulted in 1,000 pages at every step
-    "large blocks": (12, gs.Quadratic(8, 700_000), 1),  # 35,000 to 60,000 pages
+    "many runs": (20, lambda: gs.RobustRegression(20), 983),  # faulted in 1,000 pages at every step
+    "large blocks": (12, lambda: gs.Quadratic(8, 700_000), 1),  # 35,000 to 60,000 pages
 }
 """Steps until the heap has its size, and again while faults are counted; problem; runs."""
 
 
 def faults_per_step(name: str) -> float:
-    steps, problem, runs = STACKS[name]
+    steps, make, runs = STACKS[name]
+    problem = make()
     method, network = gs.GTNSGDm(0.01, 0.8), gs.ring(problem.num_nodes)
     stack = gs.Stack(method, problem, network, None, [0] * runs, torch.float32)
     stack.advance(steps)

@@ -71,10 +71,11 @@ function boxed(element) {
 function look(name) {
   const page = frame.contentDocument, root = page.documentElement
   const now = frame.clientWidth, others = %(widths)s.filter(width => width !== now)
-  for (const width of [now, ...others]) for (const theme of ["light", "dark"]) {
+  const themes = page.querySelector(".bd-article img") ? ["light", "dark"] : ["light"]
+  for (const width of [now, ...others]) for (const theme of themes) {
     root.dataset.theme = theme
     frame.style.width = `${width}px`  // last, since a new width is a new layout
-    const every = theme === "light" ? "*" : "img"  // dark pages differ in colours and pictures only
+    const every = theme === "light" ? "*" : "img"  // dark pages differ in colours and pictures
     const parts = [...page.querySelectorAll(`.bd-article ${every}`)].filter(shown)
     const wide = part => part.getBoundingClientRect().right > width + 0.5 && !boxed(part)
     found[`${name} ${theme} ${width}`] = {
@@ -85,8 +86,28 @@ function look(name) {
     }
   }
 }
-async function visit(name) {
+let scripts  // of the page that was loaded last: one with the same need not run them again
+async function open(name) {
+  const text = await new Promise(loaded => {
+    const file = new XMLHttpRequest()
+    file.onload = () => loaded(file.responseText)
+    file.open("GET", name)
+    file.send()
+  })
+  const next = new DOMParser().parseFromString(text, "text/html")
+  const needed = [...next.scripts].map(script => script.src.split("/").pop()).join()
+  if (needed === scripts) return put(next.body, name)
   await new Promise(loaded => { frame.onload = loaded; frame.src = name })
+  scripts = needed
+}
+function put(body, name) {
+  const page = frame.contentDocument, base = page.createElement("base")
+  base.href = new URL(name, location)
+  page.head.prepend(base)
+  page.body.replaceWith(page.adoptNode(body))
+}
+async function visit(name) {
+  await open(name)
   const images = [...frame.contentDocument.images]
   images.forEach(image => image.loading = "eager")
   await Promise.all(images.filter(shown).map(image => image.decode().catch(() => {})))
@@ -111,12 +132,13 @@ all(%(pages)s)
 
 def looks_right(site: Path, pages: list[Path], profile: Path) -> None:
     """In one browser: no page scrolls sideways, what is cut scrolls in a box of its own, and no
-    page complains.
+    page complains. Pages that differ in their body only are loaded once.
     """
     found, complaints = look_at_all(site, [str(page.relative_to(site)) for page in pages], profile)
     assert complaints == []
     assert found.pop("results") > 3
-    assert len(found) == 2 * len(WIDTHS) * len(pages)
+    light = [view for view in found if " light " in view]
+    assert len(light) == len(WIDTHS) * len(pages)
     for view, seen in found.items():
         assert (seen["overflow"], seen["empty"], seen["cut"]) == (0, [], []), view
     light, dark = (found[f"index.html {theme} 1280"]["paper"] for theme in ("light", "dark"))

@@ -9,6 +9,7 @@ import torch.distributed as dist
 import torch.distributed.nn.functional  # imported when joined, its defaults would hold the group
 from torch.distributed.distributed_c10d import Store
 
+from gossamer.distributed.collectives import connects_on_use, device_of, total
 from gossamer.distributed.rendezvous import await_ranks, open_store
 from gossamer.distributed.secret import opened, require_secret, sealed
 from gossamer.errors import require
@@ -78,6 +79,7 @@ def _connect(timeout: float, backend: str | None) -> None:
         backend = backend or _backend()
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
         require_secret(dist.group.WORLD, timeout, [])
+        _await_connections(dist.group.WORLD)
         store.set("begun", sealed("begun", "yes"))
     except RuntimeError as reason:
         leave()
@@ -87,6 +89,12 @@ def _connect(timeout: float, backend: str | None) -> None:
     except OSError:  # somebody does not know the secret
         leave()
         raise
+
+
+def _await_connections(group: dist.ProcessGroup | None) -> None:
+    """Return when all ranks have connected; torch returns when this one has."""
+    if group is not None and not connects_on_use():
+        total(torch.zeros(1, device=device_of(group)), group)
 
 
 def _backend() -> str:

@@ -60,6 +60,7 @@ from gossamer.distributed.survivors import Survivors, Word, require_drop
 from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
 from gossamer.distributed.tree import Tree, linked, place_in_tree
+from gossamer.distributed.without_compiler import without_compiler
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
@@ -788,12 +789,16 @@ class DecentralizedOptimizer(Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters, which start from those of rank 0; a collective."""
-        super().add_param_group(param_group)
+        without_compiler(Optimizer.add_param_group)(self, param_group)
         require_weight_decay(self.param_groups[-1])
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
             self._start_equal(list(map(local, self.param_groups[-1]["params"])))
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients, or set them to zero, as torch's optimizers do."""
+        without_compiler(Optimizer.zero_grad)(self, set_to_none)
 
     def __getstate__(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in PICKLED}

@@ -29,23 +29,22 @@ class NodeOrders:
     def indices(self, t: int, seeds: Sequence[int]) -> Tensor:
         """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""
         groups = _recent_groups(tuple(seeds), self._device)
-        nodes = range(len(self.sizes))
-        rows = [self._row(t, seed, node) for node in nodes for seed in groups.distinct]
-        by_seed = torch.stack(rows).view(len(self.sizes), -1, self.batch_size)
+        distinct, nodes = tuple(groups.distinct), range(len(self.sizes))
+        by_seed = torch.stack([self._rows(t, distinct, node) for node in nodes])
         return by_seed if len(groups.distinct) == len(seeds) else by_seed[:, groups.place]
 
     @cached_property
-    def _epochs(self) -> dict[tuple[int, int], tuple[int, Tensor]]:
-        """Seed and node → the epoch that is kept, and its order; no fingerprint sees it."""
+    def _epochs(self) -> dict[tuple[tuple[int, ...], int], tuple[int, Tensor]]:
+        """Seeds and node → the epoch that is kept, and its orders; no fingerprint sees it."""
         return {}
 
-    def _row(self, t: int, seed: int, node: int) -> Tensor:
-        """The batch of step `t`; the epoch that it belongs to is kept on the device."""
-        order = self._order(seed, node)
-        epoch, step = divmod(t, order.steps_per_epoch)
-        if self._epochs.get((seed, node), (-1,))[0] != epoch:
-            self._epochs[seed, node] = epoch, order.epoch(epoch).to(self._device)
-        return self._epochs[seed, node][1][step]
+    def _rows(self, t: int, seeds: tuple[int, ...], node: int) -> Tensor:
+        """The batches of step `t`, `(seeds, batch)`; its epoch is kept on the device."""
+        epoch, step = divmod(t, self.sizes[node] // self.batch_size)
+        if self._epochs.get((seeds, node), (-1,))[0] != epoch:
+            orders = [self._order(seed, node).epoch(epoch) for seed in seeds]
+            self._epochs[seeds, node] = epoch, torch.stack(orders, dim=1).to(self._device)
+        return self._epochs[seeds, node][1][step]
 
     def _order(self, seed: int, node: int) -> BatchOrder:
         return BatchOrder(self.sizes[node], self.batch_size, seed, node)

@@ -18,7 +18,8 @@ import torch.distributed as dist
 from gossamer.distributed.rendezvous import host_store
 
 PRELOAD = ["torch._dynamo", "networkx", "gossamer", "gossamer.distributed", "pytest"]
-"""What the ranks of most tests would import, each of them again."""
+PRELOAD += ["sklearn.datasets"]  # of a few tests, in 2 s; where it is not installed, it is left out
+"""What the ranks of tests would import, each of them again."""
 
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(PRELOAD)

@@ -30,11 +30,13 @@ LAUNCHES = [
 def test_torchrun(page: Path, command: pages.Command, tmp_path: Path):
     """On forked processes, which need not import torch; torchrun itself is in test_restart.
 
-    `train.py` is the page's first python block that joins others.
+    `train.py` is the page's first python block that joins others. `gossamer.train` takes a few
+    steps only, unless the page says what it prints; test_train_equals_simulator compares more.
     """
     script = next(block.code for block in pages.blocks(page) if "join()" in block.code)
     (tmp_path / "train.py").write_text(script, encoding="utf-8")
-    given = get_args_parser().parse_args(shlex.split(command.line)[1:])
+    shorter = [] if command.output or "gossamer.train" not in command.line else ["--steps", "5"]
+    given = get_args_parser().parse_args([*shlex.split(command.line)[1:], *shorter])
     size = int(given.nproc_per_node)
     printed = "".join(on_ranks(as_a_rank, given, tmp_path, size=size, deadline=120))
     pages.compare(f"{page.name}: {command.line}", printed, command.output)

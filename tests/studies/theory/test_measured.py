@@ -39,14 +39,14 @@ def test_horizons_must_be_divisible():
 )
 def test_measured_below_the_bound(network: gs.Network, noise: gs.Noise):
     problem = gs.RobustRegression(num_nodes=8, num_samples=200, dim=6)
-    planned = plan(problem, network, 512, noise=noise)
+    planned = plan(problem, network, 256, noise=noise)
     for name, p in {"p known": admissible_p(noise), "p unknown": None}.items():
-        measured = measure_rule(problem, network, noise, [512], range(8), p=p, every=16).mean()
+        measured = measure_rule(problem, network, noise, [256], range(8), p=p, every=16).mean()
         assert float(measured) < planned.bounds[name].total
     algorithm = gs.GTNSGDm(lr=0.01, momentum=0.5)  # the bound holds for any of them
     stack = gs.Stack(algorithm, problem, network, noise, range(8))
-    measured = average_grad_norm(stack, torch.full((8,), 512), every=16).mean()
-    assert float(measured) < bound(planned.constants, 512, 0.01, 0.5).total
+    measured = average_grad_norm(stack, torch.full((8,), 256), every=16).mean()
+    assert float(measured) < bound(planned.constants, 256, 0.01, 0.5).total
 
 
 AT_REST = gs.Quadratic.from_centers(CAMPS, start=torch.tensor([1.0]))
