@@ -1,5 +1,6 @@
 """One node of a network, with nothing of torch's optimizers: what it holds, and its steps."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -77,7 +78,7 @@ class Node:
             mix = self.exchange.talk(self.t, self.links, (self.x, *self.state))
             x, finish = self._step(grad, mix, *local)
             x = self._decayed(x)
-            if not self._crew.agree(is_finite(x)):
+            if not self._crew.agree(_is_finite_norm(mix.norm(x)) or is_finite(x)):
                 raise Overflow(own=not self._crew.agree(is_finite(self._alone(grad, *local))))
             self.state, self.links = apart(finish(), self.x), mix.memory
             self.x.copy_(x)
@@ -144,6 +145,10 @@ def is_finite(z: Tensor) -> bool:
     (True, False)
     """
     return bool(z.sum().isfinite()) or bool(torch.stack(z.aminmax()).isfinite().all())
+
+
+def _is_finite_norm(norm: float | None) -> bool:
+    return norm is not None and math.isfinite(norm)
 
 
 def apart(state: Any, x: Tensor) -> Any:

@@ -66,3 +66,11 @@ def test_in_several_threads(monkeypatch):
     alone = sums.mixed(*given, torch.empty_like(z))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     require_same(sums.mixed(*given, torch.empty_like(z)), alone)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_squares_of_a_sum(monkeypatch, threads: int):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    z, squares = torch.linspace(-1, 2, LENGTH), []
+    sums.mixed([0.5, 0.5], [z, z], z, z, torch.empty_like(z), squares)
+    assert squares == pytest.approx([float(z.double().square().sum())], rel=1e-6)
