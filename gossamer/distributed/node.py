@@ -81,7 +81,8 @@ class Node:
             if not self._crew.agree(_is_finite_norm(mix.norm(x)) or is_finite(x)):
                 raise Overflow(own=not self._crew.agree(is_finite(self._alone(grad, *local))))
             self.state, self.links = apart(finish(), self.x), mix.memory
-            self.x.copy_(x)
+            if x is not self.x:
+                self.x.copy_(x)
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
 
@@ -90,7 +91,8 @@ class Node:
         alone = self._crew.size == 1
         passes = node_step(self.algorithm, self.x, self.state) if alone else None
         if passes is not None:
-            return passes(self.algorithm, self.t, self.x, grad, self.state, mix)
+            in_place = not isinstance(self.decay, Tensor) and self.decay == 0
+            return passes(self.algorithm, self.t, self.x, grad, self.state, mix, in_place)
         x, state = self._as_written(grad, mix, *local)
         return x, lambda: state
 

@@ -83,6 +83,14 @@ class Plan:
         passes = [*(one.made_by for one in self.actions), self.x, self.state]
         return "\n".join([HEAD, *(one.text for one in passes if one)])
 
+    @property
+    def last_mix(self) -> Action | None:
+        """That which makes xᵗ⁺¹, if none comes after it and nobody needs xᵗ any more."""
+        mixes = [action for action in self.actions if action.node.target in VERBS]
+        last, x = mixes[-1] if mixes else None, self.recording.inputs[1]
+        made = last is not None and last.node is self.recording.outputs[0]
+        return last if last and made and x not in last.needed else None
+
 
 def plan_of(recording: Recording) -> Plan:
     """How to do what was recorded; refused where some operation on vectors is neither done number
@@ -167,16 +175,25 @@ class NodeStep:
     program: ctypes.CDLL
 
     def __call__(
-        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Vector, state: Any, mix: RoomyMix
+        self,
+        algorithm: Algorithm[Any],
+        t: int,
+        x: Tensor,
+        grad: Vector,
+        state: Any,
+        mix: RoomyMix,
+        in_place: bool = False,
     ) -> tuple[Tensor, Callable[[], Any]]:
         """xᵗ⁺¹, and what makes stateᵗ⁺¹, in the memory of `state` where that is possible.
 
-        Until that is called nothing is changed.
+        Until that is called nothing is changed; but x itself if it may be written `in_place`, when
+        all messages have come.
         """
         given = _inputs(algorithm, self.numbers, t, x, grad, state)
         tensors = dict(zip(self.plan.recording.inputs, given, strict=True)) | self.plan.constants
         for action in self.plan.actions:
-            tensors[action.node] = self._done(action, tensors, len(x), mix)
+            into = x if in_place and action is self.plan.last_mix else None
+            tensors[action.node] = self._done(action, tensors, len(x), mix, into)
             for node in [node for node in tensors if node not in action.needed]:
                 del tensors[node]
         after, *fields = self.plan.recording.outputs
@@ -193,8 +210,10 @@ class NodeStep:
 
         return tensors[after], finish
 
-    def _done(self, action: Action, tensors: Vectors, length: int, mix: RoomyMix) -> Tensor:
-        """The numbers that an action makes known."""
+    def _done(
+        self, action: Action, tensors: Vectors, length: int, mix: RoomyMix, into: Tensor | None
+    ) -> Tensor:
+        """The numbers that an action makes known; those of a mix may go `into` other memory."""
         node, operand = action.node, action.node.operands[0] if action.node.operands else None
         if action.made_by and action.made_by.norms:
             norm = _known_norm(operand, tensors, mix)
@@ -205,7 +224,7 @@ class NodeStep:
             assert operand is not None
             if action.made_by is None:
                 return getattr(mix, VERBS[node.target])(tensors[operand])
-            room = mix.room(length, operand.kind)
+            room = mix.room(length, operand.kind)._replace(into=into)
             action.made_by.run(self.program, tensors, [room.made], room.said)
             return getattr(mix, VERBS[node.target])(room.made, room)
         known = lambda one: tensors[one] if isinstance(one, Node) else one  # noqa: E731

@@ -25,6 +25,10 @@ class Room(NamedTuple):
     said: Tensor | None = None
     """For what messages say of it, in less precision, if that shall be written at once, too."""
 
+    into: Tensor | None = None
+    """Memory of another that the result may take when nothing can fail any more: all messages have
+    come, and the result is finite."""
+
 
 class Call(NamedTuple):
     """Which mix of a run: the `site`-th, counted from 0, of talk `t`."""

@@ -1,8 +1,10 @@
 """Links that remember nothing: numbers are sent as they are, or rounded."""
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,8 +12,9 @@ import torch
 from torch import Tensor
 
 from gossamer.distributed.carrier import Carried, Carrier
+from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.links.rounds import Rounds
-from gossamer.distributed.links.sums import mixed, rounded
+from gossamer.distributed.links.sums import Terms, mixed, mixed_squares, rounded
 from gossamer.networks.channel import Call, Room
 
 PART = 2**22
@@ -112,8 +115,10 @@ class PlainLinks(Links):
 
     def _mixed(self, weights: Mapping[int, float], call: Call, z: Tensor) -> Tensor:
         """Part by part: while one is summed up, the messages about the next are under way."""
-        readers = self.wire.carrier.holds(z)
-        out = z if call.room and not readers else torch.empty_like(z)
+        read_by_others = self.wire.carrier.holds(z)
+        if read_by_others and call.room and call.room.into is not None:
+            return self._placed(weights, call, z, call.room.into)
+        out = z if call.room and not read_by_others else torch.empty_like(z)
         begun: deque[Begun] = deque()
         for number, (own, total) in enumerate(self.wire.parts(z, out)):
             begun.append(self._begin(call, own, total, number % 2))
@@ -121,6 +126,17 @@ class PlainLinks(Links):
                 self._sum_up(weights, begun.popleft(), call.squares)
         for part in begun:
             self._sum_up(weights, part, call.squares)
+        return out
+
+    def _placed(self, weights: Mapping[int, float], call: Call, z: Tensor, into: Tensor) -> Tensor:
+        """Where it is to be, if it is finite; else elsewhere."""
+        part = self._begin(call, z, into, 0)
+        terms = self._terms(weights, part)
+        squares = mixed_squares(*terms)
+        finite = squares is not None and math.isfinite(squares)
+        out = mixed(*terms, into if finite else torch.empty_like(z), call.squares)
+        with suppress(PeerFailure):  # too late: whoever has gone is noticed in the next step
+            part.carried.release()
         return out
 
     def _begin(self, call: Call, own: Tensor, total: Tensor, place: int) -> "Begun":
@@ -136,12 +152,15 @@ class PlainLinks(Links):
     def _sum_up(
         self, weights: Mapping[int, float], part: "Begun", squares: list[float] | None
     ) -> None:
+        mixed(*self._terms(weights, part), part.total, squares)
+        part.carried.release()
+
+    def _terms(self, weights: Mapping[int, float], part: "Begun") -> Terms:
+        """What is to be summed up, when it has come."""
         received, message = part.carried.arrived(), part.message
         told = {r: content.view(message.dtype) for r, content in received.items()}
         told[self.wire.node] = message
-        summands = [told[r] for r in weights]
-        mixed(list(weights.values()), summands, part.own, message, part.total, squares)
-        part.carried.release()
+        return Terms(list(weights.values()), [told[r] for r in weights], part.own, message)
 
 
 class Begun(NamedTuple):

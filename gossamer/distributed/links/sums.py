@@ -8,7 +8,7 @@ there is no C compiler, and for short vectors, it is done by torch, to the same 
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,7 +42,8 @@ void rounded_##Z##_##M(long begin, long end, double most, const Z *z, M *q, doub
     for (long i = begin; i < end; i++) q[i] = M##_of_##Z(AT_MOST(high, z[i])); \\
 }
 
-/* mixed = sum of w[r] m[r], and z - q where q is given; mixed may be z; squares = sum of mixed^2 */
+/* mixed = sum of w[r] m[r], and z - q where q is given; squares = sum of mixed^2;
+   mixed may be z, or not be wanted */
 #define MIXED(Z, M) \\
 void mixed_##Z##_##M(long begin, long end, long count, const double *w, const M **m, \\
                      const Z *z, const M *q, Z *mixed, double *squares) \\
@@ -59,7 +60,7 @@ void mixed_##Z##_##M(long begin, long end, long count, const double *w, const M 
         } \\
         if (q) FOR(i, size) sum[i] += z[at + i] - Z##_of_##M(q[at + i]); \\
         FOR(i, size) squared[i] += (double)sum[i] * sum[i]; \\
-        memcpy(mixed + at, sum, size * sizeof(Z)); \\
+        if (mixed) memcpy(mixed + at, sum, size * sizeof(Z)); \\
     } \\
     FOR(i, BLOCK) *squares += squared[i]; \\
 }
@@ -72,6 +73,15 @@ BOTH(double, double)
 BOTH(double, bf16)
 """
 )
+
+
+class Terms(NamedTuple):
+    """What `mixed` is given first."""
+
+    weights: Sequence[float]
+    told: Sequence[Tensor]
+    own: Tensor
+    message: Tensor
 
 
 def rounded(z: Tensor, message: Tensor) -> Tensor:
@@ -112,20 +122,37 @@ def mixed(
     >>> mixed([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])], z, z, torch.empty(1))
     tensor([2.])
     """
-    lost = message.dtype != z.dtype
-    in_c = _in_c("mixed", z, message)
-    if in_c:
-        count, places = len(told), [q.data_ptr() for q in told]
-        w, m = (ctypes.c_double * count)(*weights), (ctypes.c_void_p * count)(*places)
-        own = _place(z), _place(message if lost else None)
-        found = in_c(ctypes.c_long(count), w, m, *own, _place(out))
+    found = mixed_squares(weights, told, z, message, out)
+    if found is not None:
         if squares is not None:
             squares.append(found)
         return out
-    for mine, said, total, *parts in in_blocks(z, message, out, *told):
+    lost = message.dtype != z.dtype
+    for own, said, total, *parts in in_blocks(z, message, out, *told):
         summed = weighted_sum(weights, [part.to(z) for part in parts])
-        total.copy_(summed.add_(mine - said) if lost else summed)
+        total.copy_(summed.add_(own - said) if lost else summed)
     return out
+
+
+def mixed_squares(
+    weights: Sequence[float],
+    told: Sequence[Tensor],
+    z: Tensor,
+    message: Tensor,
+    out: Tensor | None = None,
+) -> float | None:
+    """‖·‖² of what `mixed` makes, which goes to `out` in the same pass, if that is given.
+
+    None, and nothing is written, where there is no C for it.
+    """
+    in_c = _in_c("mixed", z, message)
+    if in_c is None:
+        return None
+    count, places = len(told), [q.data_ptr() for q in told]
+    w, m = (ctypes.c_double * count)(*weights), (ctypes.c_void_p * count)(*places)
+    lost = message.dtype != z.dtype
+    own = _place(z), _place(message if lost else None)
+    return in_c(ctypes.c_long(count), w, m, *own, _place(out))
 
 
 def weighted_sum(weights: Sequence[float], values: Sequence[Tensor]) -> Tensor:
