@@ -11,6 +11,7 @@ from gossamer.algorithms import Algorithm, Both, Local, Mix
 from gossamer.distributed.ahead import NodeTalk
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.inside import Crew, step_of_part
+from gossamer.native.finite import surely_finite
 from gossamer.native.node_step import node_step
 from gossamer.native.passes import Vector
 from gossamer.networks import LinkMemory
@@ -140,12 +141,17 @@ def joined(vector: Vector) -> Tensor:
     return vector if isinstance(vector, Tensor) else torch.cat([*vector])
 
 
-def is_finite(z: Tensor) -> bool:
+def is_finite(z: Vector) -> bool:
     """Whether all components are finite; a sum says so in a quarter of the time, or overflows.
 
-    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, torch.nan]))
+    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite([torch.tensor([1.0, torch.nan])])
     (True, False)
     """
+    pieces = [z] if isinstance(z, Tensor) else z
+    return surely_finite(pieces) or all(map(_piece_is_finite, pieces))
+
+
+def _piece_is_finite(z: Tensor) -> bool:
     return bool(z.sum().isfinite()) or bool(torch.stack(z.aminmax()).isfinite().all())
 
 

@@ -19,7 +19,7 @@ from gossamer.native.elementwise import Body
 from gossamer.native.expressions import KINDS, Unsupported
 from gossamer.native.precisions import CONVERSIONS, NARROWER, TYPES, largest
 from gossamer.native.recorder import Node
-from gossamer.native.threads import in_threads
+from gossamer.native.threads import in_threads, threads_for
 from gossamer.native.values import Value, contiguous
 
 LONG = 65536
@@ -135,20 +135,31 @@ class Pass:
         """
         narrow = [] if said is None else [said]
         name = "".join(TYPES[z.dtype] for z in narrow)
-        function: Callable[..., None] = getattr(program, f"pass{self.number}{name}")
-        squares: list[tuple[int, Any]] = []
-        vectors_read = [vectors[node] for node in self.reads]
-        for begin, size, places in _pieces([*vectors_read, *out, *narrow]):
-            pointers = (ctypes.c_void_p * len(places))(*places)
+        function = getattr(program, f"pass{self.number}{name}")
+        read = [vectors[node] for node in self.reads]
+        return [*map(math.sqrt, pass_over(function, [*read, *out, *narrow], len(self.norms)))]
 
-            def take(first: int, last: int, begin: int = begin, pointers: Any = pointers) -> None:
-                sums = (ctypes.c_double * max(1, len(self.norms)))()
-                squares.append((begin + first, sums))
-                function(ctypes.c_long(first), ctypes.c_long(last), pointers, sums)
 
-            in_threads(take, size)
-        in_order = [sums for _, sums in sorted(squares, key=lambda part: part[0])]
-        return [math.sqrt(sum(sums[k] for sums in in_order)) for k in range(len(self.norms))]
+def pass_over(
+    function: Callable[..., None], vectors: Sequence[Vector], sums: int = 0
+) -> list[float]:
+    """Call `function(begin, end, memory of the vectors, sums)` for all parts of long vectors.
+
+    Returns the `sums` to which it adds.
+    """
+    pieces = [*_pieces(vectors)]
+    length = pieces[-1][0] + pieces[-1][1]
+    found: dict[int, Any] = {}
+
+    def take(first: int, last: int) -> None:
+        own = found[first] = (ctypes.c_double * max(1, sums))()
+        for begin, size, memory in pieces:
+            low, high = max(first - begin, 0), min(last - begin, size)
+            if low < high:
+                function(ctypes.c_long(low), ctypes.c_long(high), memory, own)
+
+    in_threads(take, length, threads_for(length))
+    return [sum(found[first][k] for first in sorted(found)) for k in range(sums)]
 
 
 def _said(name: str, kind: torch.dtype, narrow: torch.dtype) -> str:
@@ -156,13 +167,14 @@ def _said(name: str, kind: torch.dtype, narrow: torch.dtype) -> str:
     return f"said[i] = {TYPES[narrow]}_of_{KINDS[kind]}(AT_MOST({most}, {name}));"
 
 
-def _pieces(vectors: Sequence[Vector]) -> Iterator[tuple[int, int, list[int]]]:
+def _pieces(vectors: Sequence[Vector]) -> Iterator[tuple[int, int, Any]]:
     """Of every piece of the vector that is in pieces, if one is: begin, length, memory of all."""
     whole = [z for z in vectors if isinstance(z, Tensor)]
     cut = [z for z in vectors if not isinstance(z, Tensor)]
     begin = 0
     for number, piece in enumerate(cut[0] if cut else [max(whole, key=Tensor.numel)]):
-        yield begin, len(piece), [_memory(z, number, begin) for z in vectors]
+        places = [_memory(z, number, begin) for z in vectors]
+        yield begin, len(piece), (ctypes.c_void_p * len(places))(*places)
         begin += len(piece)
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 import gossamer as gs
 from gossamer.algorithms import ALGORITHMS, Algorithm, Both
 from gossamer.distributed import DecentralizedOptimizer
-from gossamer.native import build, node_step
+from gossamer.native import build, node_step, threads
 from gossamer.networks.channel import Room
 
 DIM = node_step.LONG + 5
@@ -68,6 +68,17 @@ def test_as_it_is_written(name: str):
     for found, expected in zip(*given, strict=True):
         assert found.dtype == expected.dtype
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5 * expected.abs().max())
+
+
+def test_in_several_threads(monkeypatch):
+    """Which begin and end anywhere in the pieces of a gradient."""
+    monkeypatch.setattr(threads, "SMALLEST", 1)
+    ends = []
+    for spare in (3, 1):
+        monkeypatch.setattr(threads, "_spare", spare)
+        ends.append(after_steps(method("GTNSGDm"), passes=True))
+    for mine, theirs in zip(*ends, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", sorted(AS_WRITTEN))

@@ -17,7 +17,7 @@ from gossamer.algorithms.operators import in_blocks
 from gossamer.native.build import compiler, library
 from gossamer.native.passes import LONG
 from gossamer.native.precisions import CONVERSIONS, TYPES, largest
-from gossamer.native.threads import in_threads
+from gossamer.native.threads import in_threads, threads_for
 
 SOURCE = (
     CONVERSIONS
@@ -187,7 +187,7 @@ def _in_c(name: str, z: Tensor, message: Tensor) -> Callable[..., float] | None:
             place = ctypes.byref(number)
             function(ctypes.c_long(first), ctypes.c_long(last), *arguments, place)
 
-        in_threads(take, len(z))
+        in_threads(take, len(z), threads_for(len(z)))
         return sum(found[first].value for first in sorted(found))
 
     return pass_over
