@@ -14,6 +14,7 @@ from gossamer.distributed.inside import Crew, step_of_part
 from gossamer.native.finite import surely_finite
 from gossamer.native.node_step import node_step
 from gossamer.native.passes import Vector
+from gossamer.native.threads import copy
 from gossamer.networks import LinkMemory
 
 
@@ -83,7 +84,7 @@ class Node:
                 raise Overflow(own=not self._crew.agree(is_finite(self._alone(grad, *local))))
             self.state, self.links = apart(finish(), self.x), mix.memory
             if x is not self.x:
-                self.x.copy_(x)
+                copy(x, self.x)
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
 

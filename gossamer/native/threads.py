@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from torch import Tensor
 
 SMALLEST = 1 << 15
 """Numbers that are worth a thread."""
@@ -34,7 +35,7 @@ def threads_for(numbers: int) -> int:
     return max(1, min(max(torch.get_num_threads(), _spare), numbers // SMALLEST))
 
 
-def in_threads(take: Callable[[int, int], None], count: int, threads: int | None = None) -> None:
+def in_threads(take: Callable[[int, int], object], count: int, threads: int | None = None) -> None:
     """`take(first, last)` for parts of 0, …, `count` − 1, by default as torch has threads."""
     threads = min(threads or torch.get_num_threads(), count)
     if threads <= 1:
@@ -42,6 +43,13 @@ def in_threads(take: Callable[[int, int], None], count: int, threads: int | None
         return
     edges = [count * k // threads for k in range(threads + 1)]
     list(_pool(threads).map(take, edges[:-1], edges[1:]))
+
+
+def copy(source: Tensor, target: Tensor) -> None:
+    """Write one vector into another."""
+    on_cpu = source.device.type == target.device.type == "cpu"
+    threads = threads_for(len(source)) if on_cpu else 1
+    in_threads(lambda a, b: target[a:b].copy_(source[a:b]), len(source), threads)
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

@@ -45,23 +45,28 @@ void rounded_##Z##_##M(long begin, long end, double most, const Z *z, M *q, doub
 /* mixed = sum of w[r] m[r], and z - q where q is given; squares = sum of mixed^2;
    mixed may be z, or not be wanted */
 #define MIXED(Z, M) \\
+static inline void block_##Z##_##M(long at, long size, long count, const double *w, const M **m, \\
+                                   const Z *z, const M *q, Z *mixed, double *squared) \\
+{ \\
+    Z sum[BLOCK]; \\
+    const Z first = w[0]; \\
+    FOR(i, size) sum[i] = first * Z##_of_##M(m[0][at + i]); \\
+    for (long r = 1; r < count; r++) { \\
+        const Z weight = w[r]; \\
+        FOR(i, size) sum[i] = Z##_plus(sum[i], weight, Z##_of_##M(m[r][at + i])); \\
+    } \\
+    if (q) FOR(i, size) sum[i] += z[at + i] - Z##_of_##M(q[at + i]); \\
+    FOR(i, size) squared[i] += (double)sum[i] * sum[i]; \\
+    if (mixed) memcpy(mixed + at, sum, size * sizeof(Z)); \\
+} \\
 void mixed_##Z##_##M(long begin, long end, long count, const double *w, const M **m, \\
                      const Z *z, const M *q, Z *mixed, double *squares) \\
 { \\
-    Z sum[BLOCK]; \\
     double squared[BLOCK] = {0}; \\
-    for (long at = begin; at < end; at += BLOCK) { \\
-        const long size = end - at < BLOCK ? end - at : BLOCK; \\
-        const Z first = w[0]; \\
-        FOR(i, size) sum[i] = first * Z##_of_##M(m[0][at + i]); \\
-        for (long r = 1; r < count; r++) { \\
-            const Z weight = w[r]; \\
-            FOR(i, size) sum[i] = Z##_plus(sum[i], weight, Z##_of_##M(m[r][at + i])); \\
-        } \\
-        if (q) FOR(i, size) sum[i] += z[at + i] - Z##_of_##M(q[at + i]); \\
-        FOR(i, size) squared[i] += (double)sum[i] * sum[i]; \\
-        if (mixed) memcpy(mixed + at, sum, size * sizeof(Z)); \\
-    } \\
+    long at = begin; \\
+    for (; at + BLOCK <= end; at += BLOCK) /* of a size that the compiler knows */ \\
+        block_##Z##_##M(at, BLOCK, count, w, m, z, q, mixed, squared); \\
+    block_##Z##_##M(at, end - at, count, w, m, z, q, mixed, squared); \\
     FOR(i, BLOCK) *squares += squared[i]; \\
 }
 
