@@ -74,3 +74,19 @@ def test_the_squares_of_a_sum(monkeypatch, threads: int):
     z, squares = torch.linspace(-1, 2, LENGTH), []
     sums.mixed([0.5, 0.5], [z, z], z, z, torch.empty_like(z), squares)
     assert squares == pytest.approx([float(z.double().square().sum())], rel=1e-6)
+
+
+@pytest.mark.parametrize("place", [sums.placed_beside, sums.placed_by_swap])
+@pytest.mark.parametrize("wrong", [1.0, torch.inf, torch.nan])
+def test_only_what_is_finite_is_placed(place, wrong: float):
+    z, x, squares = torch.linspace(-1, 2, LENGTH), torch.zeros(LENGTH), []
+    told = [torch.ones(LENGTH, dtype=torch.bfloat16) for _ in range(2)]
+    told[1][7] = wrong
+    terms = sums.Terms([0.5, 0.5], told, z, told[0])
+    expected = sums.mixed(*terms, torch.empty_like(z))
+    found = place(terms, x, squares)
+    require_same(found, expected)
+    finite = wrong == 1.0
+    assert (found is x) == finite
+    assert finite or not x.any()
+    assert squares == pytest.approx([float(expected.double().square().sum())], nan_ok=True)

@@ -1,6 +1,5 @@
 """Links that remember nothing: numbers are sent as they are, or rounded."""
 
-import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from torch import Tensor
 from gossamer.distributed.carrier import Carried, Carrier
 from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.links.rounds import Rounds
-from gossamer.distributed.links.sums import Terms, mixed, mixed_squares, rounded
+from gossamer.distributed.links.sums import Terms, mixed, placed_beside, placed_by_swap, rounded
 from gossamer.networks.channel import Call, Room
 
 PART = 2**22
@@ -115,9 +114,9 @@ class PlainLinks(Links):
 
     def _mixed(self, weights: Mapping[int, float], call: Call, z: Tensor) -> Tensor:
         """Part by part: while one is summed up, the messages about the next are under way."""
-        read_by_others = self.wire.carrier.holds(z)
-        if read_by_others and call.room and call.room.into is not None:
+        if call.room and call.room.into is not None and len(z) <= PART:
             return self._placed(weights, call, z, call.room.into)
+        read_by_others = self.wire.carrier.holds(z)
         out = z if call.room and not read_by_others else torch.empty_like(z)
         begun: deque[Begun] = deque()
         for number, (own, total) in enumerate(self.wire.parts(z, out)):
@@ -129,12 +128,10 @@ class PlainLinks(Links):
         return out
 
     def _placed(self, weights: Mapping[int, float], call: Call, z: Tensor, into: Tensor) -> Tensor:
-        """Where it is to be, if it is finite; else elsewhere."""
+        """Where it is to be, if it is finite; else elsewhere, and what is there stays."""
         part = self._begin(call, z, into, 0)
-        terms = self._terms(weights, part)
-        squares = mixed_squares(*terms)
-        finite = squares is not None and math.isfinite(squares)
-        out = mixed(*terms, into if finite else torch.empty_like(z), call.squares)
+        place = placed_beside if self.wire.carrier.holds(z) else placed_by_swap
+        out = place(self._terms(weights, part), into, call.squares)
         with suppress(PeerFailure):  # too late: whoever has gone is noticed in the next step
             part.carried.release()
         return out

@@ -6,6 +6,7 @@ there is no C compiler, and for short vectors, it is done by torch, to the same 
 """
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -43,10 +44,10 @@ void rounded_##Z##_##M(long begin, long end, double most, const Z *z, M *q, doub
 }
 
 /* mixed = sum of w[r] m[r], and z - q where q is given; squares = sum of mixed^2;
-   mixed may be z, or not be wanted */
+   mixed may be z, or not be wanted; what it was before goes to old, which may be z, too */
 #define MIXED(Z, M) \\
 static inline void block_##Z##_##M(long at, long size, long count, const double *w, const M **m, \\
-                                   const Z *z, const M *q, Z *mixed, double *squared) \\
+                                   const Z *z, const M *q, Z *mixed, Z *old, double *squared) \\
 { \\
     Z sum[BLOCK]; \\
     const Z first = w[0]; \\
@@ -57,16 +58,17 @@ static inline void block_##Z##_##M(long at, long size, long count, const double 
     } \\
     if (q) FOR(i, size) sum[i] += z[at + i] - Z##_of_##M(q[at + i]); \\
     FOR(i, size) squared[i] += (double)sum[i] * sum[i]; \\
+    if (old) memcpy(old + at, mixed + at, size * sizeof(Z)); \\
     if (mixed) memcpy(mixed + at, sum, size * sizeof(Z)); \\
 } \\
 void mixed_##Z##_##M(long begin, long end, long count, const double *w, const M **m, \\
-                     const Z *z, const M *q, Z *mixed, double *squares) \\
+                     const Z *z, const M *q, Z *mixed, Z *old, double *squares) \\
 { \\
     double squared[BLOCK] = {0}; \\
     long at = begin; \\
     for (; at + BLOCK <= end; at += BLOCK) /* of a size that the compiler knows */ \\
-        block_##Z##_##M(at, BLOCK, count, w, m, z, q, mixed, squared); \\
-    block_##Z##_##M(at, end - at, count, w, m, z, q, mixed, squared); \\
+        block_##Z##_##M(at, BLOCK, count, w, m, z, q, mixed, old, squared); \\
+    block_##Z##_##M(at, end - at, count, w, m, z, q, mixed, old, squared); \\
     FOR(i, BLOCK) *squares += squared[i]; \\
 }
 
@@ -145,10 +147,12 @@ def mixed_squares(
     z: Tensor,
     message: Tensor,
     out: Tensor | None = None,
+    old: Tensor | None = None,
 ) -> float | None:
     """‖·‖² of what `mixed` makes, which goes to `out` in the same pass, if that is given.
 
-    None, and nothing is written, where there is no C for it.
+    What `out` was before goes to `old`, which may be z. None, and nothing is written, where there
+    is no C for it.
     """
     in_c = _in_c("mixed", z, message)
     if in_c is None:
@@ -157,7 +161,31 @@ def mixed_squares(
     w, m = (ctypes.c_double * count)(*weights), (ctypes.c_void_p * count)(*places)
     lost = message.dtype != z.dtype
     own = _place(z), _place(message if lost else None)
-    return in_c(ctypes.c_long(count), w, m, *own, _place(out))
+    return in_c(ctypes.c_long(count), w, m, *own, _place(out), _place(old))
+
+
+def placed_beside(terms: Terms, into: Tensor, squares: list[float] | None) -> Tensor:
+    """`mixed`, in `into` if it is finite, which one pass finds out before another writes it.
+
+    Else `into` stays as it is.
+    """
+    found = mixed_squares(*terms)
+    finite = found is not None and math.isfinite(found)
+    return mixed(*terms, into if finite else torch.empty_like(into), squares)
+
+
+def placed_by_swap(terms: Terms, into: Tensor, squares: list[float] | None) -> Tensor:
+    """Likewise in one pass: what was in `into` goes where z was, and back if that was wrong."""
+    found = mixed_squares(*terms, into, terms.own)
+    if found is None:
+        return mixed(*terms, terms.own, squares)
+    if squares is not None:
+        squares.append(found)
+    if math.isfinite(found):
+        return into
+    wrong = into.clone()
+    into.copy_(terms.own)
+    return wrong
 
 
 def weighted_sum(weights: Sequence[float], values: Sequence[Tensor]) -> Tensor:
