@@ -51,7 +51,7 @@ class Receipts:
     """The receipts that are under way in a process group; they live as long as it does."""
 
     def __init__(self) -> None:
-        self.awaited: dict[Board, list[tuple[Message, dist.Work]]] = {}
+        self.awaited: dict[Address, list[tuple[Message, dist.Work]]] = {}
         """By board, those of its readers."""
         self.sent: dict[tuple[int, int], tuple[Message, dist.Work]] = {}
         """By site and sender, the last one."""
@@ -84,8 +84,8 @@ class Carrier:
         self.transport, self.node, self.fused = transport, transport.node, transport.fused
         self.shares: dict[tuple[str, int, int], bool] = {}
         """Whether messages go over boards, by kind, site and peer, once that was tried."""
-        self._read: dict[int, dict[Address, Tensor]] = {}
-        """The boards of each sender."""
+        self._read: dict[tuple[int, int], tuple[Address, Tensor]] = {}
+        """What is on others' boards, by sender and file."""
         self._own = OfThread()
 
     @property
@@ -100,6 +100,8 @@ class Carrier:
         """
         useful = any(self.shares.get(("send", site, k), can_share()) for k in readers)
         if self.fused or size < SHORTEST or not useful:
+            if not any(self.shares.values()):
+                self._own.boards.clear()  # made before it was tried
             return None
         return self._free(place, None, size).content[:size]
 
@@ -144,14 +146,14 @@ class Carrier:
 
     def read(self, sender: int, address: Address) -> Tensor:
         """What a neighbour has written on its board."""
-        boards = self._read.setdefault(sender, {})
-        if address not in boards:
+        known, content = self._read.get((sender, address.file), (None, None))
+        if known != address:
             content = content_at(address)
-            if content is None:
-                post = Message("receive", sender, torch.empty(0))
-                raise self.transport.failure([post], "cannot read its memory any more")
-            boards[address] = content
-        return boards[address]
+        if content is None:
+            post = Message("receive", sender, torch.empty(0))
+            raise self.transport.failure([post], "cannot read its memory any more")
+        self._read[sender, address.file] = address, content
+        return content
 
     def confirm(self, site: int, sender: int) -> None:
         """Tell a neighbour that its message has been read."""
@@ -167,6 +169,8 @@ class Carrier:
         """Find out of new links, with messages of so many bytes, whether they go over boards."""
         readers = self._new("send", site, sent)
         senders = self._new("receive", site, heard)
+        if not (readers or senders):
+            return
         offer = self._sample.address if self._sample else NOWHERE
         offers = dict.fromkeys(readers, offer.message)
         offered = self.transport.begin(site, offers, dict.fromkeys(senders, ADDRESS), OFFERS)
@@ -205,7 +209,7 @@ class Carrier:
         boards = self._own.boards
         board = boards.get((place, reader))
         if board is not None:
-            for post, work in self._receipts.awaited.pop(board, ()):
+            for post, work in self._receipts.awaited.pop(board.address, ()):
                 self._finish(post, work)
         if board is None or len(board.content) < size:
             boards[place, reader] = board = Board(size)
@@ -214,7 +218,7 @@ class Carrier:
     def _await_receipt(self, board: Board, site: int, reader: int) -> None:
         receipt = Message("receive", reader, torch.empty(1, dtype=torch.uint8))
         work = self.transport.post(receipt, RECEIPTS + site)
-        self._receipts.awaited.setdefault(board, []).append((receipt, work))
+        self._receipts.awaited.setdefault(board.address, []).append((receipt, work))
 
     def _finish(self, post: Message, work: dist.Work) -> None:
         self.transport.wait([post], [work])
