@@ -90,7 +90,8 @@ class NodeTalk(RememberedTalk):
     def norm(self, z: Tensor) -> float | None:
         """‖z‖, if z was mixed last and its norm was found on the way."""
         mixed, squares = self._last
-        return math.sqrt(sum(squares)) if mixed is z and squares else None
+        known = mixed is z and squares and not math.isnan(sum(squares))
+        return math.sqrt(sum(squares)) if known else None
 
     def _mixed(self, verb: str, z: Tensor, room: Room | None) -> Tensor:
         squares: list[float] = []

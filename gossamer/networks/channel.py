@@ -39,7 +39,7 @@ class Call(NamedTuple):
     """Where what is mixed is written, if in memory of the links."""
 
     squares: list[float] | None = None
-    """Where ‖·‖² of the result is left, in parts, if it is found on the way."""
+    """Where ‖·‖² of the result is left, in parts, NaN for one of which it is not known."""
 
 
 class Deliveries(NamedTuple):

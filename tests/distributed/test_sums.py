@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from gossamer.distributed.links import sums
+import gossamer as gs
+from gossamer.distributed import NeighborExchange
+from gossamer.distributed.links import plain, sums
 from gossamer.native import build
 
 LENGTH = 2 * sums.LONG + 13
@@ -90,3 +92,22 @@ def test_only_what_is_finite_is_placed(place, wrong: float):
     assert (found is x) == finite
     assert finite or not x.any()
     assert squares == pytest.approx([float(expected.double().square().sum())], nan_ok=True)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_norm_is_known_if_that_of_every_part_is(monkeypatch, parts: int):
+    """The last part is too short for C."""
+    z = torch.ones(sums.LONG + 10)
+    monkeypatch.setattr(plain, "PART", len(z) if parts == 1 else sums.LONG)
+    talk = NeighborExchange(gs.ring(1), 0, z, group=None).talk(0)
+    norm = talk.norm(talk.pull(z))
+    assert norm == pytest.approx(float(z.norm())) if parts == 1 else norm is None
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.float64])
+def test_messages_in_precisions_that_c_does_not_write(kind: torch.dtype):
+    z = torch.ones(sums.LONG)
+    talk = NeighborExchange(gs.ring(1), 0, z, None, kind).talk(0)
+    room = talk.room(len(z), z.dtype)
+    assert room.said is None
+    require_same(talk.pull(room.made.copy_(z), room), z)

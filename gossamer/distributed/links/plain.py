@@ -14,6 +14,7 @@ from gossamer.distributed.carrier import Carried, Carrier
 from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.links.rounds import Rounds
 from gossamer.distributed.links.sums import Terms, mixed, placed_beside, placed_by_swap, rounded
+from gossamer.native.precisions import NARROWER
 from gossamer.networks.channel import Call, Room
 
 PART = 2**22
@@ -103,7 +104,8 @@ class PlainLinks(Links):
 
     def room(self, call: Call, length: int, dtype: torch.dtype) -> Room:
         """A message of one part is written where it is read, or where it is sent from."""
-        if length > PART or self.wire.carrier.fused:
+        written_at_once = self.wire.dtype in (dtype, *NARROWER.get(dtype, ()))
+        if length > PART or self.wire.carrier.fused or not written_at_once:
             return super().room(call, length, dtype)
         said = self.wire.room(call.site, 0, self.rounds(call.t).sends, length)
         if said is None:

@@ -123,7 +123,7 @@ def mixed(
         z: what this node has told of.
         message: in which it has done so; z itself where nothing was lost.
         out: where the result goes; may be z.
-        squares: where its ‖·‖² is appended, if it is found in the same pass.
+        squares: where its ‖·‖² is appended, NaN if it is not found in the same pass.
 
     >>> z = torch.tensor([1.0])
     >>> mixed([0.5, 0.25], [torch.tensor([2.0]), torch.tensor([4.0])], z, z, torch.empty(1))
@@ -138,6 +138,8 @@ def mixed(
     for own, said, total, *parts in in_blocks(z, message, out, *told):
         summed = weighted_sum(weights, [part.to(z) for part in parts])
         total.copy_(summed.add_(own - said) if lost else summed)
+    if squares is not None:
+        squares.append(math.nan)
     return out
 
 
