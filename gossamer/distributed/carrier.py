@@ -1,7 +1,8 @@
 """How a message comes to a neighbour: over a board if it is on the same host, else by transport."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -11,6 +12,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gossamer.distributed.boards import ADDRESS, NOWHERE, Address, Board, can_share, content_at
+from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.transport import Message, Transfer, Transport
 
 SHORTEST = 1 << 16
@@ -34,6 +36,9 @@ class Carried(NamedTuple):
     told: Transfer
     """Of the addresses of boards."""
 
+    new: Sequence[Board]
+    """The boards that a reader has not opened before."""
+
     def arrived(self) -> dict[int, Tensor]:
         """Wait for all of them, and return their bytes, by sender, to be read until `release`."""
         contents = self.sent.arrived()
@@ -42,9 +47,15 @@ class Carried(NamedTuple):
         return contents
 
     def release(self) -> None:
-        """Tell those whose boards were read that they may write there again."""
+        """Tell those whose boards were read that they may write there again.
+
+        A new board is waited for until it was read: this process may end now, and then nobody could
+        open it any more. What is open can be read after that, too.
+        """
         for sender in self.told.senders:
             self.carrier.confirm(self.site, sender)
+        for board in self.new:
+            self.carrier.await_readers(board)
 
 
 class Receipts:
@@ -86,6 +97,8 @@ class Carrier:
         """Whether messages go over boards, by kind, site and peer, once that was tried."""
         self._read: dict[tuple[int, int], tuple[Address, Tensor]] = {}
         """What is on others' boards, by sender and file."""
+        self._shown: set[tuple[int, Address]] = set()
+        """Readers, and the boards that they have been told of."""
         self._own = OfThread()
 
     @property
@@ -142,7 +155,9 @@ class Carrier:
         rest = {k: z for k, z in sent.items() if k not in boards}
         others = {j: size for j, size in lengths.items() if j not in read}
         self.transport.count_sent(sum(z.nbytes for z in sent.values()))
-        return Carried(self, site, self.transport.begin(site, rest, others, place), told)
+        new = [board for k, board in boards.items() if (k, board.address) not in self._shown]
+        self._shown |= {(k, board.address) for k, board in boards.items()}
+        return Carried(self, site, self.transport.begin(site, rest, others, place), told, new)
 
     def read(self, sender: int, address: Address) -> Tensor:
         """What a neighbour has written on its board."""
@@ -156,12 +171,18 @@ class Carrier:
         return content
 
     def confirm(self, site: int, sender: int) -> None:
-        """Tell a neighbour that its message has been read."""
+        """Tell a neighbour that its message has been read, unless it has ended since."""
         under_way = self._receipts.sent
-        if (site, sender) in under_way:
-            self._finish(*under_way[site, sender])  # at once: it has written again since
-        receipt = Message("send", sender, torch.zeros(1, dtype=torch.uint8))
-        under_way[site, sender] = receipt, self.transport.post(receipt, RECEIPTS + site)
+        with suppress(PeerFailure):
+            if (site, sender) in under_way:
+                self._finish(*under_way[site, sender])  # at once: it has written again since
+            receipt = Message("send", sender, torch.zeros(1, dtype=torch.uint8))
+            under_way[site, sender] = receipt, self.transport.post(receipt, RECEIPTS + site)
+
+    def await_readers(self, board: Board) -> None:
+        """Wait until all have read what is on a board."""
+        for post, work in self._receipts.awaited.pop(board.address, ()):
+            self._finish(post, work)
 
     # ------------------------------------------------------------------ which links
 
@@ -209,8 +230,7 @@ class Carrier:
         boards = self._own.boards
         board = boards.get((place, reader))
         if board is not None:
-            for post, work in self._receipts.awaited.pop(board.address, ()):
-                self._finish(post, work)
+            self.await_readers(board)
         if board is None or len(board.content) < size:
             boards[place, reader] = board = Board(size)
         return board

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import pytest
 import torch
@@ -111,3 +112,20 @@ def test_a_failure_in_the_middle_of_a_step_leaves_all_as_it_was():
     for step, before, after in answers:
         assert step == 1
         assert all(map(torch.equal, before, after))
+
+
+def ends_with_its_last_step(rank: int) -> float:
+    """Rank 1 is late to read the only message of rank 0."""
+    parameter = nn.Parameter(torch.full((LONG,), float(rank)))
+    optimizer = DecentralizedOptimizer([parameter], gs.DSGD(lr=0.1), gs.ring)
+    with torch.no_grad():
+        parameter.fill_(float(rank))
+    if rank == 1:
+        read = carrier.Carrier.read
+        carrier.Carrier.read = lambda *given: time.sleep(0.5) or read(*given)
+    optimizer.step()
+    return float(optimizer.x[0])
+
+
+def test_a_rank_may_end_with_its_last_step():
+    assert on_ranks(ends_with_its_last_step, size=2) == [0.5, 0.5]
