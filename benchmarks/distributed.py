@@ -183,7 +183,9 @@ def memory(algorithm, dim: int | None) -> dict[str, float]:
     optimizer.step()
     peak, unit = _resident("VmHWM") - before, optimizer.x.nbytes
     state = sum(z.nbytes for z in optimizer.algorithm_state)
-    held = (2 * unit + state + optimizer._node.exchange.transport.received_bytes) / unit
+    exchange = optimizer._node.exchange
+    messages = exchange.transport.received_bytes + exchange.carrier.board_bytes
+    held = (2 * unit + state + messages) / unit
     return {"held": held, "peak": held + peak / unit}
 
 

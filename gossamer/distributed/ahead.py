@@ -1,5 +1,6 @@
 """Mixes that are under way before their step begins, while its gradient is being computed."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,7 +13,7 @@ from gossamer.distributed.links import Links
 from gossamer.distributed.transport import Transport
 from gossamer.errors import require
 from gossamer.networks import LinkMemory
-from gossamer.networks.channel import Call, RememberedTalk
+from gossamer.networks.channel import Call, RememberedTalk, Room
 
 
 class Known(NamedTuple):
@@ -66,19 +67,38 @@ class NodeTalk(RememberedTalk):
         ahead: "Ahead | None",
     ) -> None:
         super().__init__(links, t, memory)
+        self._node_links = links
         self._held, self._ahead = held, ahead
         self.known: dict[int, Known] = {}
         self.bytes_sent = 0
+        self._last: tuple[Tensor | None, list[float]] = (None, [])
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
-        """Mix opinions."""
+    def room(self, length: int, dtype: torch.dtype) -> Room:
+        """Where to write what is mixed next."""
+        return self._node_links.room(Call(self._t, len(self._after)), length, dtype)
+
+    def pull(self, z: Tensor, room: Room | None = None) -> Tensor:
+        """Mix opinions, those in `room` if it is given."""
         found = self._begun("pull", z)
-        return super().pull(z, gives=gives) if found is None else found
+        return self._mixed("pull", z, room) if found is None else found
 
-    def push(self, z: Tensor, *, gives: bool = False) -> Tensor:
-        """Mix totals."""
+    def push(self, z: Tensor, room: Room | None = None) -> Tensor:
+        """Mix totals, likewise."""
         found = self._begun("push", z)
-        return super().push(z, gives=gives) if found is None else found
+        return self._mixed("push", z, room) if found is None else found
+
+    def norm(self, z: Tensor) -> float | None:
+        """‖z‖, if z was mixed last and its norm was found on the way."""
+        mixed, squares = self._last
+        known = mixed is z and squares and not math.isnan(sum(squares))
+        return math.sqrt(sum(squares)) if known else None
+
+    def _mixed(self, verb: str, z: Tensor, room: Room | None) -> Tensor:
+        squares: list[float] = []
+        call = self._next()._replace(room=room, squares=squares)
+        mixed: Tensor = getattr(self._links, verb)(call, z, self._after[-1])
+        self._last = (mixed, squares)
+        return mixed
 
     def _begun(self, verb: str, z: Tensor) -> Tensor | None:
         """What the neighbours made of z, if it was told to them before the step."""

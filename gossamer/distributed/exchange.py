@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gossamer.distributed.ahead import Ahead, Faster, NodeTalk
+from gossamer.distributed.carrier import Carrier
 from gossamer.distributed.links import Wire, links_of
 from gossamer.distributed.links.late import brought_in
 from gossamer.distributed.links.refusals import require_one_rounding
@@ -60,7 +61,8 @@ class NeighborExchange:
         require_one_rounding(network, message_dtype)
         self.network, self.node = network, node
         self.transport = Transport(node, like, group, timeout)
-        wire = Wire(self.transport, _floating(message_dtype or like.dtype))
+        self.carrier = Carrier(self.transport)
+        wire = Wire(self.carrier, _floating(message_dtype or like.dtype))
         self._wire, self._mailboxes = wire, None if wait else Mailboxes(self.transport)
         self._links = links_of(network, wire, seed, self._mailboxes)
         words = (False, True, "auto")

@@ -72,6 +72,7 @@ class Outbox:
         _write(self._letter, self.sent)
         receipt = Message("receive", self._peer, self._receipt)
         letter = Message("send", self._peer, self._letter)
+        self._transport.count_sent(letter.content.nbytes)
         self._under_way = [
             (receipt, self._transport.post(receipt, self._tag + 1)),
             (letter, self._transport.post(letter, self._tag)),
@@ -112,6 +113,7 @@ class Inbox:
         self._await_next()
         _write(self._receipt.content, self.received)
         self._confirmed = self._transport.post(self._receipt, self._tag + 1)
+        self._transport.count_sent(STAMP)
         self._looked, self._silent, self._probed = time.monotonic(), 0.0, 0.0
         return self._last[: self.length]
 

@@ -1,5 +1,6 @@
 """One node of a network, with nothing of torch's optimizers: what it holds, and its steps."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ from gossamer.algorithms import Algorithm, Both, Local, Mix
 from gossamer.distributed.ahead import NodeTalk
 from gossamer.distributed.exchange import NeighborExchange
 from gossamer.distributed.inside import Crew, step_of_part
+from gossamer.native.finite import surely_finite
 from gossamer.native.node_step import node_step
 from gossamer.native.passes import Vector
+from gossamer.native.threads import copy
 from gossamer.networks import LinkMemory
 
 
@@ -77,10 +80,11 @@ class Node:
             mix = self.exchange.talk(self.t, self.links, (self.x, *self.state))
             x, finish = self._step(grad, mix, *local)
             x = self._decayed(x)
-            if not self._crew.agree(is_finite(x)):
+            if not self._crew.agree(_is_finite_norm(mix.norm(x)) or is_finite(x)):
                 raise Overflow(own=not self._crew.agree(is_finite(self._alone(grad, *local))))
             self.state, self.links = apart(finish(), self.x), mix.memory
-            self.x.copy_(x)
+            if x is not self.x:
+                copy(x, self.x)
             self.exchange.end(mix, self.t + 1, (self.x, *self.state))
         self.t += 1
 
@@ -89,7 +93,8 @@ class Node:
         alone = self._crew.size == 1
         passes = node_step(self.algorithm, self.x, self.state) if alone else None
         if passes is not None:
-            return passes(self.algorithm, self.t, self.x, grad, self.state, mix)
+            in_place = not isinstance(self.decay, Tensor) and self.decay == 0
+            return passes(self.algorithm, self.t, self.x, grad, self.state, mix, in_place)
         x, state = self._as_written(grad, mix, *local)
         return x, lambda: state
 
@@ -137,13 +142,22 @@ def joined(vector: Vector) -> Tensor:
     return vector if isinstance(vector, Tensor) else torch.cat([*vector])
 
 
-def is_finite(z: Tensor) -> bool:
+def is_finite(z: Vector) -> bool:
     """Whether all components are finite; a sum says so in a quarter of the time, or overflows.
 
-    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite(torch.tensor([1.0, torch.nan]))
+    >>> is_finite(torch.tensor([3e38, 3e38])), is_finite([torch.tensor([1.0, torch.nan])])
     (True, False)
     """
+    pieces = [z] if isinstance(z, Tensor) else z
+    return surely_finite(pieces) or all(map(_piece_is_finite, pieces))
+
+
+def _piece_is_finite(z: Tensor) -> bool:
     return bool(z.sum().isfinite()) or bool(torch.stack(z.aminmax()).isfinite().all())
+
+
+def _is_finite_norm(norm: float | None) -> bool:
+    return norm is not None and math.isfinite(norm)
 
 
 def apart(state: Any, x: Tensor) -> Any:

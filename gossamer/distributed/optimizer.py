@@ -65,6 +65,7 @@ from gossamer.errors import require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
 from gossamer.native.passes import Vector
+from gossamer.native.threads import use_spare_cores
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
 from gossamer.user_line import warn_user
@@ -177,6 +178,8 @@ class DecentralizedOptimizer(Optimizer):
         _require_kinds(algorithm, network)
         join(timeout)
         keep_all_freed_memory()
+        if dist.is_initialized():
+            use_spare_cores(int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size())))
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
@@ -729,7 +732,7 @@ class DecentralizedOptimizer(Optimizer):
             pieces = [self._flat.gather_grads()]
         if scale is not None:
             pieces[0].div_(scale)
-        if self.crew.agree(all(map(is_finite, pieces))):
+        if self.crew.agree(is_finite(pieces)):
             return pieces
         self.nonfinite_grads += 1
         _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)

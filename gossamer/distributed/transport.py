@@ -42,8 +42,17 @@ class Transfer(NamedTuple):
         """Wait for all of them, and return the bytes that were received, by sender."""
         for batch, works in self.begun:
             self.transport.wait(batch, works)
+        return {post.peer: post.content for post in self._received}
+
+    @property
+    def senders(self) -> list[int]:
+        """Whose messages they are."""
+        return [post.peer for post in self._received]
+
+    @property
+    def _received(self) -> list[Message]:
         posts = [post for batch, _ in self.begun for post in batch]
-        return {post.peer: post.content for post in posts if post.kind == "receive"}
+        return [post for post in posts if post.kind == "receive"]
 
 
 class Transport:
@@ -84,11 +93,9 @@ class Transport:
         taken, self._own.bytes_sent = self._own.bytes_sent, 0
         return taken
 
-    def transfer(
-        self, site: int, sent: Mapping[int, Tensor], lengths: Mapping[int, int]
-    ) -> dict[int, Tensor]:
-        """Send a tensor to each of some nodes, and return the bytes of some, by sender."""
-        return self.begin(site, sent, lengths).arrived()
+    def count_sent(self, size: int) -> None:
+        """Count bytes of messages that this thread sends."""
+        self._own.bytes_sent += size
 
     def begin(
         self, site: int, sent: Mapping[int, Tensor], lengths: Mapping[int, int], place: int = 0
@@ -113,14 +120,12 @@ class Transport:
             with self._naming_edges(batch):
                 works = dist.batch_isend_irecv([self._operation(post, site) for post in batch])
                 begun.append((batch, works))
-        self._own.bytes_sent += sum(post.content.nbytes for post in posts if post.kind == "send")
         return Transfer(self, begun)
 
     def post(self, message: Message, tag: int) -> dist.Work:
         """Begin one message of bytes on the CPU, by gloo."""
         with self._naming_edges([message]):
             (work,) = dist.batch_isend_irecv([self._operation(message, tag)])
-        self._own.bytes_sent += message.content.nbytes * (message.kind == "send")
         return work
 
     def wait(self, batch: Sequence[Message], works: Sequence[dist.Work]) -> None:

@@ -22,6 +22,7 @@ from gossamer.native.build import compiler, library
 from gossamer.native.expressions import EXPRESSIONS, Unsupported
 from gossamer.native.passes import HEAD, LONG, Pass, Vector
 from gossamer.native.recorder import Node, Recording, record_operations
+from gossamer.networks.channel import Room
 from gossamer.problems.flat_program import agree
 
 EXAMPLE = 16
@@ -34,16 +35,25 @@ for verb in ("pull", "push"):
 VERBS = {torch.ops.gossamer.pull.default: "pull", torch.ops.gossamer.push.default: "push"}
 """What is recorded of a mix."""
 
+COPY = torch.ops.aten._to_copy.default
+"""The same in another precision."""
+
 Vectors = dict[Node, Any]
 """What is in memory: tensors, but for a gradient in pieces."""
 
 
-class TakingMix(Protocol):
-    """A `mix` that is told when nobody reads a vector any more: the result may take its memory."""
+class RoomyMix(Protocol):
+    """A `mix` that has room for what it is given."""
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor: ...  # noqa: D102
+    def room(self, length: int, dtype: torch.dtype) -> Room:
+        """Where to write what is mixed next."""
 
-    def push(self, z: Tensor, *, gives: bool = False) -> Tensor: ...  # noqa: D102
+    def pull(self, z: Tensor, room: Room | None = None) -> Tensor: ...  # noqa: D102
+
+    def push(self, z: Tensor, room: Room | None = None) -> Tensor: ...  # noqa: D102
+
+    def norm(self, z: Tensor) -> float | None:
+        """‖z‖, if z was mixed last and its norm was found on the way."""
 
 
 class Action(NamedTuple):
@@ -72,6 +82,14 @@ class Plan:
         """The passes as a C file."""
         passes = [*(one.made_by for one in self.actions), self.x, self.state]
         return "\n".join([HEAD, *(one.text for one in passes if one)])
+
+    @property
+    def last_mix(self) -> Action | None:
+        """That which makes xᵗ⁺¹, if none comes after it and nobody needs xᵗ any more."""
+        mixes = [action for action in self.actions if action.node.target in VERBS]
+        last, x = mixes[-1] if mixes else None, self.recording.inputs[1]
+        made = last is not None and last.node is self.recording.outputs[0]
+        return last if last and made and x not in last.needed else None
 
 
 def plan_of(recording: Recording) -> Plan:
@@ -111,7 +129,7 @@ def _pass_for(node: Node, known: Sequence[Node], number: int) -> Pass | None:
     if _is_norm(node):
         return Pass(number, [*known], norms=[operand])
     if node.target in VERBS:
-        return None if operand in known else Pass(number, [*known], made=[operand])
+        return None if operand in known else Pass(number, [*known], made=[operand], says=True)
     if any(map(_is_wide, [node, *node.operands])):
         raise Unsupported(f"{node.target} of a vector")
     return None
@@ -157,16 +175,25 @@ class NodeStep:
     program: ctypes.CDLL
 
     def __call__(
-        self, algorithm: Algorithm[Any], t: int, x: Tensor, grad: Vector, state: Any, mix: TakingMix
+        self,
+        algorithm: Algorithm[Any],
+        t: int,
+        x: Tensor,
+        grad: Vector,
+        state: Any,
+        mix: RoomyMix,
+        in_place: bool = False,
     ) -> tuple[Tensor, Callable[[], Any]]:
         """xᵗ⁺¹, and what makes stateᵗ⁺¹, in the memory of `state` where that is possible.
 
-        Until that is called nothing is changed.
+        Until that is called nothing is changed; but x itself if it may be written `in_place`, when
+        all messages have come.
         """
         given = _inputs(algorithm, self.numbers, t, x, grad, state)
         tensors = dict(zip(self.plan.recording.inputs, given, strict=True)) | self.plan.constants
         for action in self.plan.actions:
-            tensors[action.node] = self._done(action, tensors, len(x), mix)
+            into = x if in_place and action is self.plan.last_mix else None
+            tensors[action.node] = self._done(action, tensors, len(x), mix, into)
             for node in [node for node in tensors if node not in action.needed]:
                 del tensors[node]
         after, *fields = self.plan.recording.outputs
@@ -183,19 +210,23 @@ class NodeStep:
 
         return tensors[after], finish
 
-    def _done(self, action: Action, tensors: Vectors, length: int, mix: TakingMix) -> Tensor:
-        """The numbers that an action makes known."""
+    def _done(
+        self, action: Action, tensors: Vectors, length: int, mix: RoomyMix, into: Tensor | None
+    ) -> Tensor:
+        """The numbers that an action makes known; those of a mix may go `into` other memory."""
         node, operand = action.node, action.node.operands[0] if action.node.operands else None
         if action.made_by and action.made_by.norms:
-            (norm,) = action.made_by.run(self.program, tensors, [])
+            norm = _known_norm(operand, tensors, mix)
+            if norm is None:
+                (norm,) = action.made_by.run(self.program, tensors, [])
             return torch.full(node.shape, norm, dtype=node.kind)
         if node.target in VERBS:
             assert operand is not None
             if action.made_by is None:
                 return getattr(mix, VERBS[node.target])(tensors[operand])
-            made = torch.empty(length, dtype=operand.kind)
-            action.made_by.run(self.program, tensors, [made])
-            return getattr(mix, VERBS[node.target])(made, gives=True)
+            room = mix.room(length, operand.kind)._replace(into=into)
+            action.made_by.run(self.program, tensors, [room.made], room.said)
+            return getattr(mix, VERBS[node.target])(room.made, room)
         known = lambda one: tensors[one] if isinstance(one, Node) else one  # noqa: E731
         args, kwargs = tree_map(known, (node.args, node.kwargs))
         return node.target(*args, **kwargs)
@@ -210,6 +241,13 @@ class NodeStep:
             needed = shared or old in recording.outputs
             places[new] = torch.empty_like(z) if needed else z
         return {node: places[node] for node in made}
+
+
+def _known_norm(node: Node | None, tensors: Vectors, mix: RoomyMix) -> float | None:
+    """Of what was mixed last; in less precision it has the same norm, up to the last digits."""
+    while node is not None and node not in tensors and node.target is COPY:
+        node = node.operands[0]
+    return mix.norm(tensors[node]) if node in tensors else None
 
 
 def node_step(algorithm: Algorithm[Any], x: Tensor, state: Any) -> NodeStep | None:
@@ -311,10 +349,16 @@ class _Recorded:
 class _Shrinking:
     """z ↦ 0.7 z, in the memory of z where it may be."""
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
-        return z.mul_(0.7) if gives else 0.7 * z
+    def room(self, length: int, dtype: torch.dtype) -> Room:
+        return Room(torch.empty(length, dtype=dtype))
+
+    def pull(self, z: Tensor, room: Room | None = None) -> Tensor:
+        return z.mul_(0.7) if room else 0.7 * z
 
     push = pull
+
+    def norm(self, z: Tensor) -> None:
+        return None
 
 
 def _inputs(

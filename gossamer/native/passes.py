@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gossamer.native.elementwise import Body
 from gossamer.native.expressions import KINDS, Unsupported
+from gossamer.native.precisions import CONVERSIONS, NARROWER, TYPES, largest
 from gossamer.native.recorder import Node
-from gossamer.native.threads import in_threads
+from gossamer.native.threads import in_threads, threads_for
 from gossamer.native.values import Value, contiguous
 
 LONG = 65536
@@ -36,7 +38,7 @@ HEAD = f"""\
 #define LARGEST_float FLT_MAX
 #define LARGEST_double DBL_MAX
 #define BLOCK {BLOCK}
-"""
+{CONVERSIONS}"""
 
 Vector = Tensor | Sequence[Tensor]
 """A vector, or the pieces of which it is made; also a single number."""
@@ -51,12 +53,15 @@ class Pass:
         known: the nodes whose numbers are in memory before it.
         made: what it writes.
         norms: whose ‖·‖ it finds.
+        says: whether messages tell of the first vector that it writes: what they say of it, in less
+            precision, can be written in the same loop.
     """
 
     number: int
     known: Sequence[Node]
     made: Sequence[Node] = ()
     norms: Sequence[Node] = ()
+    says: bool = False
     values: dict[Node, Value] = field(init=False)
     """What is known, as arrays; read by `Body`."""
 
@@ -78,7 +83,10 @@ class Pass:
             for k, one in enumerate(names[len(self.made) :])
         ]
         inner = [one.at(["i"], [0], at_once=True) for one in body.statements]
-        self.text = self._function([*inner, *written, *squares])
+        self.text = self._function("", [*inner, *written, *squares])
+        for narrow in NARROWER.get(self.made[0].kind, ()) if self.says else ():
+            said = _said(names[0].name, self.made[0].kind, narrow)
+            self.text += self._function(TYPES[narrow], [*inner, *written, *squares, said])
 
     def value(self, node: Node) -> Value:
         """Of a node that is known."""
@@ -86,7 +94,7 @@ class Pass:
             raise Unsupported(f"{node.target} within a pass")
         return self.values[node]
 
-    def _function(self, inner: Sequence[str]) -> str:
+    def _function(self, said: str, inner: Sequence[str]) -> str:
         arrays = [
             f"const {KINDS[node.kind]} *{self.values[node].name} = p[{k}];"
             for k, node in enumerate(self.reads)
@@ -95,10 +103,11 @@ class Pass:
             f"{KINDS[node.kind]} *o{k} = p[{len(self.reads) + k}];"
             for k, node in enumerate(self.made)
         ]
+        arrays += [f"{said} *said = p[{len(self.reads) + len(self.made)}];"] * bool(said)
         sums = [f"double s{k}[BLOCK] = {{0}};" for k in range(len(self.norms))]
         ends = [f"for (int j = 0; j < BLOCK; j++) sums[{k}] += s{k}[j];" for k in range(len(sums))]
         return "\n".join([
-            f"void pass{self.number}(long begin, long end, void **p, double *sums)",
+            f"void pass{self.number}{said}(long begin, long end, void **p, double *sums)",
             "{",
             *arrays,
             *sums,
@@ -110,35 +119,62 @@ class Pass:
             *inner,
             "}}",
             *ends,
-            "}",
+            "}\n",
         ])  # fmt: skip
 
     def run(
-        self, program: ctypes.CDLL, vectors: Mapping[Node, Vector], out: Sequence[Tensor]
+        self,
+        program: ctypes.CDLL,
+        vectors: Mapping[Node, Vector],
+        out: Sequence[Tensor],
+        said: Tensor | None = None,
     ) -> list[float]:
-        """Write `out`, which may be among what is read, and return the norms."""
-        function: Callable[..., None] = getattr(program, f"pass{self.number}")
-        squares: list[tuple[int, Any]] = []
-        for begin, size, places in _pieces([*(vectors[node] for node in self.reads), *out]):
-            pointers = (ctypes.c_void_p * len(places))(*places)
+        """Write `out`, which may be among what is read, and return the norms.
 
-            def take(first: int, last: int, begin: int = begin, pointers: Any = pointers) -> None:
-                sums = (ctypes.c_double * max(1, len(self.norms)))()
-                squares.append((begin + first, sums))
-                function(ctypes.c_long(first), ctypes.c_long(last), pointers, sums)
-
-            in_threads(take, size)
-        in_order = [sums for _, sums in sorted(squares, key=lambda part: part[0])]
-        return [math.sqrt(sum(sums[k] for sums in in_order)) for k in range(len(self.norms))]
+        With `said` also what a message says of the first of them, in less precision.
+        """
+        narrow = [] if said is None else [said]
+        name = "".join(TYPES[z.dtype] for z in narrow)
+        function = getattr(program, f"pass{self.number}{name}")
+        read = [vectors[node] for node in self.reads]
+        return [*map(math.sqrt, pass_over(function, [*read, *out, *narrow], len(self.norms)))]
 
 
-def _pieces(vectors: Sequence[Vector]) -> Iterator[tuple[int, int, list[int]]]:
+def pass_over(
+    function: Callable[..., None], vectors: Sequence[Vector], sums: int = 0
+) -> list[float]:
+    """Call `function(begin, end, memory of the vectors, sums)` for all parts of long vectors.
+
+    Returns the `sums` to which it adds.
+    """
+    pieces = [*_pieces(vectors)]
+    length = pieces[-1][0] + pieces[-1][1]
+    found: dict[int, Any] = {}
+
+    def take(first: int, last: int) -> None:
+        own = found[first] = (ctypes.c_double * max(1, sums))()
+        for begin, size, memory in pieces:
+            low, high = max(first - begin, 0), min(last - begin, size)
+            if low < high:
+                function(ctypes.c_long(low), ctypes.c_long(high), memory, own)
+
+    in_threads(take, length, threads_for(length))
+    return [sum(found[first][k] for first in sorted(found)) for k in range(sums)]
+
+
+def _said(name: str, kind: torch.dtype, narrow: torch.dtype) -> str:
+    most = f"({KINDS[kind]}){largest(narrow, kind)!r}"
+    return f"said[i] = {TYPES[narrow]}_of_{KINDS[kind]}(AT_MOST({most}, {name}));"
+
+
+def _pieces(vectors: Sequence[Vector]) -> Iterator[tuple[int, int, Any]]:
     """Of every piece of the vector that is in pieces, if one is: begin, length, memory of all."""
     whole = [z for z in vectors if isinstance(z, Tensor)]
     cut = [z for z in vectors if not isinstance(z, Tensor)]
     begin = 0
     for number, piece in enumerate(cut[0] if cut else [max(whole, key=Tensor.numel)]):
-        yield begin, len(piece), [_memory(z, number, begin) for z in vectors]
+        places = [_memory(z, number, begin) for z in vectors]
+        yield begin, len(piece), (ctypes.c_void_p * len(places))(*places)
         begin += len(piece)
 
 

@@ -16,13 +16,30 @@ LinkMemory = tuple[dict[str, Tensor], ...]
 """What the links remember: for each mix of a step name → `(nodes or links, runs, dim)`."""
 
 
+class Room(NamedTuple):
+    """Memory of the links for what is mixed next; they may write the result there."""
+
+    made: Tensor
+    """For what is mixed."""
+
+    said: Tensor | None = None
+    """For what messages say of it, in less precision, if that shall be written at once, too."""
+
+    into: Tensor | None = None
+    """Memory of another that the result may take when nothing can fail any more: all messages have
+    come, and the result is finite."""
+
+
 class Call(NamedTuple):
     """Which mix of a run: the `site`-th, counted from 0, of talk `t`."""
 
     t: int
     site: int
-    gives: bool = False
-    """Whether nobody reads what is mixed any more: the result may take its memory."""
+    room: Room | None = None
+    """Where what is mixed is written, if in memory of the links."""
+
+    squares: list[float] | None = None
+    """Where ‖·‖² of the result is left, in parts, NaN for one of which it is not known."""
 
 
 class Deliveries(NamedTuple):
@@ -171,15 +188,15 @@ class RememberedTalk:
         """After the calls so far."""
         return tuple(self._after)
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
-        """Mix opinions; z is given away if the caller says so, see `Call`."""
-        return self._links.pull(self._next(gives), z, self._after[-1])
+    def pull(self, z: Tensor) -> Tensor:
+        """Mix opinions."""
+        return self._links.pull(self._next(), z, self._after[-1])
 
-    def push(self, z: Tensor, *, gives: bool = False) -> Tensor:
-        """Mix totals, likewise."""
-        return self._links.push(self._next(gives), z, self._after[-1])
+    def push(self, z: Tensor) -> Tensor:
+        """Mix totals."""
+        return self._links.push(self._next(), z, self._after[-1])
 
-    def _next(self, gives: bool) -> Call:
+    def _next(self) -> Call:
         site = len(self._after)
         self._after.append(dict(self._before[site]) if site < len(self._before) else {})
-        return Call(self._t, site, gives)
+        return Call(self._t, site)

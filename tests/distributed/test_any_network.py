@@ -1,5 +1,6 @@
 """Processes on any network take the simulator's steps: the same losses, partners, coins, copies."""
 
+import os
 from dataclasses import dataclass
 
 import pytest
@@ -9,7 +10,7 @@ from processes import on_ranks
 from torch import Tensor
 
 from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DSGDGClip, GTNSGDm, PushSum
-from gossamer.distributed import NeighborExchange
+from gossamer.distributed import NeighborExchange, boards
 from gossamer.distributed.node import Node
 from gossamer.errors import InvalidInput
 from gossamer.fit import require_fit
@@ -231,7 +232,11 @@ def test_totals_are_kept_in_float32():
 
 
 def bytes_of_a_large_message(rank: int) -> dict[str, int]:
-    """Of 3 million numbers, once the first message has been sent whole; and between talks."""
+    """Of 3 million numbers, once the first message has been sent whole; and between talks.
+
+    As if each rank were on a host of its own.
+    """
+    os.environ[boards.VARIABLE] = "0"
     z = torch.randn(3_000_000, generator=torch.Generator().manual_seed(rank))
     sent = {}
     for network in (ring(2), ring(2).compressed(TopK(0.05)), ring(2).compressed(Sign())):

@@ -128,8 +128,11 @@ def mix_in_order(network, z: Tensor) -> Tensor:
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 def test_processes_equal_simulator(network):
+    require_simulated(on_ranks(real_steps, network), network)
+
+
+def require_simulated(real: list[dict[str, tuple[Tensor, ...]]], network: str) -> None:
     """1e-12 against the simulator's one product; bit for bit when it sums in the ranks' order."""
-    real = on_ranks(real_steps, network)
     for algorithm in methods(network):
         simulated = simulated_steps(algorithm, network, in_order=False)
         in_order = simulated_steps(algorithm, network, in_order=True)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DIGing, GTAdam, GTNSGDm, PushSum
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure
+from gossamer.distributed.carrier import Carrier
 from gossamer.distributed.links import Wire, links_of
 from gossamer.distributed.links.refusals import require_no_waiting
 from gossamer.distributed.transport import Transport
@@ -71,7 +72,7 @@ class Asynchronous:
         self.x = [torch.zeros(DIM, dtype=torch.float64) for _ in range(4)]
         self.states, self.t = [method.init(x) for x in self.x], [0] * 4
         self.boxes = [PaperBoxes(node, self.wires, self.generator) for node in range(4)]
-        wires = [Wire(Transport(i, x, None, 1.0), dtype) for i, x in enumerate(self.x)]
+        wires = [Wire(Carrier(Transport(i, x, None, 1.0)), dtype) for i, x in enumerate(self.x)]
         self.links = [
             links_of(network, wire, 0, box) for wire, box in zip(wires, self.boxes, strict=True)
         ]

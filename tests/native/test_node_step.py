@@ -7,7 +7,8 @@ from torch import Tensor, nn
 import gossamer as gs
 from gossamer.algorithms import ALGORITHMS, Algorithm, Both
 from gossamer.distributed import DecentralizedOptimizer
-from gossamer.native import build, node_step
+from gossamer.native import build, node_step, threads
+from gossamer.networks.channel import Room
 
 DIM = node_step.LONG + 5
 HALF = Both(lambda z: 0.5 * z)
@@ -19,12 +20,25 @@ pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine h
 
 
 class Halving:
-    """A mix in the memory of what it is given."""
+    """A mix in the memory of what it is given, which knows the norm of its result."""
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
-        return z.mul_(0.5) if gives else 0.5 * z
+    def __init__(self) -> None:
+        self.last: Tensor | None = None
+
+    def room(self, length: int, dtype: torch.dtype) -> Room:
+        narrow = torch.float32 if dtype == torch.float64 else torch.bfloat16
+        return Room(torch.empty(length, dtype=dtype), torch.empty(length, dtype=narrow))
+
+    def pull(self, z: Tensor, room: Room | None = None) -> Tensor:
+        if room is not None:
+            torch.testing.assert_close(room.said, z.to(room.said.dtype), rtol=0, atol=0)
+        self.last = z.mul_(0.5) if room else 0.5 * z
+        return self.last
 
     push = pull
+
+    def norm(self, z: Tensor) -> float | None:
+        return float(z.double().norm()) if z is self.last else None
 
 
 def method(name: str, **changes) -> Algorithm:
@@ -56,6 +70,17 @@ def test_as_it_is_written(name: str):
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5 * expected.abs().max())
 
 
+def test_in_several_threads(monkeypatch):
+    """Which begin and end anywhere in the pieces of a gradient."""
+    monkeypatch.setattr(threads, "SMALLEST", 1)
+    ends = []
+    for spare in (3, 1):
+        monkeypatch.setattr(threads, "_spare", spare)
+        ends.append(after_steps(method("GTNSGDm"), passes=True))
+    for mine, theirs in zip(*ends, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", sorted(AS_WRITTEN))
 def test_what_asks_for_more_is_taken_as_it_is_written(name: str):
     x = torch.zeros(DIM)
@@ -83,10 +108,10 @@ def test_what_is_computed_again_has_the_same_bits(order: str):
     assert torch.equal(state.y, state.v.double())
 
 
-class Alone:
+class Alone(Halving):
     """A network of one node."""
 
-    def pull(self, z: Tensor, *, gives: bool = False) -> Tensor:
+    def pull(self, z: Tensor, room: Room | None = None) -> Tensor:
         return z
 
     push = pull

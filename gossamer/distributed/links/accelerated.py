@@ -17,12 +17,12 @@ class AcceleratedLinks(Links):
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """z_k from z_0 = z."""
-        call = call._replace(gives=False)  # z is read again
+        call = call._replace(room=None, squares=None)  # z is read again, and the result changed
         return self._exchanges(lambda z: self._inner.pull(call, z, memory), z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """Likewise: each exchange keeps the total."""
-        call = call._replace(gives=False)
+        call = call._replace(room=None, squares=None)
         return self._exchanges(lambda z: self._inner.push(call, z, memory), z)
 
     def _exchanges(self, mix: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:

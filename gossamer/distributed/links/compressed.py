@@ -67,7 +67,7 @@ class CompressedLinks(Links):
         round_t = self._rounds(call.t)
         owed = self._owed(round_t, self._message(call, z, memory), memory)
         missed = self._missed(round_t, memory)
-        received = self._wire.transport.transfer(
+        received = self._wire.carrier.transfer(
             call.site,
             {k: owed[k] for k in round_t.sends},
             {j: self._length(j, missed[j], z, memory) for j in round_t.hears},

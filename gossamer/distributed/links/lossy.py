@@ -1,10 +1,11 @@
 """Links that lose messages one way, and no total with them."""
 
+import torch
 from torch import Tensor
 
-from gossamer.distributed.links.plain import PlainLinks
+from gossamer.distributed.links.plain import Links, PlainLinks
 from gossamer.distributed.links.rounds import Round
-from gossamer.networks.channel import Call
+from gossamer.networks.channel import Call, Room
 
 
 class LossyLinks(PlainLinks):
@@ -15,13 +16,17 @@ class LossyLinks(PlainLinks):
     round(f), and what it brought is subtracted from f.
     """
 
+    def room(self, call: Call, length: int, dtype: torch.dtype) -> Room:
+        """A total has a message for each receiver."""
+        return Links.room(self, call, length, dtype)
+
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """c_ii z_i and what arrived."""
         round_t, node = self.rounds(call.t), self.wire.node
         reaches = round_t.reaches
         messages = {k: self._loaded(k, k in reaches, round_t, z, memory) for k in round_t.sends}
         lengths = dict.fromkeys(round_t.hears, z.numel() * self.wire.dtype.itemsize)
-        received = self.wire.transport.transfer(call.site, messages, lengths)
+        received = self.wire.carrier.transfer(call.site, messages, lengths)
         total = z * round_t.shares.get(node, 0.0)
         for j in round_t.shares:
             if j != node:

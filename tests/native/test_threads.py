@@ -1,0 +1,40 @@
+"""How many threads a pass over memory takes."""
+
+import pytest
+import torch
+
+from gossamer.native import build, threads
+from gossamer.native.finite import surely_finite
+from gossamer.native.passes import LONG
+
+
+@pytest.mark.parametrize(
+    ("cores", "processes", "numbers", "expected"),
+    [
+        (16, 4, 10**6, 4),
+        (8, 4, 10**6, 2),
+        (2, 4, 10**6, 1),
+        (64, 4, 10**6, threads.MOST),
+        (16, 4, 2 * threads.SMALLEST, 2),
+        (16, 4, 1, 1),
+    ],
+)
+def test_cores_that_nobody_uses(monkeypatch, cores, processes, numbers, expected):
+    monkeypatch.setattr(threads, "_spare", 1)
+    monkeypatch.setattr(threads, "_cores", lambda: cores)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    threads.use_spare_cores(processes)
+    assert threads.threads_for(numbers) == expected
+
+
+@pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
+@pytest.mark.parametrize("spare", [1, 3])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_a_vector_in_pieces_is_finite(monkeypatch, spare: int, kind: torch.dtype):
+    monkeypatch.setattr(threads, "_spare", spare)
+    pieces = [torch.ones(LONG, dtype=kind), torch.ones(3, dtype=kind)]
+    assert surely_finite(pieces)
+    for piece, wrong in ((0, torch.inf), (1, torch.nan)):
+        pieces[piece][2] = wrong
+        assert not surely_finite(pieces)
+        pieces[piece][2] = 1.0
