@@ -4,8 +4,9 @@
 
 Nonconvex logistic regression on a random geometric graph of 30 nodes, each of which has seen one
 label only, under isotropic noise of infinite variance. Every method is tuned on its own search set,
-on seeds that are not reported. Prints a table, and writes it as own_comparison.tex and the curves,
-with a band of the middle half of the seeds, as own_comparison.png (about 10 s).
+on seeds that are not reported. Prints a table and writes two files: own_comparison.tex is the same
+table, and own_comparison.png shows the curves, each with a band for the middle half of the seeds.
+It takes about 10 s.
 """
 
 from pathlib import Path

@@ -167,10 +167,10 @@ def language(corpus: Any) -> str:
     )
 
 
-UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`: there is no clipping
-level to choose, and a wrong momentum did it less harm than a wrong clipping level or momentum did
-to any other method. `gossamer plan` computes a step size for your number of steps and says what is
-guaranteed:
+UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`. It has no clipping level
+that you would have to choose. We also ran methods with a wrong clipping level or a wrong momentum,
+and GT-NSGDm suffered least. `gossamer plan` computes a step size for your number of steps and says
+what is guaranteed:
 
 {_bash("gossamer plan --noise 'StudentT(1.5)'")}"""
 

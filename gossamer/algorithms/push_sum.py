@@ -47,8 +47,9 @@ def PushSum(method: A | type[A]) -> A | type[A]:
     and gradients that grow with the distance throw it further. Here it pays its update in parts, so
     that x moves by no more than what is due; all is paid in the end.
 
-    A method that pushes a tracker keeps doing so: `PushSum(GTDSGD)` is Push-DIGing with a tracker
-    that is mixed after its change. An update made after mixing, W xᵗ − α dᵗ, becomes C uᵗ − α dᵗ.
+    A method that pushes a tracker keeps doing so: `PushSum(GTDSGD)` is a variant of Push-DIGing
+    that adds the change of the gradient to the tracker before it mixes, not after. An update made
+    after mixing, W xᵗ − α dᵗ, becomes C uᵗ − α dᵗ.
 
     Args:
         method: a method, or its class; it must pull its parameters once in every step.

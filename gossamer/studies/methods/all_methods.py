@@ -230,8 +230,8 @@ def _robustness(results: Results) -> Table:
         for method, counts in _counts(results).items()
     ]
     title = (
-        "Robustness: in how many situations a method is robust and ends lower than GT-NSGDm, and "
-        "how much of its search set is within twice its best score"
+        "Robustness: in how many situations a method is robust, in how many it ends lower than "
+        "GT-NSGDm, and which share of its search set is good (within twice its best score)"
     )
     return Table(title, ["method", "robust", "lower than GT-NSGDm", "good settings"], rows)
 
@@ -347,8 +347,8 @@ def _forgiving(results: Results) -> Verdict:
         ),
         {m: all(a > b for a, b in zip(ours, shares, strict=True)) for m, shares in rivals.items()},
         f"It holds for a method if {OURS} has the larger share in every situation. A setting is "
-        "good if its score is at most twice the best score in the method's own search set, so more "
-        "is asked of a method that ends lower.",
+        "good if its score is at most twice the best score in the method's own search set. The "
+        "lower that best score is, the harder this is to meet.",
         source="ours",
     )
 
@@ -362,8 +362,8 @@ def _good_everywhere(results: Results) -> Verdict:
     }
     return Verdict(
         f"Some method is robust, and within {AS_GOOD} times the lowest error, in every situation",
-        "error as a multiple of the lowest, where this is largest, of the methods that are robust "
-        "everywhere: "
+        "the methods that are robust in every situation, each with its error as a multiple of the "
+        "lowest error, in the situation where this multiple is largest: "
         + (
             ", ".join(f"{m} {times[m]:.2f}" for m in sorted(times, key=times.__getitem__)) or "none"
         ),

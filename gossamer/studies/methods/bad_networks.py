@@ -612,9 +612,8 @@ def _short_messages(results: Results) -> Verdict:
     gain = {w: median_error(of["clean"]) / median_error(of[best[w]]) for w, of in sound.items()}
     return Verdict(
         "At equal bytes every method ends lower with short or rare messages than with whole ones",
-        f"number of the {len(best)} combinations of method and noise that end lowest with a "
-        "kind of message: "
-        + "; ".join(f"{network}: {count}" for network, count in Counter(best.values()).items())
+        f"the messages with which the {len(best)} combinations of method and noise end lowest: "
+        + "; ".join(f"{network} for {count}" for network, count in Counter(best.values()).items())
         + f". {_from_least_to_most(gain)}",
         {who: network != "clean" for who, network in best.items()},
         "Nodes differ here. Under either noise, only methods that are robust with whole messages "

@@ -429,8 +429,8 @@ def _good_everywhere(results: Results) -> Verdict:
     ranked = sorted(worst, key=worst.__getitem__)
     return Verdict(
         f"Some method is within {MATTERS} times the lowest error in every situation",
-        "error as a multiple of the lowest, where this is largest: "
-        + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
+        "every method's error as a multiple of the lowest error, in the situation where this "
+        "multiple is largest: " + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
         worst[ranked[0]] <= MATTERS,
         source="ours",
     )

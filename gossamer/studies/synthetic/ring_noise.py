@@ -226,8 +226,8 @@ def _unstable(results: Results) -> Verdict:
 
 def _clip(results: Results) -> Verdict:
     readings = {
-        "the exponent +2/5, as printed": "DSGD-Clip",
-        "the exponent −2/5": "DSGD-Clip (shrinking)",
+        "DSGD-Clip with a growing level, as printed": "DSGD-Clip",
+        "DSGD-Clip with a shrinking level": "DSGD-Clip (shrinking)",
     }
     shows = {
         reading: all(_stable_but_far(results, noise, method) for noise in HEAVY)

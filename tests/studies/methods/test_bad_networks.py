@@ -183,7 +183,7 @@ def test_short_messages_flip_with_the_numbers():
     one = judged(words, {**every, on("four bits", "Gaussian", OURS, "equal bytes"): [0.3] * 3})
     assert one.holds == "partly"
     assert f"{OURS}, Gaussian;" not in f"{one.holds_for};"
-    assert "four bits: 35; clean: 1" in one.ours
+    assert "four bits for 35; clean for 1" in one.ours
     least_and_most = f"1.0 times ({OURS}, Gaussian) to 2.0 times (DSGD, Gaussian) as high"
     assert one.ours.endswith(least_and_most)
 

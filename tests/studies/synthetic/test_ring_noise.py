@@ -55,7 +55,8 @@ def test_instability_flips(bad):
 
 
 FAR = ROBUST * INITIAL
-PRINTED, SHRINKING = "the exponent +2/5, as printed", "the exponent −2/5"
+PRINTED = "DSGD-Clip with a growing level, as printed"
+SHRINKING = "DSGD-Clip with a shrinking level"
 
 
 @pytest.mark.parametrize(
