@@ -32,17 +32,6 @@ def errors(rank: int, dtype: torch.dtype, spikes: tuple[float, ...]) -> list[lis
     return [[float((x - PROBLEM.optimum).norm()) for x in row] for row in ends]
 
 
-def test_a_wild_gradient_leaves_no_bias_in_float32():
-    found = on_ranks(errors, torch.float32, (0.0, 1e8))
-    for plain, *spiked in torch.tensor(found).mean(0).tolist():
-        assert max(spiked) <= 10 * plain + 1e-6
-
-
-def test_a_model_in_bfloat16_is_not_biased():
-    found = on_ranks(errors, torch.bfloat16, (0.0,))
-    assert torch.tensor(found).max() < 0.03
-
-
 def load_and_compare(rank: int) -> list[bool]:
     parameter = nn.Parameter(torch.zeros(5))
     optimizer = DecentralizedOptimizer([parameter], GTNSGDm(0.1, 0.5), ring)
@@ -57,9 +46,31 @@ def load_and_compare(rank: int) -> list[bool]:
     return [y.dtype == torch.float64, torch.equal(y, before), lossy]
 
 
-def test_a_total_is_loaded_with_all_its_digits():
+def everything(rank: int) -> dict[str, list]:
+    return {
+        "wild": errors(rank, torch.float32, (0.0, 1e8)),
+        "bfloat16": errors(rank, torch.bfloat16, (0.0,)),
+        "loaded": load_and_compare(rank),
+    }
+
+
+@pytest.fixture(scope="module")
+def found() -> list[dict[str, list]]:
+    return on_ranks(everything)
+
+
+def test_a_wild_gradient_leaves_no_bias_in_float32(found):
+    for plain, *spiked in torch.tensor([one["wild"] for one in found]).mean(0).tolist():
+        assert max(spiked) <= 10 * plain + 1e-6
+
+
+def test_a_model_in_bfloat16_is_not_biased(found):
+    assert torch.tensor([one["bfloat16"] for one in found]).max() < 0.03
+
+
+def test_a_total_is_loaded_with_all_its_digits(found):
     """torch rounds what a state dict holds to the precision of the parameters."""
-    for kept, same, lossy in on_ranks(load_and_compare):
+    for kept, same, lossy in (one["loaded"] for one in found):
         assert kept
         assert same
         assert lossy, "rounding would not show"
