@@ -105,11 +105,14 @@ WELL = ("one-way", "loss both ways", "loss one way", "four bits")
 ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare", "all at once")
 BAD = {
     "different": {
-        "one-way links, losses, or four bits": WELL,
-        "losses in bursts, top tenth, signs, rare talk, or all at once": ILL,
+        "one-way links, losses, or four bits per number": WELL,
+        "losses in bursts, top tenth of coordinates, signs, messages in every 5th step, "
+        "or all at once": ILL,
     },
     "alike": {
-        "one-way links, losses, top tenth, or rare talk": bad_networks.PARTS["alike"][1:-1],
+        "one-way links, losses, top tenth of coordinates, or messages in every 5th step": (
+            bad_networks.PARTS["alike"][1:-1]
+        ),
         "all at once": ("all at once",),
     },
 }

@@ -71,8 +71,8 @@ def probed(_: str) -> str:
     found = json.loads((BENCHMARKS / "tails.json").read_text(encoding="utf-8"))["probe"]
     return (
         f"Of {found['runs']} runs of {found['samples each']:,} samples each, "
-        f"{found['runs with an estimate below 1.95']} had an estimate below 1.95; the lowest "
-        f"was {found['lowest estimate']:.2f}."
+        f"{found['runs with an estimate below 1.95']} had an estimate of the tail index "
+        f"below 1.95; the lowest estimate was {found['lowest estimate']:.2f}."
     )
 
 

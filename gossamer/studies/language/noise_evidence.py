@@ -234,7 +234,7 @@ def _alike(protocol: str, result: Result) -> Verdict:
         nearer and alike,
         f"The tail {'approaches' if nearer else 'does not approach'} that of an α-stable law, and "
         f"at the last epoch its index {'may be' if alike else 'is not'} that of such a law. The "
-        "statement asks for both such an approach and such an index. The shape of a tail is the "
+        "statement holds if both are true. The shape of a tail is the "
         "distance of the 99.9 % quantile from the median, divided by the distance of the upper "
         "quartile from the median; a Gaussian has 4.6. The tail approaches that of an α-stable law "
         "if its shape grows from the first measured epoch to the last, and the 95 % intervals of "

@@ -486,8 +486,8 @@ def _forgiving(results: Results) -> Verdict:
         + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items()),
         {m: middles[OURS] <= middles[m] for m in CLIPPED},
         f"It holds against a method if {OURS} loses no more in the median situation. The "
-        "mistakes are a step size, a clipping level, or 1 − β for momentum β, that is four times "
-        "too small or too large. Each method is compared with its own tuned error. Where the tuned "
+        "mistakes: the step size, the clipping level, or 1 − β for momentum β is four times too "
+        "small or too large. Each method is compared with its own tuned error. Where the tuned "
         "β is 0, 1 − β cannot be too large.",
         source="ours",
     )
