@@ -23,6 +23,7 @@ Both, and their product, as tables; docs/distributed.md shows part of them.
 
 import argparse
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -42,6 +43,7 @@ from gossamer.distributed import DecentralizedOptimizer, join
 from gossamer.provenance import versions
 
 RESULT = Path(__file__).with_suffix(".json")
+os.environ["GOSSAMER_SHARED_MEMORY"] = "0"  # namespaces stand for hosts: all messages are sent
 NODES = 4
 WIDTH = 960  # 64 · 960 + 960 · 960 + 960 · 10 and the biases: 994,570 parameters
 NARROW = 128  # 25,994 parameters

@@ -82,8 +82,8 @@ coordinates of all nodes; `make peers` fails if it is not below $10^{{-9}}$. Loc
 LOSSES = """\
 This is the same kind of problem on a ring of {nodes} nodes, with exact gradients and {rounds:,}
 rounds. GT-NSGDm has steps of length {normalized}; all other methods have one common step size. Each
-tool uses its own means of losing and compressing messages: decent-bench `UniformDropRate({lost})`
-and `TopK({sent})` of its `P2PNetwork`, Gossamer `ring({nodes}).drops({lost})` and
+tool loses and compresses messages in its own way: decent-bench uses `UniformDropRate({lost})`
+and `TopK({sent})` of its `P2PNetwork`, and Gossamer uses `ring({nodes}).drops({lost})` and
 `ring({nodes}).compressed(gs.TopK({sent}))`. A compressed message contains {kept} of 20 numbers.
 The table shows the *error* as above; all methods start at 1. Where messages are lost, it is the
 median of {seeds} seeds (lowest – highest).
