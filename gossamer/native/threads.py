@@ -27,7 +27,7 @@ def use_spare_cores(processes: int) -> None:
     memory are short, and cores that nobody uses are lost.
     """
     global _spare
-    _spare = min(_cores() // processes, MOST)
+    _spare = min(len(our_cores()) // processes, MOST)
 
 
 def threads_for(numbers: int) -> int:
@@ -58,7 +58,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return _pools[threads]
 
 
-def _cores() -> int:
-    """Those that this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)  # on Linux
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
+def our_cores() -> set[int]:
+    """Those this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from gossamer.native.threads import our_cores
+
 INTERVAL = 0.1
 """Seconds between two looks; the counters advance by hundredths."""
 
@@ -51,13 +53,6 @@ class Load:
     def _look(self) -> None:
         self._looked_at = self._clock()
         self._all, self._own = self._all_seconds(), self._own_seconds()
-
-
-def our_cores() -> set[int]:
-    """Those this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
 
 
 def seconds_on_our_cores() -> float | None:

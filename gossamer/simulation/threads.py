@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from gossamer.simulation.load import Load, our_cores, seconds_on_our_cores
+from gossamer.native.threads import our_cores
+from gossamer.simulation.load import Load, seconds_on_our_cores
 
 SMALL = 2**15
 """Numbers per tensor up to which a step is too short to be shared among threads.

@@ -21,7 +21,7 @@ from gossamer.native.passes import LONG
 )
 def test_cores_that_nobody_uses(monkeypatch, cores, processes, numbers, expected):
     monkeypatch.setattr(threads, "_spare", 1)
-    monkeypatch.setattr(threads, "_cores", lambda: cores)
+    monkeypatch.setattr(threads, "our_cores", lambda: set(range(cores)))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     threads.use_spare_cores(processes)
     assert threads.threads_for(numbers) == expected

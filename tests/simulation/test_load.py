@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from gossamer.simulation.load import INTERVAL, Load, our_cores, seconds_on_our_cores
+from gossamer.native.threads import our_cores
+from gossamer.simulation.load import INTERVAL, Load, seconds_on_our_cores
 
 
 class Machine:
