@@ -9,7 +9,7 @@ from torch import Tensor
 from gossamer.algorithms.admissible import Fraction, Order, StepSize
 from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.mixing import Mix, total_like
-from gossamer.algorithms.operators import descend, ema, inverse_norm, track
+from gossamer.algorithms.operators import descend, estimate_and_track, inverse
 
 
 class GTNSGDmState(NamedTuple):
@@ -64,10 +64,9 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
         self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState, mix: Mix
     ) -> tuple[Tensor, GTNSGDmState]:
         """Estimate, track, then move by exactly α along the tracker."""
-        v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
-        y = track(state.y, v, state.v, mix, self.order)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
-        d = y.to(x)  # a total has more digits than a direction needs
-        scale = self.lr * inverse_norm(d)
+        # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ,  yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        v, y, d, length = estimate_and_track(*state, grad, self.momentum, mix, self.order)
+        scale = self.lr * inverse(length)
         x = descend(x, scale, d, mix, self.order)  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)
 

@@ -14,7 +14,7 @@ from gossamer.algorithms.gt_nsgdm import GTNSGDmState
 from gossamer.algorithms.local import Shapes
 from gossamer.algorithms.matrix_sign import matrix_signs, unit
 from gossamer.algorithms.mixing import Mix, total_like
-from gossamer.algorithms.operators import descend, ema, inverse_norm, track
+from gossamer.algorithms.operators import descend, estimate_and_track, inverse_norm
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,9 @@ class GTSteepest(Algorithm[GTNSGDmState]):
         self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState, mix: Mix, local: Shapes
     ) -> tuple[Tensor, GTNSGDmState]:
         """Estimate, track, then move along the tracker's direction."""
-        v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
-        y = track(state.y, v, state.v, mix, self.order)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
-        d = self.direction(y.to(x), local)
-        x = descend(x, self.lr, d, mix, self.order)  # xᵗ⁺¹ = W (xᵗ − α D(yᵗ))
+        # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ,  yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
+        v, y, d, _ = estimate_and_track(*state, grad, self.momentum, mix, self.order)
+        x = descend(x, self.lr, self.direction(d, local), mix, self.order)  # W (xᵗ − α D(yᵗ))
         return x, GTNSGDmState(v, y)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:

@@ -1,6 +1,7 @@
 """The nonlinear maps of the methods; every norm is over the last axis, the parameters of a node."""
 
 from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -40,8 +41,21 @@ def inverse_norm(y: Tensor) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.0000, 0.0000]])
     """
-    norm = torch.linalg.vector_norm(y, dim=-1, keepdim=True)
-    return norm.reciprocal().nan_to_num(nan=torch.nan, posinf=0.0)
+    return inverse(norm(y))
+
+
+def norm(y: Tensor) -> Tensor:
+    """‖y‖, with the last axis kept."""
+    return torch.linalg.vector_norm(y, dim=-1, keepdim=True)
+
+
+def inverse(length: Tensor) -> Tensor:
+    """1/ℓ, with 1/0 := 0.
+
+    >>> inverse(torch.tensor([4.0, 0.0]))
+    tensor([0.2500, 0.0000])
+    """
+    return length.reciprocal().nan_to_num(nan=torch.nan, posinf=0.0)
 
 
 def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
@@ -52,8 +66,7 @@ def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
-    norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
-    return (clip / norm).clamp(max=1.0)
+    return (clip / norm(g)).clamp(max=1.0)
 
 
 def is_clipped(g: Tensor, clip: Scalar) -> Tensor:
@@ -93,6 +106,42 @@ def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
     return z * torch.addcmul(floor, z, z).rsqrt_() * scale
 
 
+class Tracked(NamedTuple):
+    """What `estimate_and_track` returns."""
+
+    v: Tensor
+    """The average of the gradients."""
+
+    y: Tensor
+    """The tracker: a total."""
+
+    d: Tensor
+    """The tracker in the precision of v: a total has more digits than a direction needs."""
+
+    length: Tensor
+    """‖d‖, with the last axis kept."""
+
+
+def estimate_and_track(
+    v: Tensor, y: Tensor, grad: Tensor, momentum: Scalar, mix: Mix, order: Order
+) -> Tracked:
+    """vᵗ = β v + (1−β) g, then yᵗ = W (y + vᵗ − v), on a GPU in one pass.
+
+    >>> from gossamer.algorithms import Both
+    >>> v, y, grad = torch.tensor([[1.0], [2.0], [3.0]])
+    >>> estimate_and_track(v, y, grad, 0.5, Both(lambda z: z / 2), "adapt-then-combine")
+    Tracked(v=tensor([2.]), y=tensor([1.5000]), d=tensor([1.5000]), length=tensor([1.5000]))
+    """
+    if order == "adapt-then-combine":
+        at_once = _at_once(mix, "push_estimate", y, v, grad, momentum)
+        if at_once is not None:
+            return Tracked(*at_once)
+    new = ema(v, grad, momentum)
+    y = track(y, new, v, mix, order)
+    d = y.to(v.dtype)
+    return Tracked(new, y, d, norm(d))
+
+
 def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor:
     """W(y + new − old), or W y + new − old when the order is combine-then-adapt.
 
@@ -108,8 +157,7 @@ def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor
     """
     if order == "combine-then-adapt":
         return changed(mix.push(y), new, old)
-    at_once = _at_once(mix, "push_change", y, new, old)
-    return mix.push(changed(y, new, old)) if at_once is None else at_once
+    return mix.push(changed(y, new, old))
 
 
 def changed(y: Tensor, new: Tensor, old: Tensor) -> Tensor:
@@ -152,9 +200,9 @@ def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order)
     return mix.pull(minus(x, scale, direction)) if at_once is None else at_once
 
 
-def _at_once(mix: Mix, name: str, z: Tensor, *others: Scalar) -> Tensor | None:
+def _at_once(mix: Mix, name: str, z: Tensor, *others: Scalar) -> Any:
     """What a mix makes of these in one pass on a GPU, if it has such a method and can."""
-    method: Callable[..., Tensor | None] | None = getattr(mix, name, None) if z.is_cuda else None
+    method: Callable[..., Any] | None = getattr(mix, name, None) if z.is_cuda else None
     if method is None or not all(isinstance(one, Tensor) for one in others):
         return None
     return method(z, *others)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.networks.narrow import is_narrow, mixed, mixed_change, mixed_move
+from gossamer.networks.narrow import is_narrow, mixed, mixed_estimate, mixed_move
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,26 @@ class Mixer:
         sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
         return self.split(sent).add_(z - sent)
 
-    def push_change(self, y: Tensor, new: Tensor, old: Tensor) -> Tensor | None:
-        """`push(y + new − old)` in one pass, where a kernel can."""
-        alike = y.shape == new.shape == old.shape and new.dtype == old.dtype == self.pushes.dtype
-        if not alike or y.dtype != self.exact.dtype or not is_narrow(self.exact, y):
+    def push_estimate(
+        self, y: Tensor, v: Tensor, grad: Tensor, momentum: Tensor
+    ) -> tuple[Tensor, ...] | None:
+        """v' = β v + (1−β) g and `push(y + v' − v)` in one pass, where a kernel can.
+
+        Returns v', y', y' rounded like v, and the norm of that.
+
+        Args:
+            y: `(nodes, runs, dim)`, as are v and g.
+            v: like y.
+            grad: g.
+            momentum: β, a number or one per run.
+        """
+        alike = y.shape == v.shape == grad.shape and y.ndim == 3
+        messages = v.dtype == grad.dtype == momentum.dtype == self.pushes.dtype
+        per_run = momentum.ndim == 0 or momentum.shape == (v.shape[1], 1)
+        totals = y.dtype == self.exact.dtype and is_narrow(self.exact, y)
+        if not alike or not messages or not per_run or not totals:
             return None
-        return mixed_change(self.exact, y, new, old)
+        return mixed_estimate(self.exact, y, v, grad, momentum)
 
     def pull_move(self, x: Tensor, scale: Tensor, direction: Tensor) -> Tensor | None:
         """`pull(x − scale · direction)` in one pass, where a kernel can.

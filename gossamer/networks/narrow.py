@@ -18,6 +18,9 @@ MOST_NODES = 32
 NUMBERS = 4096
 """Numbers that a program holds, those of all nodes at the coordinates that it mixes."""
 
+TRACKED, WARPS = 2048, 8
+"""The same where a tracker is mixed, and into how many warps they are split; fastest on an H200."""
+
 
 def is_narrow(weights: Tensor, z: Tensor) -> bool:
     """Whether the kernels multiply these."""
@@ -32,12 +35,27 @@ def mixed(weights: Tensor, z: Tensor) -> Tensor:
     return out
 
 
-def mixed_change(weights: Tensor, y: Tensor, new: Tensor, old: Tensor) -> Tensor:
-    """W q + (z − q) with z = y + new − old, q its rounding to the precision of new; as y."""
-    y, new, old = y.contiguous(), new.contiguous(), old.contiguous()
-    out = torch.empty_like(y)
-    _mix_change[_grid(y)](weights, y, new, old, out, *_sizes(y))
-    return out
+def mixed_estimate(
+    weights: Tensor, y: Tensor, v: Tensor, grad: Tensor, momentum: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """v' = β v + (1−β) g, then y' = W q + (z − q) with z = y + v' − v and q = z rounded like v.
+
+    All are `(nodes, runs, dim)`, β is a number or one per run. Returns v', y', y' rounded like v,
+    and the norm of that, `(nodes, runs, 1)`.
+    """
+    y, v, grad = y.contiguous(), v.contiguous(), grad.contiguous()
+    nodes, runs, dim = v.shape
+    new, out, rounded = torch.empty_like(v), torch.empty_like(y), torch.empty_like(v)
+    momentum = momentum.expand(runs, 1).contiguous()
+    places = padded(nodes)
+    at_once = min(TRACKED // places, padded(dim))
+    blocks = -(-dim // at_once)
+    squares = torch.empty(nodes, runs, blocks, dtype=y.dtype, device=y.device)
+    _mix_estimate[blocks * runs,](
+        weights, y, v, grad, momentum, new, out, rounded, squares,
+        runs, blocks, dim, runs * dim, nodes, places, at_once, num_warps=WARPS,
+    )  # fmt: skip
+    return new, out, rounded, squares.sum(-1, keepdim=True).sqrt().to(v.dtype)
 
 
 def mixed_move(weights: Tensor, x: Tensor, scale: Tensor, direction: Tensor) -> Tensor:
@@ -85,24 +103,38 @@ def _mix(
 
 
 @jit
-def _mix_change(
-    weights, y, new, old, out, columns,
+def _mix_estimate(
+    weights, y, v, grad, momentum, new, out, rounded, squares,
+    runs, blocks, dim, columns,
     NODES: tl.constexpr, PADDED: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
-    row, inside = tl.arange(0, PADDED), column < columns
+    # squares: (nodes, runs, blocks), each program's share of the squared norms
+    block, run = tl.program_id(0) % blocks, (tl.program_id(0) // blocks).to(tl.int64)
+    column, row = block * COLUMNS + tl.arange(0, COLUMNS), tl.arange(0, PADDED)
+    inside, first, beta = column < dim, run * dim + column, tl.load(momentum + run)
     total = tl.zeros([PADDED, COLUMNS], out.dtype.element_ty)
-    at = column
-    for r in tl.static_range(NODES):
+    fresh = tl.zeros([PADDED, COLUMNS], new.dtype.element_ty)
+    at = first
+    for r in tl.static_range(NODES):  # what is stored within it would have to wait for its loads
         weight = tl.load(weights + row * NODES + r, mask=row < NODES, other=0.0)
-        arriving = tl.load(new + at, mask=inside, other=0.0).to(out.dtype.element_ty)
-        leaving = tl.load(old + at, mask=inside, other=0.0).to(out.dtype.element_ty)
-        z = tl.load(y + at, mask=inside, other=0.0) + arriving - leaving
-        q = z.to(new.dtype.element_ty).to(out.dtype.element_ty)
-        total += weight[:, None] * q[None, :]
-        total += tl.where((row == r)[:, None], (z - q)[None, :], 0.0)
+        own = (row == r)[:, None]
+        leaving = tl.load(v + at, mask=inside, other=0.0)
+        arriving = beta * leaving + (1 - beta) * tl.load(grad + at, mask=inside, other=0.0)
+        z = tl.load(y + at, mask=inside, other=0.0)
+        z += arriving.to(z.dtype) - leaving.to(z.dtype)
+        q = z.to(leaving.dtype).to(z.dtype)
+        total += weight[:, None] * q[None, :] + tl.where(own, (z - q)[None, :], 0.0)
+        fresh = tl.where(own, arriving[None, :], fresh)
         at += columns
-    _store(out, total, row, column, columns, NODES)
+    where = row[:, None].to(tl.int64) * columns + first[None, :]
+    cells = (row < NODES)[:, None] & inside[None, :]
+    short = total.to(rounded.dtype.element_ty)
+    tl.store(new + where, fresh, mask=cells)
+    tl.store(out + where, total, mask=cells)
+    tl.store(rounded + where, short, mask=cells)
+    wide = tl.where(cells, short.to(total.dtype), 0.0)
+    share = (row * runs + run) * blocks + block
+    tl.store(squares + share, tl.sum(wide * wide, 1), mask=row < NODES)
 
 
 @jit

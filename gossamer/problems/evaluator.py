@@ -39,7 +39,8 @@ class Evaluator(Protocol):
         """∇ of the loss of every node and run on its own batch: `(nodes, runs, dim)` → the same.
 
         In training mode. What the module draws at random, e.g. dropout masks, is a function of
-        the node, of the step `t` and of the run's seed.
+        the node, of the step `t` and of the run's seed. On CUDA the next call may overwrite the
+        result.
         """
         ...
 
@@ -128,11 +129,17 @@ def stacked_gradients(
     """
     if not random:
         flat = of_models(x.flatten(0, 1), inputs.flatten(0, 1), targets.flatten(0, 1))
-        return flat.view(x.shape).clone() if x.is_cuda else flat.view(x.shape)
+        return flat.view(x.shape)
+
+    def of_run(run: int) -> Tensor:
+        with seeded(x.device, seeds[run], t):
+            return of_models(x[:, run], inputs[:, run], targets[:, run])
+
+    if len(seeds) == 1:
+        return of_run(0)[:, None]  # a copy less
     grads = torch.empty_like(x)
-    for run, seed in enumerate(seeds):
-        with seeded(x.device, seed, t):
-            grads[:, run] = of_models(x[:, run], inputs[:, run], targets[:, run])
+    for run in range(len(seeds)):
+        grads[:, run] = of_run(run)
     return grads
 
 

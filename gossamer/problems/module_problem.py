@@ -124,6 +124,15 @@ class ModuleProblem(Problem):
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
+        grads = self._batch_grad(x, t, seeds)
+        return grads.clone() if grads.is_cuda else grads
+
+    def momentary_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
+        """The same in the memory of a CUDA graph, if there is one."""
+        own = self._draws_by(ModuleProblem.sample_grad)
+        return self._batch_grad(x, t, seeds) if own else self.sample_grad(x, t, seeds)
+
+    def _batch_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         grads = self.evaluator.gradients(x, *self.batches.at(t, seeds), t, seeds)
         return penalized_grad(grads, self.penalty, x)
 

@@ -74,6 +74,10 @@ class Problem(ABC):
         """
         return self.local_grad(x)
 
+    def momentary_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
+        """The same, perhaps in memory that the next call overwrites."""
+        return self.sample_grad(x, t, seeds)
+
     def loss(self, points: Tensor) -> Tensor:
         """f at each of the points: `(points, dim)` → `(points,)`."""
         return self.local_loss(points.expand(self.num_nodes, *points.shape)).mean(0)

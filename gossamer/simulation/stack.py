@@ -188,10 +188,10 @@ class Stack:
 
     def _step_one_by_one(self, end: int) -> None:
         for method in self.algorithm.along(range(self.t, end), self.x):
-            mix = self.channel.talk(self.t, self.links)
-            given = (method, self.t, self.x, self._grad(self.x), self.state, mix)
-            self.x, self.state = self._step(*given, *self._asked_for())
-            self.links = mix.memory
+            mix, grad = self.channel.talk(self.t, self.links), self._grad(self.x)
+            given = (method, self.t, self.x, grad, self.state, mix)
+            self.x, state = self._step(*given, *self._asked_for())
+            self.state, self.links = _without(grad, state), mix.memory
             self.t += 1
 
     def _asked_for(self) -> tuple[Local, ...]:
@@ -214,11 +214,13 @@ class Stack:
         return grad if self._noise is None or drawn is None else self._noise.added(grad, drawn)
 
     def _model_grad(self, x: Tensor) -> Tensor:
-        """∇f_i(x_i; ξ_i), evaluated in the precision of the model."""
-        if self._model is self.problem:
-            return self.problem.sample_grad(x, self.t, self.seeds)
-        given = x.to(self._model.start.dtype)
-        return self._model.sample_grad(given, self.t, self.seeds).to(x)
+        """∇f_i(x_i; ξ_i), evaluated in the precision of the model.
+
+        A method that asks for further gradients is given one that they do not overwrite.
+        """
+        given, of = x.to(self._model.start.dtype), self._model
+        grad = of.sample_grad if self.algorithm.asks_local else of.momentary_grad
+        return grad(given, self.t, self.seeds).to(x)
 
     def _finite(self) -> Tensor:
         return self.x.isfinite().all(dim=2).all(dim=0)
@@ -239,6 +241,14 @@ class Stack:
     def _mark_diverged(self, broken: Tensor) -> None:
         first_time = self.runs[broken & (self.diverged_at[self.runs] < 0)]
         self.diverged_at[first_time] = self.t
+
+
+def _without(grad: Tensor, state: Any) -> Any:
+    """The state with a copy of `grad` where it holds it: the next gradient may overwrite that."""
+    memory = grad.data_ptr()
+    if all(z.data_ptr() != memory for z in state):
+        return state
+    return type(state)(*(z.clone() if z.data_ptr() == memory else z for z in state))
 
 
 def _require_state(state: Any, x: Tensor) -> None:

@@ -241,3 +241,22 @@ def test_a_single_draw_that_breaks_a_run_is_dated_whatever_is_recorded():
     ]
     assert len(dates[0].unique()) > 10
     assert all(torch.equal(date, dates[0]) for date in dates)
+
+
+class Overwriting(gs.Quadratic):
+    """Writes every gradient over the last one, as a CUDA graph does."""
+
+    def momentary_grad(self, x: Tensor, t: int, seeds: list[int]) -> Tensor:
+        if getattr(self, "memory", x[:0]).shape != x.shape:
+            self.memory = torch.empty_like(x)
+        return self.memory.copy_(self.sample_grad(x, t, seeds))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_no_method_keeps_a_gradient_that_is_overwritten(row: Row):
+    ends = []
+    for kind in (gs.Quadratic, Overwriting):
+        stack = gs.Stack(row.algorithm, kind(NODES, DIM), gs.ring(NODES), None, [0, 1])
+        stack.advance(5)
+        ends.append(stack.x)
+    close(*ends)
