@@ -121,19 +121,27 @@ def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[T
     assert shown == ["| DSGD-Clip | alike |", "| DSGD-Clip (shrinking) | alike |"]
 
 
-def test_a_method_page_shows_its_losses_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
-    pages, gather = import_module("from_results"), import_module("gather")
+def test_the_losses_of_a_method_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
     losses = {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}
     units = EXPERIMENTS["modern-table"].units(EXPERIMENTS["modern-table"].sizes["full"], 0)
-    results = gather.Gathered({unit.name: losses for unit in units}, {}, [], [])
-    monkeypatch.setattr(pages, "gathered", lambda _: results)
-    assert pages.modern("DSGDCClip").splitlines()[2:] == [
-        "| DSGD-CClip | 3.962 | 1.500 ± 0.707 | 1.725 | 1.500 ± 0.707 |",
+    results = {unit.name: losses for unit in units}
+    cells = import_module("from_results").modern_cells(results, "DSGD-CClip")
+    assert cells == ["3.962", "1.500 ± 0.707", "1.725", "1.500 ± 0.707"]
+
+
+def test_slopes_stand_beside_those_of_the_theorems(stored: dict[str, list[Table]]):
+    rows = [
+        ["1.2", noise, rule, theorem, f"{noise} {rule}", "", ""]
+        for noise in ("mild", "loud", "almost none")
+        for rule, theorem in (("p known", "-0.125"), ("p unknown", "-0.083"))
     ]
-    assert [row.split(" | ")[0] for row in pages.modern("GTClip").splitlines()[2:]] == [
-        "| GT-Clip (gradient)",
-        "| GT-Clip (tracker)",
-    ]
+    columns = ["p", "noise", "rule", "theorem", "slope ± s.e.", "average", "bound"]
+    stored["rates"] = [Table("Slopes", columns, rows)]
+    known, unknown = (
+        " | ".join(f"{n} {r}" for n in ("mild", "loud")) for r in ("p known", "p unknown")
+    )
+    shown = import_module("from_results").rates("").splitlines()
+    assert shown[2] == f"| 1.2 | -0.125 | {known} | -0.083 | {unknown} |"
 
 
 def test_a_method_page_shows_its_errors_on_every_network(monkeypatch: pytest.MonkeyPatch):
@@ -149,7 +157,7 @@ def test_a_method_page_shows_its_errors_on_every_network(monkeypatch: pytest.Mon
     }
     found = gather.Gathered(results, {}, [], [])
     monkeypatch.setattr(pages, "gathered", lambda _: found)
-    assert "| signs | 0.3 (1.5 ×) | 0.3 (1.5 ×) |" in pages.on_networks("GTNSGDm")
+    assert "| signs | 0.3 (1.5×) | 0.3 (1.5×) |" in pages.on_networks("GTNSGDm")
     assert "| signs | not robust | not robust |" in pages.on_networks("MoTEF")
     assert "| all at once | refused | refused |" in pages.on_networks("DSGD")
 

@@ -23,24 +23,24 @@ from gossamer.networks.chance import Coins
 
 MEANING = {
     "lr": "step size",
-    "momentum": "weight of the past in the local gradient estimate",
-    "quasi_momentum": "weight of the past in the estimate of the network's movement",
+    "momentum": "weight of the past in the gradient estimate",
+    "quasi_momentum": "weight of the past in the estimate of the movement",
     "clip": "clipping level",
     "floor": "size to which smaller coordinates are raised",
-    "clipped": "what is clipped: the gradients that enter the tracker, or the tracker",
-    "clip_exponent": "power of time with which the clipping level grows",
-    "scale": "size of the clipped innovation",
+    "clipped": "what is clipped: the gradient or the tracker",
+    "clip_exponent": "the clipping level grows with this power of t + 1",
+    "scale": "largest size of a clipped coordinate in step 0",
     "beta1": "weight of the past in the first moment",
     "beta2": "weight of the past in the second moment",
     "cap": "largest second moment",
     "eps": "added to the second moment",
     "correction": "share of the correction that is applied in every step",
-    "order": "whether a node steps before it mixes, or mixes before it steps",
+    "order": "step, then mix; or mix, then step",
 }
 
 
 SYMBOLS = (
-    "In step t the nodes have the parameters $x^t$ and the stochastic gradients $g^t$, and W "
+    "In step t, $x^t$ are the parameters of the nodes, $g^t$ are their stochastic gradients, and W "
     "[mixes](../concepts.md#mixing):"
 )
 
@@ -62,12 +62,23 @@ SIZES = (8, 16, 64, 256)
 def update(method: str) -> str:
     """Equations and symbols, from the second paragraph of the docstring; then the code itself."""
     algorithm = gs.ALGORITHMS[method]
-    code = textwrap.dedent(inspect.getsource(algorithm.step))
     module = algorithm.__module__.replace(".", "/")
     return (
         f"{SYMBOLS}\n\n{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
-        f"In the code, `{module}.py`:\n\n```python\n{code}```"
+        f"This is the body of `step` in `{module}.py`:\n\n```python\n{_body(algorithm.step)}\n```"
     )
+
+
+def _body(function: Callable[..., Any]) -> str:
+    """The code of a function without its signature and docstring.
+
+    >>> _body(gs.DSGD.step)
+    'return mix.pull(minus(x, self.lr, grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)'
+    """
+    code = textwrap.dedent(inspect.getsource(function))
+    (definition,) = ast.parse(code).body
+    first = definition.body[1].lineno  # type: ignore[attr-defined]
+    return textwrap.dedent("\n".join(code.splitlines()[first - 1 :]))
 
 
 def parameters(method: str) -> str:
@@ -92,7 +103,7 @@ def _cost(method: str) -> str:
     messages, vectors = cost(method)
     rounds = "one vector" if messages == 1 else f"{messages} vectors"
     state = {0: "nothing", 1: "one vector"}.get(vectors, f"{vectors} vectors")
-    return f"A step sends {rounds} to every neighbour; a node remembers {state} besides its model."
+    return f"A step sends {rounds} to every neighbour. A node stores {state} besides its model."
 
 
 def cost(method: str) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gather import DOCS, EXPERIMENTS, NotStored, gathered
 from markup import table
@@ -18,6 +18,7 @@ from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
 from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
 from gossamer.studies.methods.compared import median_error, robust
+from gossamer.studies.theory.rates import NOISY, RULES
 from gossamer.studies.wording import mean_and_deviation
 
 LINKED = {**MODERN, **METHODS, **bad_networks.METHODS}
@@ -56,7 +57,8 @@ def measured(method: str) -> str:
     """One method's tuned parameters and final errors, in every situation."""
     (found,) = [t for t in gathered("all-methods").tables if t.title.startswith("What every")]
     rows = [row for row in found.rows if METHODS[row[0]][0].__name__ == method]
-    return table(found.columns, rows)
+    shown = 0 if len({row[0] for row in rows}) > 1 else 1  # one reading is named by the page
+    return table(found.columns[shown:], [row[shown:] for row in rows])
 
 
 def momenta(_: str) -> str:
@@ -76,6 +78,23 @@ def _tuned(entry: Result, k: int) -> str:
     error = statistics.median(entry["errors"][k])
     shown = f"**{error:.2f}**" if error == best else f"{error:.2f}"
     return f"{shown} (α = {entry['lr'][k]:g})"
+
+
+def rates(_: str) -> str:
+    """The slopes of both theorems, and those measured under mild and loud noise, for every p."""
+    (found,) = gathered("rates").tables
+    slopes = {(p, noise, rule): shown[:2] for p, noise, rule, *shown in found.rows}
+    rows = [
+        [p, *(cell for rule in RULES for cell in _slopes(slopes, p, rule))]
+        for p in dict.fromkeys(p for p, _, _ in slopes)
+    ]
+    noises = [f"measured, {noise} noise" for noise in NOISY]
+    return table(["p", "Theorem 1", *noises, "Theorem 2", *noises], rows)
+
+
+def _slopes(slopes: Mapping[tuple[str, str, str], Sequence[str]], p: str, rule: str) -> list[str]:
+    theorem, _ = slopes[p, NOISY[0], rule]
+    return [theorem, *(slopes[p, noise, rule][1] for noise in NOISY)]
 
 
 def verdicts(name: str) -> str:
@@ -163,14 +182,6 @@ def losses(found: Table, method: str) -> Sequence[str]:
 MODERN_COLUMNS = [f"{corpus}, {whose}" for corpus in CORPORA for whose in ("printed", "ours")]
 
 
-def modern(method: str) -> str:
-    """The losses on two corpora, printed and ours, of all readings of a method."""
-    results = gathered("modern-table").results
-    names = [name for name, (algorithm, _) in MODERN.items() if algorithm.__name__ == method]
-    rows = [[name, *modern_cells(results, name)] for name in names]
-    return table(["method", *MODERN_COLUMNS], rows)
-
-
 def modern_cells(results: Results, method: str) -> list[str]:
     """A method's printed losses and ours, on both corpora."""
     found = []
@@ -189,7 +200,7 @@ def on_networks(method: str) -> str:
     results = gathered("bad-networks").results
     names = [m for m, (of, _) in bad_networks.METHODS.items() if of.__name__ == method]
     shown = [(noise, name) for noise in bad_networks.NOISES for name in names]
-    columns = [f"{name}, {noise} noise" for noise, name in shown]
+    columns = [f"{name}, {noise} noise" if names[1:] else f"{noise} noise" for noise, name in shown]
     rows = [
         [network, *(_on(results, network, noise, name) for noise, name in shown)]
         for network in bad_networks.NETWORKS
@@ -204,7 +215,7 @@ def _on(results: Results, network: str, noise: str, method: str) -> str:
     if not robust(found[method]):
         return "not robust"
     lowest, error = median_error(next(iter(found.values()))), median_error(found[method])
-    return f"{error:.3g} ({error / lowest:.1f} ×)"
+    return f"{error:.3g} ({error / lowest:.1f}×)"
 
 
 TABLES: dict[str, Callable[[str], str]] = {
@@ -215,6 +226,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "failures": failures,
     "provenance": provenance,
     "transformer": transformer,
-    "modern": modern,
+    "rates": rates,
     "on_networks": on_networks,
 }
