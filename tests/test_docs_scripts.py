@@ -1,7 +1,6 @@
 """The scripts behind the documentation: what they generate is current, and imports go downward."""
 
 import doctest
-import math
 import shlex
 import sys
 from importlib import import_module
@@ -142,24 +141,6 @@ def test_slopes_stand_beside_those_of_the_theorems(stored: dict[str, list[Table]
     )
     shown = import_module("from_results").rates("").splitlines()
     assert shown[2] == f"| 1.2 | -0.125 | {known} | -0.083 | {unknown} |"
-
-
-def test_a_method_page_shows_its_errors_on_every_network(monkeypatch: pytest.MonkeyPatch):
-    gather, pages = import_module("gather"), import_module("from_results")
-    study = pages.bad_networks
-    ends = {"GT-NSGDm": [0.3] * 3, "DSGD": [0.2] * 3, "MoTEF": [math.inf] * 3}
-    results = {
-        study.unit_name("different", network, noise, method): {"errors": errors, "initial": 4.0}
-        for network in study.NETWORKS
-        for noise in study.NOISES
-        for method, errors in ends.items()
-        if network != "all at once" or method != "DSGD"
-    }
-    found = gather.Gathered(results, {}, [], [])
-    monkeypatch.setattr(pages, "gathered", lambda _: found)
-    assert "| signs | 0.3 (1.5×) | 0.3 (1.5×) |" in pages.on_networks("GTNSGDm")
-    assert "| signs | not robust | not robust |" in pages.on_networks("MoTEF")
-    assert "| all at once | refused | refused |" in pages.on_networks("DSGD")
 
 
 @pytest.mark.usefixtures("stored")

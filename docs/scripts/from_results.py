@@ -17,7 +17,6 @@ from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
 from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
-from gossamer.studies.methods.compared import median_error, robust
 from gossamer.studies.theory.rates import NOISY, RULES
 from gossamer.studies.wording import mean_and_deviation
 
@@ -192,32 +191,6 @@ def modern_cells(results: Results, method: str) -> list[str]:
     return found
 
 
-def on_networks(method: str) -> str:
-    """A method's tuned error on every network of that study, and its multiple of the lowest there.
-
-    Where nodes differ, under either noise, of all readings.
-    """
-    results = gathered("bad-networks").results
-    names = [m for m, (of, _) in bad_networks.METHODS.items() if of.__name__ == method]
-    shown = [(noise, name) for noise in bad_networks.NOISES for name in names]
-    columns = [f"{name}, {noise} noise" if names[1:] else f"{noise} noise" for noise, name in shown]
-    rows = [
-        [network, *(_on(results, network, noise, name) for noise, name in shown)]
-        for network in bad_networks.NETWORKS
-    ]
-    return table(["network", *columns], rows)
-
-
-def _on(results: Results, network: str, noise: str, method: str) -> str:
-    found = bad_networks.in_situation(results, "different", network, noise)
-    if method not in found:
-        return "refused"
-    if not robust(found[method]):
-        return "not robust"
-    lowest, error = median_error(next(iter(found.values()))), median_error(found[method])
-    return f"{error:.3g} ({error / lowest:.1f}×)"
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "momenta": momenta,
     "measured": measured,
@@ -227,5 +200,4 @@ TABLES: dict[str, Callable[[str], str]] = {
     "provenance": provenance,
     "transformer": transformer,
     "rates": rates,
-    "on_networks": on_networks,
 }
