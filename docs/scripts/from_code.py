@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from docstrings import equations, markdown, paragraphs
-from imports import LAYERS, imports, tools
+from imports import LAYERS
 from markup import table
 
 import gossamer as gs
@@ -253,8 +253,8 @@ def defined(thing: object) -> str | None:
 
 
 def parts(_: str) -> str:
-    """Every part of the package, from the top layer down, with its docstring's first line."""
-    order = [part for layer in LAYERS for part in layer if part] + tools(imports())
+    """The parts of the package in layers, from the top down, with their docstrings' first lines."""
+    order = [part for layer in LAYERS for part in layer if part]
     lines = {part: _first_line(import_module(f"gossamer.{part}")) for part in order}
     return table(["part", "what it is"], [[f"`{p}`", line] for p, line in lines.items()])
 
