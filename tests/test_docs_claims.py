@@ -303,13 +303,13 @@ CLAIMS += [
 CLAIMS += [
     Claim(
         "algorithms/GTSignSGDm.md",
-        "within 1.25 times the lowest error on all eleven networks of [Bad networks](",
+        "within 1.25 times the lowest error on all eleven networks of the page [Bad networks](",
         "bad-networks",
         lambda r: max(of_eleven(r, "GT-SignSGDm", networks.HEAVY)) <= 1.25,
     ),
     Claim(
         "algorithms/MomentumTracking.md",
-        "ends within 1.6 times the lowest error on all eleven networks of [Bad "
+        "ends within 1.6 times the lowest error on all eleven networks of the page [Bad "
         "networks](../bad-networks.md#which-method-survives-what). Under heavy tails its error is "
         "at least 1.95 times the lowest",
         "bad-networks",

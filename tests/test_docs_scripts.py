@@ -94,11 +94,13 @@ def test_the_transformer_table_shows_what_is_stored(stored: dict[str, list[Table
     ]
     transformer = import_module("from_results").transformer
     shown = transformer("GTNSGDm")
-    assert "| printed | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in shown
-    assert "| ours, protocol `paper` | 1 | 2 | 3 |" in shown
-    assert "| ours, protocol `causal` | 4 | 5 | 6 |" in shown
-    assert "| ours, protocol `causal` | still to be run |" in transformer("DSGD")
-    assert transformer("NormalizedDSGD") == "This method is not part of that study."
+    assert "| printed in the paper | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in shown
+    assert "| ours, `paper` protocol | 1 | 2 | 3 |" in shown
+    assert "| ours, `causal` protocol | 4 | 5 | 6 |" in shown
+    assert "| ours, `causal` protocol | still to be run |" in transformer("DSGD")
+    assert transformer("NormalizedDSGD") == (
+        "The Transformer study of the paper does not include this method."
+    )
 
 
 def test_words_choose_among_the_tables_of_an_experiment(stored: dict[str, list[Table]]):
@@ -114,10 +116,13 @@ def test_words_choose_among_the_tables_of_an_experiment(stored: dict[str, list[T
 
 
 def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[Table]]):
-    rows = [[m, "alike"] for m in ("DSGD", "DSGD-Clip", "DSGD-Clip (shrinking)")]
-    stored["all-methods"] = [Table("What every search chose", ["method", "nodes"], rows)]
-    shown = import_module("from_results").measured("DSGDClip").splitlines()[2:]
-    assert shown == ["| DSGD-Clip | alike |", "| DSGD-Clip (shrinking) | alike |"]
+    names = ["DSGD", "DSGD-Clip", "DSGD-Clip (shrinking)", "DSGD"]
+    rows = [[name, f"lr = {k}, eps = 1"] for k, name in enumerate(names)]
+    stored["all-methods"] = [Table("What every search chose", ["method", "tuned to"], rows)]
+    measured = import_module("from_results").measured
+    shown = measured("DSGDClip").splitlines()[2:]
+    assert shown == ["| DSGD-Clip | lr = 1 |", "| DSGD-Clip (shrinking) | lr = 2 |"]
+    assert measured("DSGD").splitlines()[2:] == ["| lr = 0 |", "| lr = 3 |"]
 
 
 def test_the_losses_of_a_method_on_two_corpora(monkeypatch: pytest.MonkeyPatch):

@@ -35,13 +35,13 @@ MEANING = {
     "cap": "largest second moment",
     "eps": "added to the second moment",
     "correction": "share of the correction that is applied in every step",
-    "order": "step, then mix; or mix, then step",
+    "order": "whether a node first steps (adapts) or first mixes (combines)",
 }
 
 
 SYMBOLS = (
-    "In step t, $x^t$ are the parameters of the nodes, $g^t$ are their stochastic gradients, and W "
-    "[mixes](../concepts.md#mixing):"
+    "In step t, $x^t$ denotes the parameters of the nodes and $g^t$ their stochastic gradients. "
+    "W is the [mixing matrix](../concepts.md#mixing):"
 )
 
 
@@ -92,7 +92,7 @@ def parameters(method: str) -> str:
         for f in dataclasses.fields(algorithm)
     ]
     cost = f"\n\n{_cost(method)}"
-    return table(["name", "symbol", "meaning", "admissible", "default"], rows) + cost
+    return table(["name", "symbol", "meaning", "admissible values", "default"], rows) + cost
 
 
 def _default(field: "dataclasses.Field[Any]") -> str:

@@ -53,11 +53,24 @@ def _link(method: str) -> str:
 
 
 def measured(method: str) -> str:
-    """One method's tuned parameters and final errors, in every situation."""
+    """One method's tuned parameters and final errors; the name only if it has several readings."""
     (found,) = [t for t in gathered("all-methods").tables if t.title.startswith("What every")]
     rows = [row for row in found.rows if METHODS[row[0]][0].__name__ == method]
-    shown = 0 if len({row[0] for row in rows}) > 1 else 1  # one reading is named by the page
+    k, shown = found.columns.index("tuned to"), len({row[0] for row in rows}) == 1
+    tuned = zip(rows, _varied([row[k] for row in rows]), strict=True)
+    rows = [[*row[:k], settings, *row[k + 1 :]] for row, settings in tuned]
     return table(found.columns[shown:], [row[shown:] for row in rows])
+
+
+def _varied(settings: Sequence[str]) -> list[str]:
+    """The settings without what is the same in all of them.
+
+    >>> _varied(["lr = 1, eps = 0.1", "lr = 2, eps = 0.1"])
+    ['lr = 1', 'lr = 2']
+    """
+    apart = [one.split(", ") for one in settings]
+    fixed = set.intersection(*map(set, apart))
+    return [", ".join(part for part in parts if part not in fixed) for parts in apart]
 
 
 def momenta(_: str) -> str:
@@ -154,15 +167,15 @@ def transformer(method: str) -> str:
     """The printed losses beside ours."""
     names = [name for name in PRINTED if TRANSFORMER[name][0].__name__ == method]
     if not names:
-        return "This method is not part of that study."
+        return "The Transformer study of the paper does not include this method."
     printed = [f"{mean:.3f} ± {deviation:.3f}" for mean, deviation in PRINTED[names[0]]]
     tables = gathered("transformer-table").tables
     ours = [
-        [f"ours, protocol `{protocol}`", *losses(found, names[0])]
+        [f"ours, `{protocol}` protocol", *losses(found, names[0])]
         for protocol, found in zip(PROTOCOLS, tables, strict=False)
     ]
     columns = ["validation loss", "ring", "directed exponential", "complete"]
-    return table(columns, [["printed", *printed], *ours])
+    return table(columns, [["printed in the paper", *printed], *ours])
 
 
 def losses(found: Table, method: str) -> Sequence[str]:

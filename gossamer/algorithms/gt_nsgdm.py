@@ -66,7 +66,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
         """Estimate, track, then move by exactly α along the tracker."""
         v = ema(state.v, grad, self.momentum)  # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ
         y = track(state.y, v, state.v, mix, self.order)  # yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
-        d = y.to(x)  # a total has more digits than a direction needs
+        d = y.to(x)  # in the precision of x
         scale = self.lr * inverse_norm(d)
         x = descend(x, scale, d, mix, self.order)  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)
