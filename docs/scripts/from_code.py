@@ -40,8 +40,8 @@ MEANING = {
 
 
 SYMBOLS = (
-    "In step t, $x^t$ denotes the parameters of the nodes and $g^t$ their stochastic gradients. "
-    "W is the [mixing matrix](../concepts.md#mixing):"
+    "In step t, $x^t$ are the parameters, $g^t$ are the stochastic gradients, and W is the "
+    "[mixing matrix](../concepts.md#mixing):"
 )
 
 
@@ -91,19 +91,11 @@ def parameters(method: str) -> str:
         [f"`{f.name}`", symbols.get(f.name, ""), MEANING[f.name], str(sets[f.name]), _default(f)]
         for f in dataclasses.fields(algorithm)
     ]
-    cost = f"\n\n{_cost(method)}"
-    return table(["name", "symbol", "meaning", "admissible values", "default"], rows) + cost
+    return table(["name", "symbol", "meaning", "admissible values", "default"], rows)
 
 
 def _default(field: "dataclasses.Field[Any]") -> str:
     return "" if field.default is dataclasses.MISSING else f"`{field.default!r}`"
-
-
-def _cost(method: str) -> str:
-    messages, vectors = cost(method)
-    rounds = "one vector" if messages == 1 else f"{messages} vectors"
-    state = {0: "nothing", 1: "one vector"}.get(vectors, f"{vectors} vectors")
-    return f"A step sends {rounds} to every neighbour. A node stores {state} besides its model."
 
 
 def cost(method: str) -> tuple[int, int]:
