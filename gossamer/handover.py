@@ -1,4 +1,4 @@
-"""Hand a run over from processes to the simulator and back: a checkpoint as a stack."""
+"""Handing a run over from processes to the simulator and back, by a checkpoint."""
 
 import os
 from pathlib import Path

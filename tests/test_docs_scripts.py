@@ -1,7 +1,6 @@
 """The scripts behind the documentation: what they generate is current, and imports go downward."""
 
 import doctest
-import math
 import shlex
 import sys
 from importlib import import_module
@@ -95,11 +94,13 @@ def test_the_transformer_table_shows_what_is_stored(stored: dict[str, list[Table
     ]
     transformer = import_module("from_results").transformer
     shown = transformer("GTNSGDm")
-    assert "| printed | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in shown
-    assert "| ours, protocol `paper` | 1 | 2 | 3 |" in shown
-    assert "| ours, protocol `causal` | 4 | 5 | 6 |" in shown
-    assert "| ours, protocol `causal` | still to be run |" in transformer("DSGD")
-    assert transformer("NormalizedDSGD") == "This method is not part of that study."
+    assert "| printed in the paper | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in shown
+    assert "| ours, `paper` protocol | 1 | 2 | 3 |" in shown
+    assert "| ours, `causal` protocol | 4 | 5 | 6 |" in shown
+    assert "| ours, `causal` protocol | still to be run |" in transformer("DSGD")
+    assert transformer("NormalizedDSGD") == (
+        "The Transformer study of the paper does not include this method."
+    )
 
 
 def test_words_choose_among_the_tables_of_an_experiment(stored: dict[str, list[Table]]):
@@ -115,43 +116,36 @@ def test_words_choose_among_the_tables_of_an_experiment(stored: dict[str, list[T
 
 
 def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[Table]]):
-    rows = [[m, "alike"] for m in ("DSGD", "DSGD-Clip", "DSGD-Clip (shrinking)")]
-    stored["all-methods"] = [Table("What every search chose", ["method", "nodes"], rows)]
-    shown = import_module("from_results").measured("DSGDClip").splitlines()[2:]
-    assert shown == ["| DSGD-Clip | alike |", "| DSGD-Clip (shrinking) | alike |"]
+    names = ["DSGD", "DSGD-Clip", "DSGD-Clip (shrinking)", "DSGD"]
+    rows = [[name, f"lr = {k}, eps = 1"] for k, name in enumerate(names)]
+    stored["all-methods"] = [Table("What every search chose", ["method", "tuned to"], rows)]
+    measured = import_module("from_results").measured
+    shown = measured("DSGDClip").splitlines()[2:]
+    assert shown == ["| DSGD-Clip | lr = 1 |", "| DSGD-Clip (shrinking) | lr = 2 |"]
+    assert measured("DSGD").splitlines()[2:] == ["| lr = 0 |", "| lr = 3 |"]
 
 
-def test_a_method_page_shows_its_losses_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
-    pages, gather = import_module("from_results"), import_module("gather")
+def test_the_losses_of_a_method_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
     losses = {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}
     units = EXPERIMENTS["modern-table"].units(EXPERIMENTS["modern-table"].sizes["full"], 0)
-    results = gather.Gathered({unit.name: losses for unit in units}, {}, [], [])
-    monkeypatch.setattr(pages, "gathered", lambda _: results)
-    assert pages.modern("DSGDCClip").splitlines()[2:] == [
-        "| DSGD-CClip | 3.962 | 1.500 ± 0.707 | 1.725 | 1.500 ± 0.707 |",
-    ]
-    assert [row.split(" | ")[0] for row in pages.modern("GTClip").splitlines()[2:]] == [
-        "| GT-Clip (gradient)",
-        "| GT-Clip (tracker)",
-    ]
+    results = {unit.name: losses for unit in units}
+    cells = import_module("from_results").modern_cells(results, "DSGD-CClip")
+    assert cells == ["3.962", "1.500 ± 0.707", "1.725", "1.500 ± 0.707"]
 
 
-def test_a_method_page_shows_its_errors_on_every_network(monkeypatch: pytest.MonkeyPatch):
-    gather, pages = import_module("gather"), import_module("from_results")
-    study = pages.bad_networks
-    ends = {"GT-NSGDm": [0.3] * 3, "DSGD": [0.2] * 3, "MoTEF": [math.inf] * 3}
-    results = {
-        study.unit_name("different", network, noise, method): {"errors": errors, "initial": 4.0}
-        for network in study.NETWORKS
-        for noise in study.NOISES
-        for method, errors in ends.items()
-        if network != "all at once" or method != "DSGD"
-    }
-    found = gather.Gathered(results, {}, [], [])
-    monkeypatch.setattr(pages, "gathered", lambda _: found)
-    assert "| signs | 0.3 (1.5 ×) | 0.3 (1.5 ×) |" in pages.on_networks("GTNSGDm")
-    assert "| signs | not robust | not robust |" in pages.on_networks("MoTEF")
-    assert "| all at once | refused | refused |" in pages.on_networks("DSGD")
+def test_slopes_stand_beside_those_of_the_theorems(stored: dict[str, list[Table]]):
+    rows = [
+        ["1.2", noise, rule, theorem, f"{noise} {rule}", "", ""]
+        for noise in ("mild", "loud", "almost none")
+        for rule, theorem in (("p known", "-0.125"), ("p unknown", "-0.083"))
+    ]
+    columns = ["p", "noise", "rule", "theorem", "slope ± s.e.", "average", "bound"]
+    stored["rates"] = [Table("Slopes", columns, rows)]
+    known, unknown = (
+        " | ".join(f"{n} {r}" for n in ("mild", "loud")) for r in ("p known", "p unknown")
+    )
+    shown = import_module("from_results").rates("").splitlines()
+    assert shown[2] == f"| 1.2 | -0.125 | {known} | -0.083 | {unknown} |"
 
 
 @pytest.mark.usefixtures("stored")

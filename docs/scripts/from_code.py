@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from docstrings import equations, markdown, paragraphs
-from imports import LAYERS, imports, tools
+from imports import LAYERS
 from markup import table
 
 import gossamer as gs
@@ -23,25 +23,25 @@ from gossamer.networks.chance import Coins
 
 MEANING = {
     "lr": "step size",
-    "momentum": "weight of the past in the local gradient estimate",
-    "quasi_momentum": "weight of the past in the estimate of the network's movement",
+    "momentum": "weight of the past in the gradient estimate",
+    "quasi_momentum": "weight of the past in the estimate of the movement",
     "clip": "clipping level",
     "floor": "size to which smaller coordinates are raised",
-    "clipped": "what is clipped: the gradients that enter the tracker, or the tracker",
-    "clip_exponent": "power of time with which the clipping level grows",
-    "scale": "size of the clipped innovation",
+    "clipped": "what is clipped: the gradient or the tracker",
+    "clip_exponent": "the clipping level grows with this power of t + 1",
+    "scale": "largest size of a clipped coordinate in step 0",
     "beta1": "weight of the past in the first moment",
     "beta2": "weight of the past in the second moment",
     "cap": "largest second moment",
     "eps": "added to the second moment",
     "correction": "share of the correction that is applied in every step",
-    "order": "whether a node steps before it mixes, or mixes before it steps",
+    "order": "whether a node first steps (adapts) or first mixes (combines)",
 }
 
 
 SYMBOLS = (
-    "In step t the nodes have the parameters $x^t$ and the stochastic gradients $g^t$, and W "
-    "[mixes](../concepts.md#mixing):"
+    "In step t, $x^t$ are the parameters, $g^t$ are the stochastic gradients, and W is the "
+    "[mixing matrix](../concepts.md#mixing):"
 )
 
 
@@ -62,12 +62,23 @@ SIZES = (8, 16, 64, 256)
 def update(method: str) -> str:
     """Equations and symbols, from the second paragraph of the docstring; then the code itself."""
     algorithm = gs.ALGORITHMS[method]
-    code = textwrap.dedent(inspect.getsource(algorithm.step))
     module = algorithm.__module__.replace(".", "/")
     return (
         f"{SYMBOLS}\n\n{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
-        f"In the code, `{module}.py`:\n\n```python\n{code}```"
+        f"This is the body of `step` in `{module}.py`:\n\n```python\n{_body(algorithm.step)}\n```"
     )
+
+
+def _body(function: Callable[..., Any]) -> str:
+    """The code of a function without its signature and docstring.
+
+    >>> _body(gs.DSGD.step)
+    'return mix.pull(minus(x, self.lr, grad)), state  # xᵗ⁺¹ = W (xᵗ − α gᵗ)'
+    """
+    code = textwrap.dedent(inspect.getsource(function))
+    (definition,) = ast.parse(code).body
+    first = definition.body[1].lineno  # type: ignore[attr-defined]
+    return textwrap.dedent("\n".join(code.splitlines()[first - 1 :]))
 
 
 def parameters(method: str) -> str:
@@ -80,19 +91,11 @@ def parameters(method: str) -> str:
         [f"`{f.name}`", symbols.get(f.name, ""), MEANING[f.name], str(sets[f.name]), _default(f)]
         for f in dataclasses.fields(algorithm)
     ]
-    cost = f"\n\n{_cost(method)}"
-    return table(["name", "symbol", "meaning", "admissible", "default"], rows) + cost
+    return table(["name", "symbol", "meaning", "admissible values", "default"], rows)
 
 
 def _default(field: "dataclasses.Field[Any]") -> str:
     return "" if field.default is dataclasses.MISSING else f"`{field.default!r}`"
-
-
-def _cost(method: str) -> str:
-    messages, vectors = cost(method)
-    rounds = "one vector" if messages == 1 else f"{messages} vectors"
-    state = {0: "nothing", 1: "one vector"}.get(vectors, f"{vectors} vectors")
-    return f"A step sends {rounds} to every neighbour; a node remembers {state} besides its model."
 
 
 def cost(method: str) -> tuple[int, int]:
@@ -242,8 +245,8 @@ def defined(thing: object) -> str | None:
 
 
 def parts(_: str) -> str:
-    """Every part of the package, from the top layer down, with its docstring's first line."""
-    order = [part for layer in LAYERS for part in layer if part] + tools(imports())
+    """The parts of the package in layers, from the top down, with their docstrings' first lines."""
+    order = [part for layer in LAYERS for part in layer if part]
     lines = {part: _first_line(import_module(f"gossamer.{part}")) for part in order}
     return table(["part", "what it is"], [[f"`{p}`", line] for p, line in lines.items()])
 

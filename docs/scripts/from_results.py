@@ -2,7 +2,7 @@
 
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gather import DOCS, EXPERIMENTS, NotStored, gathered
 from markup import table
@@ -17,7 +17,7 @@ from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
 from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
-from gossamer.studies.methods.compared import median_error, robust
+from gossamer.studies.theory.rates import NOISY, RULES
 from gossamer.studies.wording import mean_and_deviation
 
 LINKED = {**MODERN, **METHODS, **bad_networks.METHODS}
@@ -53,10 +53,24 @@ def _link(method: str) -> str:
 
 
 def measured(method: str) -> str:
-    """One method's tuned parameters and final errors, in every situation."""
+    """One method's tuned parameters and final errors; the name only if it has several readings."""
     (found,) = [t for t in gathered("all-methods").tables if t.title.startswith("What every")]
     rows = [row for row in found.rows if METHODS[row[0]][0].__name__ == method]
-    return table(found.columns, rows)
+    k, shown = found.columns.index("tuned to"), len({row[0] for row in rows}) == 1
+    tuned = zip(rows, _varied([row[k] for row in rows]), strict=True)
+    rows = [[*row[:k], settings, *row[k + 1 :]] for row, settings in tuned]
+    return table(found.columns[shown:], [row[shown:] for row in rows])
+
+
+def _varied(settings: Sequence[str]) -> list[str]:
+    """The settings without what is the same in all of them.
+
+    >>> _varied(["lr = 1, eps = 0.1", "lr = 2, eps = 0.1"])
+    ['lr = 1', 'lr = 2']
+    """
+    apart = [one.split(", ") for one in settings]
+    fixed = set.intersection(*map(set, apart))
+    return [", ".join(part for part in parts if part not in fixed) for parts in apart]
 
 
 def momenta(_: str) -> str:
@@ -76,6 +90,23 @@ def _tuned(entry: Result, k: int) -> str:
     error = statistics.median(entry["errors"][k])
     shown = f"**{error:.2f}**" if error == best else f"{error:.2f}"
     return f"{shown} (α = {entry['lr'][k]:g})"
+
+
+def rates(_: str) -> str:
+    """The slopes of both theorems, and those measured under mild and loud noise, for every p."""
+    (found,) = gathered("rates").tables
+    slopes = {(p, noise, rule): shown[:2] for p, noise, rule, *shown in found.rows}
+    rows = [
+        [p, *(cell for rule in RULES for cell in _slopes(slopes, p, rule))]
+        for p in dict.fromkeys(p for p, _, _ in slopes)
+    ]
+    noises = [f"measured, {noise} noise" for noise in NOISY]
+    return table(["p", "Theorem 1", *noises, "Theorem 2", *noises], rows)
+
+
+def _slopes(slopes: Mapping[tuple[str, str, str], Sequence[str]], p: str, rule: str) -> list[str]:
+    theorem, _ = slopes[p, NOISY[0], rule]
+    return [theorem, *(slopes[p, noise, rule][1] for noise in NOISY)]
 
 
 def verdicts(name: str) -> str:
@@ -136,15 +167,15 @@ def transformer(method: str) -> str:
     """The printed losses beside ours."""
     names = [name for name in PRINTED if TRANSFORMER[name][0].__name__ == method]
     if not names:
-        return "This method is not part of that study."
+        return "The Transformer study of the paper does not include this method."
     printed = [f"{mean:.3f} ± {deviation:.3f}" for mean, deviation in PRINTED[names[0]]]
     tables = gathered("transformer-table").tables
     ours = [
-        [f"ours, protocol `{protocol}`", *losses(found, names[0])]
+        [f"ours, `{protocol}` protocol", *losses(found, names[0])]
         for protocol, found in zip(PROTOCOLS, tables, strict=False)
     ]
     columns = ["validation loss", "ring", "directed exponential", "complete"]
-    return table(columns, [["printed", *printed], *ours])
+    return table(columns, [["printed in the paper", *printed], *ours])
 
 
 def losses(found: Table, method: str) -> Sequence[str]:
@@ -163,14 +194,6 @@ def losses(found: Table, method: str) -> Sequence[str]:
 MODERN_COLUMNS = [f"{corpus}, {whose}" for corpus in CORPORA for whose in ("printed", "ours")]
 
 
-def modern(method: str) -> str:
-    """The losses on two corpora, printed and ours, of all readings of a method."""
-    results = gathered("modern-table").results
-    names = [name for name, (algorithm, _) in MODERN.items() if algorithm.__name__ == method]
-    rows = [[name, *modern_cells(results, name)] for name in names]
-    return table(["method", *MODERN_COLUMNS], rows)
-
-
 def modern_cells(results: Results, method: str) -> list[str]:
     """A method's printed losses and ours, on both corpora."""
     found = []
@@ -181,32 +204,6 @@ def modern_cells(results: Results, method: str) -> list[str]:
     return found
 
 
-def on_networks(method: str) -> str:
-    """A method's tuned error on every network of that study, and its multiple of the lowest there.
-
-    Where nodes differ, under either noise, of all readings.
-    """
-    results = gathered("bad-networks").results
-    names = [m for m, (of, _) in bad_networks.METHODS.items() if of.__name__ == method]
-    shown = [(noise, name) for noise in bad_networks.NOISES for name in names]
-    columns = [f"{name}, {noise} noise" for noise, name in shown]
-    rows = [
-        [network, *(_on(results, network, noise, name) for noise, name in shown)]
-        for network in bad_networks.NETWORKS
-    ]
-    return table(["network", *columns], rows)
-
-
-def _on(results: Results, network: str, noise: str, method: str) -> str:
-    found = bad_networks.in_situation(results, "different", network, noise)
-    if method not in found:
-        return "refused"
-    if not robust(found[method]):
-        return "not robust"
-    lowest, error = median_error(next(iter(found.values()))), median_error(found[method])
-    return f"{error:.3g} ({error / lowest:.1f} ×)"
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "momenta": momenta,
     "measured": measured,
@@ -215,6 +212,5 @@ TABLES: dict[str, Callable[[str], str]] = {
     "failures": failures,
     "provenance": provenance,
     "transformer": transformer,
-    "modern": modern,
-    "on_networks": on_networks,
+    "rates": rates,
 }

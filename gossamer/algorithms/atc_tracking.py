@@ -12,7 +12,7 @@ from gossamer.algorithms.operators import minus
 
 @dataclass(frozen=True)
 class ATCTracking(GTDSGD):
-    """Gradient tracking whose parameters adapt, then combine; the tracker combines, then adapts.
+    """Gradient tracking that mixes parameters after their step, and the tracker before its change.
 
     yᵗ = W yᵗ⁻¹ + gᵗ − gᵗ⁻¹                                 y⁰ = g⁰
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`

@@ -12,7 +12,7 @@ from gossamer.algorithms.operators import minus
 
 @dataclass(frozen=True)
 class DIGing(GTDSGD):
-    """Gradient tracking whose parameters and tracker both combine, then adapt.
+    """Gradient tracking that mixes parameters and tracker before it changes them.
 
     yᵗ = W yᵗ⁻¹ + gᵗ − gᵗ⁻¹                                 y⁰ = g⁰
     xᵗ⁺¹ = W xᵗ − α yᵗ                                      α = `lr`

@@ -17,8 +17,8 @@ class DSGD(Algorithm[Stateless]):
 
     xᵗ⁺¹ = W (xᵗ − α gᵗ)                                    α = `lr`
 
-    Converges under noise of bounded variance up to an O(α) bias from heterogeneous objectives;
-    under heavy tails a single large gradient throws every node off.
+    Under noise of bounded variance it converges up to a bias of order α, which comes from
+    differences between the nodes. Under heavy tails a single large gradient throws every node off.
 
     Reference: Nedić and Ozdaglar (2009); Lian et al. (2017).
 

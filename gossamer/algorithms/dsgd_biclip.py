@@ -13,7 +13,7 @@ from gossamer.algorithms.operators import biclip, minus
 
 @dataclass(frozen=True)
 class DSGDBiClip(Algorithm[Stateless]):
-    """DSGD with the size of every coordinate of the gradient clipped to lie between two levels.
+    """DSGD with the size of every gradient coordinate clipped from above and from below.
 
     xᵗ⁺¹ = W (xᵗ − α B(gᵗ))                                 α = `lr`
     B(g)ₖ = sign(gₖ) min(max(|gₖ|, d), u)                   d = `floor`, u = `clip`, sign(0) = 0

@@ -13,7 +13,7 @@ from gossamer.algorithms.operators import clip_components, descend
 
 @dataclass(frozen=True)
 class DSGDCClip(Algorithm[Stateless]):
-    """DSGD with a constant step and each coordinate of the gradient clamped to [−τ, τ].
+    """DSGD with every coordinate of the gradient clamped to [−τ, τ].
 
     xᵗ⁺¹ = W (xᵗ − α clamp(gᵗ, −τ, τ))                      α = `lr`, τ = `clip`
 

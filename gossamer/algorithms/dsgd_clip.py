@@ -13,7 +13,7 @@ from gossamer.algorithms.operators import clip_factor, descend, is_clipped
 
 @dataclass(frozen=True)
 class DSGDClip(Algorithm[Stateless]):
-    """DSGD with a 1/t step and a polynomial ℓ2 clipping level.
+    """DSGD with steps that fall as 1/t and a clipping level that changes with time.
 
     xᵗ⁺¹ = W (xᵗ − αₜ gᵗ min(1, τₜ/‖gᵗ‖))
     αₜ = α / (t+1)                                          α = `lr`

@@ -13,11 +13,12 @@ from gossamer.algorithms.operators import clip_factor, descend, is_clipped
 
 @dataclass(frozen=True)
 class DSGDGClip(Algorithm[Stateless]):
-    """DSGD with a constant step and constant ℓ2 clipping: the strongest baseline of the paper.
+    """DSGD with every node's gradient clipped to a fixed length.
 
     xᵗ⁺¹ = W (xᵗ − α gᵗ min(1, τ/‖gᵗ‖))                     α = `lr`, τ = `clip`
 
-    The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
+    It is the strongest baseline of the paper, whose table prints W xᵗ − α clip(gᵗ, τ);
+    `order="combine-then-adapt"` runs that.
     """
 
     label: ClassVar[str] = "DSGD-GClip"

@@ -20,13 +20,13 @@ class DSGDmState(NamedTuple):
 
 @dataclass(frozen=True)
 class DSGDm(Algorithm[DSGDmState]):
-    """DSGD with heavy-ball momentum at every node, which follows the node's own gradients.
+    """DSGD with heavy-ball momentum at every node.
 
     uᵗ = β uᵗ⁻¹ + gᵗ                                        β = `momentum`, u⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α uᵗ)                                    α = `lr`
 
-    The momentum is a sum, so the step is up to α/(1−β) gradients long. Where nodes differ, each
-    momentum pulls towards the node's own optimum: the bias of DSGD grows.
+    The momentum is a sum, so the step is up to α/(1−β) gradients long. If nodes differ, each
+    momentum pulls towards its node's own optimum, which enlarges the bias of DSGD.
 
     Reference: Yu, Jin and Yang, On the linear speedup analysis of communication efficient momentum
     SGD for distributed non-convex optimization (2019).

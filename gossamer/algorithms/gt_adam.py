@@ -23,7 +23,7 @@ class GTAdamState(NamedTuple):
 
 @dataclass(frozen=True)
 class GTAdam(Algorithm[GTAdamState]):
-    """Adam on the tracked gradient, with the second moment capped and no bias correction.
+    """Adam on the tracked gradient, with a capped second moment and without bias correction.
 
     sᵗ = W sᵗ⁻¹ + gᵗ − gᵗ⁻¹                                 s⁰ = g⁰
     mᵗ⁺¹ = β₁ mᵗ + (1−β₁) sᵗ                                β₁ = `beta1`, m⁰ = 0

@@ -21,16 +21,16 @@ class GTClipState(NamedTuple):
 
 @dataclass(frozen=True)
 class GTClip(Algorithm[GTClipState]):
-    """Gradient tracking with ℓ2 clipping of each node's gradient, or of its tracker.
+    """Gradient tracking that clips every node's gradient or its tracker.
 
     hᵗ = gᵗ min(1, τ/‖gᵗ‖)                                  τ = `clip`
     yᵗ = W (yᵗ⁻¹ + hᵗ − hᵗ⁻¹)                               y⁻¹ = h⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`
 
     That is `clipped="gradient"`. With `clipped="tracker"` h is the plain gradient, and the step is
-    α yᵗ min(1, τ/‖yᵗ‖). Clipped gradients bound the tracker, and nodes that differ are clipped
-    differently: it leads to where the *clipped* gradients cancel. A clipped tracker leads to the
-    optimum, and lets a wild gradient through the network first.
+    α yᵗ min(1, τ/‖yᵗ‖). Clipped gradients bound the tracker, but nodes that differ are clipped
+    differently, so the method ends where the *clipped* gradients cancel. A clipped tracker leads to
+    the optimum, but a wild gradient first passes through the network.
     """
 
     label: ClassVar[str] = "GT-Clip"

@@ -21,7 +21,7 @@ class GTDSGDState(NamedTuple):
 
 @dataclass(frozen=True)
 class GTDSGD(Algorithm[GTDSGDState]):
-    """Gradient tracking: y follows the network's average gradient, so heterogeneity leaves no bias.
+    """Gradient tracking: every node follows the average gradient of the network.
 
     yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)                               y⁻¹ = g⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`

@@ -23,7 +23,7 @@ class GTNSTORMState(NamedTuple):
 
 @dataclass(frozen=True)
 class GTNSTORM(Algorithm[GTNSTORMState]):
-    """Normalized tracking of a variance-reduced gradient estimate; two gradients per step.
+    """GT-NSGDm with variance reduction in place of momentum; it needs two gradients per step.
 
     vᵗ = gᵗ + β (vᵗ⁻¹ − ∇f(xᵗ⁻¹; ξᵗ))                       β = `momentum`, v⁰ = g⁰
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = v⁻¹ = 0

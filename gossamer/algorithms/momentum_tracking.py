@@ -21,7 +21,7 @@ class MomentumTrackingState(NamedTuple):
 
 @dataclass(frozen=True)
 class MomentumTracking(Algorithm[MomentumTrackingState]):
-    """DSGDm whose nodes track the average of their momenta, so differences leave no bias.
+    """DSGDm in which the nodes track the average of their momenta.
 
     uᵗ = β uᵗ⁻¹ + gᵗ                                        β = `momentum`, u⁻¹ = 0
     yᵗ = W yᵗ⁻¹ + uᵗ − uᵗ⁻¹                                 y⁻¹ = 0

@@ -13,7 +13,7 @@ from gossamer.algorithms.operators import inverse_norm, minus
 
 @dataclass(frozen=True)
 class NormalizedDSGD(Algorithm[Stateless]):
-    """DSGD with each node's gradient normalized: the negative result of the paper's Claim 1.
+    """DSGD with every node's gradient normalized, which can fail (Claim 1 of the paper).
 
     xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)                               α = `lr`
 

@@ -20,7 +20,7 @@ class QGDSGDmState(NamedTuple):
 
 @dataclass(frozen=True)
 class QGDSGDm(Algorithm[QGDSGDmState]):
-    """DSGD whose momentum follows the displacement of the *mixed* model, not the local gradient.
+    """DSGD whose momentum follows how far the mixed model moved, not the local gradients.
 
     mᵗ⁺¹ = β m̂ᵗ + gᵗ                                        β = `momentum`, m̂⁰ = 0
     xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)                                  η = `lr`

@@ -20,14 +20,15 @@ class SClipEFState(NamedTuple):
 
 @dataclass(frozen=True)
 class SClipEF(Algorithm[SClipEFState]):
-    """Smooth clipping of the *innovation* g − m, component by component, with decaying steps.
+    """Smooth clipping of the difference between a gradient and its running estimate.
 
     mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ(gᵗ − mᵗ)                       m⁰ = 0
     xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)
     Ψₜ(z) = c/√(t+1) · z / √(z² + τ (t+1)^(3/5))            c = `scale`, τ = `clip`
     αₜ = α (t+1)^(−1/5), βₜ = β/√(t+1)                      α = `lr`, β = `momentum`
 
-    Needs symmetric noise in theory, but only its first absolute moment.
+    Every coordinate is clipped on its own. The theory needs symmetric noise, but only its first
+    absolute moment.
 
     Reference: Yu, Jakovetić and Kar, Smoothed gradient clipping and error feedback (2023).
     """

@@ -1,4 +1,4 @@
-"""Data: sets of samples by name, splits over the nodes, text, and each node's order of batches."""
+"""Data: named data sets, text, splits over the nodes, and each node's order of batches."""
 
 from gossamer.data._multi30k import multi30k
 from gossamer.data._tiny_shakespeare import tiny_shakespeare

@@ -1,4 +1,4 @@
-"""The framework of a study: units computed once and stored, read by figures and verdicts."""
+"""The framework of a study: work is computed once, stored, and read by figures and verdicts."""
 
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, SizeName
 from gossamer.experiments.record import Record

@@ -1,4 +1,4 @@
-"""Models: the paper's GPT, and its form stacked over many nodes."""
+"""Models: the paper's GPT, for one node and for many nodes at once."""
 
 from gossamer.models.gpt import GPT
 

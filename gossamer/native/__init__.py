@@ -1,4 +1,4 @@
-"""A method's step on a problem as C: many steps of many runs in one call, on CPUs.
+"""Steps in C: many steps of many runs in one call, on CPUs.
 
 A method and a problem are Python that calls torch, and a step of a small problem is mostly the time
 that Python and torch take to begin an operation. Where many steps are to come, the simulator has

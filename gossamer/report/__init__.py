@@ -1,4 +1,4 @@
-"""The report: figures beside one self-contained page, made from stored results only."""
+"""The report: one self-contained page and its figures, made from stored results only."""
 
 from gossamer.report.page import write_report
 

@@ -1,4 +1,4 @@
-"""The simulator: one loop over stacked nodes and runs, searches, metrics and results."""
+"""The simulator: a loop over the steps of all nodes and runs; searches, metrics and results."""
 
 from gossamer.simulation._compare import compare
 from gossamer.simulation._simulate import simulate

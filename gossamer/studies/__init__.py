@@ -1,4 +1,4 @@
-"""Every figure, table and claim of the paper, and beyond; `EXPERIMENTS` lists them by name."""
+"""Experiments for all claims of the paper and for our own; `EXPERIMENTS` lists them by name."""
 
 from typing import Any
 

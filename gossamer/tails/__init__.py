@@ -1,4 +1,4 @@
-"""How heavy is the gradient noise? Estimators, a diagnosis that weighs them, a probe for training.
+"""How heavy is gradient noise? Tail estimators, a diagnosis from them, and a probe for training.
 
 Start with `diagnose`. It never answers with one number, because every estimator alone is wrong
 somewhere:

@@ -1,4 +1,4 @@
-"""Train a model on real processes, by names; `gossamer train --help` says how."""
+"""Training of models on real processes; `gossamer train --help` says how."""
 
 from gossamer.train.training import train
 

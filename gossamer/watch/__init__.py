@@ -1,4 +1,4 @@
-"""A folder of results in a browser, while it grows; `gossamer watch --help` says how."""
+"""A browser page that follows a folder of results; `gossamer watch --help` says how."""
 
 from gossamer.watch.folder import Watched
 from gossamer.watch.server import Server
