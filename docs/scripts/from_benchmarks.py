@@ -26,18 +26,16 @@ def tail_verdicts(which: str) -> str:
         if sizes[0]["required"] == (which == "required")
     ]
     numbers = [f"n = {size:,}" for size in SIZES]
-    columns = ["law", "index", "given as", *numbers, "median p", "p too large", "index inside"]
-    return table(columns, rows)
+    return table(["law", "index", *numbers, "median p", "p too large, %"], rows)
 
 
 def _row(name: str, sizes: list[Counts]) -> list[str]:
     index = sizes[0]["tail index"]
-    inside = "–" if index is None else _percentages(sizes, "covered")
     cells = [_verdicts(counts) for counts in sizes]
     too_large = _percentages(sizes, "p too large")
     shown = "∞" if index is None else f"{index:g}"
     orders = ", ".join(f"{counts['median p']:.2f}" for counts in sizes)
-    return [name.removesuffix(" *"), shown, sizes[0]["kind"], *cells, orders, too_large, inside]
+    return [name.removesuffix(" *"), shown, *cells, orders, too_large]
 
 
 def _verdicts(counts: Counts) -> str:
@@ -72,7 +70,7 @@ def probed(_: str) -> str:
     return (
         f"Of {found['runs']} runs of {found['samples each']:,} samples each, "
         f"{found['runs with an estimate below 1.95']} had an estimate of the tail index "
-        f"below 1.95; the lowest estimate was {found['lowest estimate']:.2f}."
+        f"below 1.95. The lowest estimate was {found['lowest estimate']:.2f}."
     )
 
 
