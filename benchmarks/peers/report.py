@@ -65,7 +65,7 @@ exchange takes most of the time: see [what a step costs](distributed.md#what-it-
 AGREEMENT = """\
 We ran decent-bench's own class and Gossamer's method on the ring of 20 nodes of the first table,
 for {rounds} rounds. *Gap* is the largest difference between their results in any coordinate of any
-node. `LED` gets $(I + W)/2$ as its W.
+node. Local Exact Diffusion (`LED`) runs with $(I + W)/2$ in place of W.
 
 {table}
 
