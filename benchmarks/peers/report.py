@@ -74,7 +74,7 @@ node. Local Exact Diffusion (`LED`) runs with $(I + W)/2$ in place of W.
 
 LOSSES = """\
 Here a ring of {nodes} nodes solves the same kind of problem for {rounds:,} rounds, with exact
-gradients. GT-NSGDm has steps of length {normalized}. All other methods have the same step size.
+gradients. GT-NSGDm has steps of length {normalized}. All other methods share one step size.
 Each tool loses and compresses messages in its own way:
 
 - decent-bench uses `UniformDropRate({lost})` and `TopK({sent})`.
