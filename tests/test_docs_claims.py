@@ -412,6 +412,17 @@ def test_the_page_on_choosing_says_it_and_it_is_true(words: str, choices: Module
     assert CHOSEN[words](choices)
 
 
+def test_the_page_on_tails_says_how_often_its_p_is_too_large():
+    laws = json.loads((ROOT / "benchmarks" / "tails.json").read_text(encoding="utf-8"))["laws"]
+    share = {name: 100 * of["p too large"] / of["repetitions"] for name, of in laws.items()}
+    nearly_light = [share.pop(name) for name in list(share) if name.startswith("stable 1.99")]
+    too_large = {name: value for name, value in share.items() if value}
+    assert all(name.startswith("stable") for name in too_large)
+    page = re.sub(r"\s+", " ", (ROOT / "docs" / "tails.md").read_text(encoding="utf-8"))
+    words = f"in up to {max(too_large.values()):g} % of the sets, and for index 1.99 in up to "
+    assert f"{words}{max(nearly_light):g} %. For all other laws it never was" in page
+
+
 def test_the_readme_s_words_on_ddp_are_what_was_measured():
     """The median of the steps needed times the median of a step's seconds."""
     measured = json.loads((ROOT / "benchmarks" / "slow_links.json").read_text(encoding="utf-8"))

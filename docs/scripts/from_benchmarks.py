@@ -26,16 +26,15 @@ def tail_verdicts(which: str) -> str:
         if sizes[0]["required"] == (which == "required")
     ]
     numbers = [f"n = {size:,}" for size in SIZES]
-    return table(["law", "index", *numbers, "median p", "p too large, %"], rows)
+    return table(["law", "index", *numbers, "median of suggested_p"], rows)
 
 
 def _row(name: str, sizes: list[Counts]) -> list[str]:
     index = sizes[0]["tail index"]
     cells = [_verdicts(counts) for counts in sizes]
-    too_large = _percentages(sizes, "p too large")
     shown = "∞" if index is None else f"{index:g}"
     orders = ", ".join(f"{counts['median p']:.2f}" for counts in sizes)
-    return [name.removesuffix(" *"), shown, *cells, orders, too_large]
+    return [name.removesuffix(" *"), shown, *cells, orders]
 
 
 def _verdicts(counts: Counts) -> str:
@@ -49,10 +48,6 @@ def _verdicts(counts: Counts) -> str:
     right = counts["infinite variance" if heavy else "light"]
     parts = (right, counts["wrong"], counts["undecided"])
     return " / ".join(_percentage(part, counts) for part in parts)
-
-
-def _percentages(sizes: list[Counts], key: str) -> str:
-    return ", ".join(_percentage(counts[key], counts) for counts in sizes)
 
 
 def _percentage(part: int, counts: Counts) -> str:
