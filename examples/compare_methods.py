@@ -2,7 +2,7 @@
 
     python examples/compare_methods.py
 
-Prints a table and writes compare_methods.png (about 10 s on 2 cores).
+The script prints a table and writes compare_methods.png (about 10 s on 2 cores).
 """
 
 import networkx as nx
