@@ -3,7 +3,7 @@
     pip install .
     torchrun --nproc-per-node 4 examples/gpt.py README.md
 
-The script prints the loss of the average model on the last tenth of the text, in nats per character.
+The script prints the loss of the average model on the last tenth of the text (nats per character).
 """
 
 import sys
