@@ -1,8 +1,8 @@
-"""Five methods on a graph of your own: tune each, compare them, draw the curves.
+"""Tune five methods on a graph of your own, compare them, and draw the curves.
 
     python examples/compare_methods.py
 
-Prints a table and writes compare_methods.png (about 10 s on 2 cores).
+The script prints a table and writes compare_methods.png (about 10 s on 2 cores).
 """
 
 import networkx as nx
@@ -12,7 +12,7 @@ from gossamer.plots import panels, style
 
 STEPS = 1500
 LR = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0]
-GRIDS = {  # what to try for each method
+GRIDS = {  # the values to try for each method
     gs.DSGD: {"lr": LR},
     gs.DSGDGClip: {"lr": LR, "clip": [0.1, 0.3, 1.0]},
     gs.GTDSGD: {"lr": LR},
@@ -22,7 +22,7 @@ GRIDS = {  # what to try for each method
 
 
 def my_network() -> gs.Network:
-    """Two offices of eight computers, every office fully wired, with one cable between them."""
+    """Two groups of eight nodes: everyone talks within a group, one link joins the groups."""
     return gs.from_graph(nx.barbell_graph(8, 0))
 
 

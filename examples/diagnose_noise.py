@@ -1,8 +1,8 @@
-"""How heavy-tailed is the gradient noise of a model? Probe it during training and read the answer.
+"""Measure during training how heavy-tailed the gradient noise of a model is.
 
     python examples/diagnose_noise.py
 
-Trains on labels with outliers of infinite variance. Prints the diagnosis and writes
+The labels contain noise of infinite variance. The script prints the diagnosis and writes
 diagnose_noise.png (about 10 s on 2 cores).
 """
 
@@ -16,7 +16,7 @@ STEPS = 400
 
 
 def batches(count: int, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Batches of 8 for y = Σ x + noise, the noise Student-t with 1.5 degrees of freedom."""
+    """Batches of 8 for y = Σ x + noise; the noise is Student-t with 1.5 degrees of freedom."""
     generator = torch.Generator().manual_seed(seed)
     inputs = torch.randn(8 * count, 8, generator=generator)
     outliers = gs.StudentT(df=1.5).sample((8 * count, 1), generator=generator).float()
@@ -32,7 +32,7 @@ def loss(model: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Te
 def main() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
-    optimizer = gs.DecentralizedOptimizer(  # alone here; one line of torchrun makes it a network
+    optimizer = gs.DecentralizedOptimizer(  # one node here; torchrun would start more
         model.parameters(), gs.GTNSGDm(lr=0.01, momentum=0.9), network=gs.ring
     )
     train = batches(STEPS, seed=0)
@@ -41,7 +41,7 @@ def main() -> None:
         optimizer.zero_grad()
         loss(model, batch).backward()
         optimizer.step()
-        probe(step)  # leaves the training as it was, bit for bit
+        probe(step)  # does not change the training
 
     diagnosis = probe.diagnose()
     print(diagnosis)

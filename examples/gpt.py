@@ -1,9 +1,9 @@
-"""A small GPT on the characters of a text file, each process with its own part of the text.
+"""Train a small GPT on the characters of a text file. Each process has its own part of the text.
 
     pip install .
     torchrun --nproc-per-node 4 examples/gpt.py README.md
 
-Prints the loss of the average model on the last tenth of the text, in nats per character.
+The script prints the loss of the average model on the last tenth of the text (nats per character).
 """
 
 import sys
@@ -20,7 +20,7 @@ STEPS, CONTEXT = 200, 32
 
 
 def windows(text: str) -> tuple[torch.Tensor, int]:
-    """Overlapping windows of CONTEXT + 1 characters, and how many different characters."""
+    """Overlapping windows of CONTEXT + 1 characters, and the number of different characters."""
     alphabet = sorted(set(text))
     tokens = torch.tensor([alphabet.index(character) for character in text])
     return tokens.unfold(0, CONTEXT + 1, CONTEXT // 4), len(alphabet)

@@ -1,11 +1,11 @@
-"""A training loop with Hugging Face Accelerate, each process with its own model.
+"""A training loop with Hugging Face Accelerate, in which each process has its own model.
 
     pip install '.[integrations]'
     torchrun --nproc-per-node 4 examples/hf_accelerate.py     # or accelerate launch
 
 `accelerator.prepare(model)` would wrap the model in DDP, which averages the gradients over all
-processes in every step; `prepare_model(model, evaluation_mode=True)` places it and leaves it alone.
-Prints the accuracy of the average model (about 15 s on 2 cores).
+processes. `prepare_model(model, evaluation_mode=True)` only moves the model to its device. The
+script prints the accuracy of the average model (about 15 s on 2 cores).
 """
 
 import torch
@@ -31,7 +31,7 @@ def main() -> None:
     method = gs.GTNSGDm(lr=0.1, momentum=0.8)
     decentralized = gs.DecentralizedOptimizer(model.parameters(), method, network=gs.ring)
     loader = DataLoader(clouds(2048, seed=0), batch_size=16, shuffle=True)
-    optimizer, loader = accelerator.prepare(decentralized, loader)  # every rank its share
+    optimizer, loader = accelerator.prepare(decentralized, loader)  # each rank loads its share
     for _ in range(4):
         for inputs, labels in loader:
             optimizer.zero_grad()

@@ -1,11 +1,11 @@
-"""A Hugging Face model under `transformers.Trainer`, each process with its own copy and data.
+"""Train a Hugging Face model with `transformers.Trainer`. Each process has its own copy and data.
 
     pip install '.[integrations]'
     torchrun --nproc-per-node 4 examples/hf_trainer.py
 
-The Trainer wraps models in DDP, which would average the gradients over all processes in every
-step; `DecentralizedTrainer` leaves that to the optimizer and its neighbours. Prints the loss of the
-average model, before and after (about 25 s on 2 cores).
+The Trainer wraps models in DDP, which would average the gradients over all processes.
+`DecentralizedTrainer` does without DDP, so that nodes talk only to their neighbours. The script
+prints the loss of the average model, before and after training (about 25 s on 2 cores).
 """
 
 from functools import partial
@@ -40,7 +40,7 @@ class DecentralizedTrainer(Trainer):
 
 
 def sentences(count: int, seed: int) -> list[dict[str, torch.Tensor]]:
-    """Sequences that count upwards modulo 16 from a random start: easy to learn, hard to guess."""
+    """Sequences that count upwards modulo 16 from a random start."""
     start = torch.randint(16, (count, 1), generator=torch.Generator().manual_seed(seed))
     tokens = (start + torch.arange(12)) % 16
     return [{"input_ids": row, "labels": row} for row in tokens]

@@ -1,12 +1,11 @@
-"""A LightningModule whose processes train their own copies and talk to their neighbours only.
+"""Train a LightningModule. Each process has its own copy and talks only to its neighbours.
 
     pip install '.[integrations]'
-    python examples/lightning_module.py                     # Lightning starts the processes;
-    torchrun --nproc-per-node 4 examples/lightning_module.py        # torchrun does as well
+    python examples/lightning_module.py     # or torchrun --nproc-per-node 4 examples/…
 
-Lightning's strategies for several processes average the gradients over all of them in every step;
-`DecentralizedStrategy` leaves that to the optimizer and its neighbours. Prints the accuracy of
-the average model (about 25 s on 2 cores).
+Lightning's own strategies average the gradients over all processes. `DecentralizedStrategy` does
+not, so that nodes talk only to their neighbours. The script prints the accuracy of the average
+model (about 25 s on 2 cores).
 """
 
 import lightning
@@ -52,7 +51,7 @@ def main() -> None:
         strategy=DecentralizedStrategy(), accelerator="cpu", devices=4, max_epochs=4,
         logger=False, enable_checkpointing=False, enable_progress_bar=False,
     )  # fmt: skip
-    trainer.fit(model, DataLoader(clouds(2048, seed=0), batch_size=16))  # every rank its share
+    trainer.fit(model, DataLoader(clouds(2048, seed=0), batch_size=16))  # each rank loads its share
     optimizer = model.optimizers(use_pl_optimizer=False)
     inputs, labels = clouds(512, seed=1).tensors
     with torch.no_grad(), optimizer.averaged_parameters():

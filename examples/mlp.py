@@ -1,9 +1,9 @@
-"""An MLP on scikit-learn's handwritten digits, each process with its own share of them.
+"""Train an MLP on scikit-learn's handwritten digits. Each process has its own share of them.
 
     pip install . scikit-learn
     torchrun --nproc-per-node 4 examples/mlp.py
 
-Prints on rank 0 (about 15 s on 2 cores): accuracy of the average model 0.9…
+Rank 0 prints "accuracy of the average model 0.9…" (about 15 s on 2 cores).
 """
 
 import torch
@@ -17,7 +17,7 @@ STEPS = 300
 
 
 def main() -> None:
-    rank = join()  # torchrun says who we are
+    rank = join()  # the number of this process
     images, labels = load_digits(return_X_y=True)
     inputs, targets = torch.tensor(images / 16).float(), torch.tensor(labels)
     train, test = slice(0, 1500), slice(1500, None)

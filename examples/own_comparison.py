@@ -1,12 +1,11 @@
-"""A comparison of your own, from data to figure and table: five methods, each tuned fairly.
+"""Compare five tuned methods on your own problem, and write a figure and a table.
 
     python examples/own_comparison.py
 
-Nonconvex logistic regression on a random geometric graph of 30 nodes, each of which has seen one
-label only, under isotropic noise of infinite variance. Every method is tuned on its own search set,
-on seeds that are not reported. Prints a table and writes two files: own_comparison.tex is the same
-table, and own_comparison.png shows the curves, each with a band for the middle half of the seeds.
-It takes about 10 s.
+The problem is a nonconvex logistic regression on a random geometric graph of 30 nodes. Each node
+has data of one label only, and the noise has infinite variance. Every method is tuned on seeds that
+are not reported. The script prints a table and writes it to own_comparison.tex. It draws the curves
+in own_comparison.png, where the bands contain the middle half of the seeds. It takes about 10 s.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
-"""Two nodes of two processes each: `fully_shard` inside a node, gossip between the nodes.
+"""Shard the model over the two processes of a node, and exchange it between two nodes.
 
     torchrun --nproc-per-node 4 examples/sharded_nodes.py
 
-Each process holds half of its node's parameters, steps it, and sends it to the process that holds
-the same half in the other node: one copy of the model travels between two nodes.
+Each process holds and updates half of its node's parameters. It exchanges them with the process
+that holds the same half in the other node.
 """
 
 import torch
@@ -24,7 +24,7 @@ optimizer = gs.DecentralizedOptimizer(
     model.parameters(), gs.GTNSGDm(lr=0.05, momentum=0.8), gs.ring, device_mesh=mesh
 )
 
-generator = torch.Generator().manual_seed(rank)  # every process has data of its own
+generator = torch.Generator().manual_seed(rank)  # each process has its own data
 inputs = torch.randn(64, 5, generator=generator) + 0.5 * optimizer.rank
 targets = inputs[:, :3].argmax(1)
 

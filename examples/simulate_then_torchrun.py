@@ -1,9 +1,9 @@
-"""One configuration, twice: simulated in one process, then on four real ones that must agree.
+"""Simulate a training run in one process, then run it on four processes and compare the results.
 
-    python examples/simulate_then_torchrun.py                            # simulates, saves x
-    torchrun --nproc-per-node 4 examples/simulate_then_torchrun.py       # runs, compares
+    python examples/simulate_then_torchrun.py                        # simulates and saves x
+    torchrun --nproc-per-node 4 examples/simulate_then_torchrun.py   # trains and compares
 
-Tune in the simulator, where a sweep costs seconds; then launch what you found.
+So you can tune in the simulator, where a sweep takes seconds, and then start real processes.
 """
 
 import os
@@ -25,7 +25,7 @@ def make_model() -> nn.Module:
 
 
 def node_data(node: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The data of one node, around a mean of its own."""
+    """The data of one node. Each node has a different mean."""
     generator = torch.Generator().manual_seed(node)
     inputs = torch.randn(64, 5, generator=generator, dtype=torch.float64) + 0.5 * node
     return inputs, inputs[:, :3].argmax(1)

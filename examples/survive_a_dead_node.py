@@ -1,10 +1,10 @@
-"""Four processes train; one is killed; the other three go on without it.
+"""Four processes train. One of them is killed, and the other three go on without it.
 
     python examples/survive_a_dead_node.py
 
-torchrun ends all ranks when one dies, so this script starts its own (on several machines: one
-command per rank, see docs/distributed.md). Node i pulls towards i, so four nodes would agree on
-1.5, and after the death of node 3 the others agree on 1 (about 15 s on 2 cores).
+torchrun would end all processes when one dies, so this script starts the processes itself. The
+optimum of node i is i. Four nodes would agree on the average, 1.5. After the death of node 3 the
+others agree on 1 (about 15 s on 2 cores).
 """
 
 import multiprocessing
@@ -23,15 +23,15 @@ NODES, STEPS, DIES_AT = 4, 400, 100
 def train(rank: int, port: int) -> None:
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(NODES), MASTER_ADDR="127.0.0.1")
     os.environ.update(MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="True")
-    warnings.simplefilter("ignore")  # each survivor warns; rank 0 prints below
-    join()  # gives the others a minute to start; later, a neighbour may be silent for 3 s
+    warnings.simplefilter("ignore")  # each survivor would warn
+    join()
     x = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
     optimizer = gs.DecentralizedOptimizer(
         [x], gs.GTDSGD(lr=0.2), network=gs.ring, timeout=3.0, on_peer_failure="drop"
     )
     while optimizer.steps < STEPS:
         if (rank, optimizer.steps) == (NODES - 1, DIES_AT):
-            os._exit(1)  # as if the machine lost power
+            os._exit(1)  # as if the machine had lost power
         optimizer.zero_grad()
         (0.5 * (x - rank) ** 2).sum().backward()
         optimizer.step()
@@ -43,7 +43,7 @@ def train(rank: int, port: int) -> None:
 
 
 def main() -> None:
-    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)  # outlives ranks
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["gossamer", "torch._dynamo"])  # import once, not four times
     ranks = [context.Process(target=train, args=(rank, store.port)) for rank in range(NODES)]

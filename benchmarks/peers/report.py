@@ -23,39 +23,33 @@ DOCS = HERE.parents[1] / "docs"
 PAGE = """\
 # Comparison with other tools
 
-This page compares Gossamer with three tools that one could use instead (the peers). All were
-measured in one session, with the same problem, graph, update and number of rounds. `make peers`
-installs each peer into an environment of its own, measures, and writes this page from
-`benchmarks/peers/results.json`.
+This page compares Gossamer with three similar tools: decent-bench, DISROPT and decent-dp.
+`make peers` installs each of them, measures, and writes this page.
 
-Every node has its own least-squares problem in {dim} dimensions, in float64, with exact gradients
-and one thread per process. The peers order the operations of DSGD and gradient tracking
-differently. Gossamer runs each method in the order of the peer (`benchmarks/peers/forms.py`), so
-both must arrive at the same points.
+## Speed
 
-- *Rounds per second*: median (lowest – highest) of {samples} repetitions in {launches} launches.
-  The tools are launched in turn.
-- *Error*: $\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$ after {rounds}
-  rounds.
-- *Gap*: the largest difference from Gossamer's simulator, over all coordinates of all nodes.
+All tools ran the same problem, graph, update and number of rounds. Every node has its own
+least-squares problem in {dim} dimensions, in float64, with exact gradients and one thread per
+process. Gossamer applies each update in the same order as the other tool, so both must arrive at
+the same points.
+
+- *Rounds per second* is the median (lowest – highest) of {samples} repetitions in {launches}
+  launches.
+- *Gap* is the largest difference from Gossamer's simulator in any coordinate of any node, after
+  {rounds} rounds.
+- "100 stacked" is `gs.sweep` over 100 settings at once. The rounds of all settings are added up.
+- "Processes" is `DecentralizedOptimizer` on a torch module with autograd. decent-dp also uses
+  autograd. DISROPT computes its gradient in closed form with numpy.
+- "In pairs" means that a node talks to one neighbour per round. decent-dp sends while it computes
+  the next gradient, and has no gradient tracking.
 
 {table}
 
 ![Rounds per second of every tool](images/peers.png)
 
-{notes}Machine: {cpu}, {cores} cores, load {load} before the start; Python {python}, torch {torch}.
-Date: {date}.
-
-What the numbers do and do not say:
-
-- A message here is {dim} numbers, so this measures the tools, not the network or the gradients.
-  With large models the exchange dominates: see [what a step costs](distributed.md#what-it-costs).
-- "100 stacked" is `gs.sweep` over 100 settings; the rounds of all settings are added up.
-- "Processes" is `DecentralizedOptimizer` on a torch module with autograd, which decent-dp uses as
-  well. DISROPT computes its gradient in closed form with numpy. The four processes share {cores}
-  cores.
-- In decent-dp a node talks to one neighbour per round ("in pairs"), and sends while the next
-  gradient is computed. decent-dp has no gradient tracking.
+{notes}Measured on {date}: {cpu}, {cores} cores, Python {python}, torch {torch}. A message here is
+only {dim} numbers, so the table measures the tools and not the network. With large models the
+exchange takes most of the time: see [what a step costs](distributed.md#what-it-costs).
 
 ## What 1 % loss and top-10 % compression do
 
@@ -69,24 +63,26 @@ What the numbers do and do not say:
 """
 
 AGREEMENT = """\
-The problem and the ring of 20 nodes are those of the first table, with {rounds} rounds. *Gap* is
-the largest difference between the result of decent-bench's own class and Gossamer's, over all
-coordinates of all nodes; `make peers` fails if it is not below $10^{{-9}}$. Local Exact Diffusion
-(`LED`) gets $(I + W)/2$ as its W.
+We ran decent-bench's own class and Gossamer's method on the ring of 20 nodes of the first table,
+for {rounds} rounds. *Gap* is the largest difference between their results in any coordinate of any
+node. Local Exact Diffusion (`LED`) runs with $(I + W)/2$ in place of W.
 
 {table}
 
-{notes}Date: {date}.
+{notes}Measured on {date}.
 """
 
 LOSSES = """\
-This is the same kind of problem on a ring of {nodes} nodes, with exact gradients and {rounds:,}
-rounds. GT-NSGDm has steps of length {normalized}; all other methods have one common step size. Each
-tool loses and compresses messages in its own way: decent-bench uses `UniformDropRate({lost})`
-and `TopK({sent})` of its `P2PNetwork`, and Gossamer uses `ring({nodes}).drops({lost})` and
-`ring({nodes}).compressed(gs.TopK({sent}))`. A compressed message contains {kept} of 20 numbers.
-The table shows the *error* as above; all methods start at 1. Where messages are lost, it is the
-median of {seeds} seeds (lowest – highest).
+Here a ring of {nodes} nodes solves the same kind of problem for {rounds:,} rounds, with exact
+gradients. GT-NSGDm has steps of length {normalized}. All other methods share one step size.
+Each tool loses and compresses messages in its own way:
+
+- decent-bench uses `UniformDropRate({lost})` and `TopK({sent})`.
+- Gossamer uses `ring({nodes}).drops({lost})` and `ring({nodes}).compressed(gs.TopK({sent}))`.
+
+A compressed message contains {kept} of 20 numbers. The table shows the error
+$\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$, which is 1 at the start.
+Where messages are lost, it is the median of {seeds} seeds (lowest – highest).
 
 {table}
 
@@ -95,17 +91,24 @@ median of {seeds} seeds (lowest – highest).
 - **decent-bench** adds up the messages that arrived, with the weights of the whole network. The
   weight of a lost message is missing from the sum. So the parameters shrink towards 0, which is
   where this problem starts, and trackers lose a part of the gradient for good. A compressed message
-  is the vector with most of its entries set to 0; it is averaged as if it were the whole vector.
-- **Gossamer** gives the weight of lost parameters to the receiver's own parameters. A lost part of
-  a tracker is kept on its link and sent with the next message. A compressed message updates a
-  public copy of the sender's vector; what it leaves out is sent later
-  ([bad networks](bad-networks.md)). With compressed messages averaging is slower. How much slower
-  depends on γ, the step of the averaging, whose default is cautious. DSGD with a constant step is
-  exact on no network, and GT-NSGDm with steps of constant length ends in a region around the
-  optimum. Both end farther away where averaging is slower.
+  is averaged as if its missing entries were 0.
+- **Gossamer** gives the weight of a lost message to the receiver's own parameters. A lost part of a
+  tracker is sent with the next message. What a compressed message leaves out is sent later
+  ([bad networks](bad-networks.md)).
+
+Compressed messages slow the averaging down. DSGD and GT-NSGDm with constant step sizes do not end
+exactly at the optimum, and they end farther away where averaging is slower.
 
 {when}
 """
+
+
+MESSAGES = {
+    "whole": "error, whole messages",
+    "lossy": "error, 1 % of the messages lost",
+    "compressed": "error, compressed messages",
+}
+"""Network of the second table → the head of its column."""
 
 
 def write_report(results: dict[str, Any]) -> None:
@@ -121,7 +124,6 @@ def page(results: dict[str, Any]) -> str:
         table=table(results["rows"]),
         notes="".join(f"{name} is missing: {why}.\n" for name, why in results["missing"].items()),
         samples=problem["launches"] * problem["repetitions"],
-        load=machine["load before"],
         losses=losses_section(results["losses"]),
         agreement=agreement_section(results["agreement"]),
         features=FEATURES.read_text(encoding="utf-8").strip(),
@@ -131,14 +133,14 @@ def page(results: dict[str, Any]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = ["| | update | tool | rounds per second | error | gap |", "|---|---|---|---|---|---|"]
+    lines = ["| case | update | tool | rounds per second | gap |", "|---|---|---|---|---|"]
     before = ""
     for row in rows:
         case, update = ("", "") if row["case"] == before else (row["case"], row["update"])
         tool = f"**{row['tool']}**" if row["tool"].startswith("Gossamer") else row["tool"]
         speed, gap = spread(row["rounds per second"]), f"{row['gap']:.0e}" if row["gap"] else "0"
         tool = f"{tool} {row['version']}"
-        lines.append(f"| {case} | {update} | {tool} | {speed} | {row['error']:.5g} | {gap} |")
+        lines.append(f"| {case} | {update} | {tool} | {speed} | {gap} |")
         before = row["case"]
     return "\n".join(lines)
 
@@ -170,14 +172,15 @@ def losses_section(losses: dict[str, Any]) -> str:
         rounds=losses["rounds"],
         table=losses_table(losses["rows"]),
         notes="".join(f"{name} is missing: {why}.\n\n" for name, why in losses["missing"].items()),
-        when=f"Date: {losses['date']}.",
+        when=f"Measured on {losses['date']}.",
     ).strip()
 
 
 def losses_table(rows: list[dict[str, Any]]) -> str:
     """A line per tool and method, a column per network."""
     networks = list(dict.fromkeys(row["network"] for row in rows))
-    lines = [f"| | method | {' | '.join(networks)} |", "|---" * (len(networks) + 2) + "|"]
+    heads = " | ".join(MESSAGES[network] for network in networks)
+    lines = [f"| tool | method | {heads} |", "|---" * (len(networks) + 2) + "|"]
     found = {(row["tool"], row["method"], row["network"]): row["errors"] for row in rows}
     before = ""
     for tool, method in dict.fromkeys((row["tool"], row["method"]) for row in rows):

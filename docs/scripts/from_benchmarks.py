@@ -26,18 +26,15 @@ def tail_verdicts(which: str) -> str:
         if sizes[0]["required"] == (which == "required")
     ]
     numbers = [f"n = {size:,}" for size in SIZES]
-    columns = ["law", "index", "given as", *numbers, "median p", "p too large", "index inside"]
-    return table(columns, rows)
+    return table(["law", "index", *numbers, "median of suggested_p"], rows)
 
 
 def _row(name: str, sizes: list[Counts]) -> list[str]:
     index = sizes[0]["tail index"]
-    inside = "–" if index is None else _percentages(sizes, "covered")
     cells = [_verdicts(counts) for counts in sizes]
-    too_large = _percentages(sizes, "p too large")
     shown = "∞" if index is None else f"{index:g}"
     orders = ", ".join(f"{counts['median p']:.2f}" for counts in sizes)
-    return [name.removesuffix(" *"), shown, sizes[0]["kind"], *cells, orders, too_large, inside]
+    return [name.removesuffix(" *"), shown, *cells, orders]
 
 
 def _verdicts(counts: Counts) -> str:
@@ -51,10 +48,6 @@ def _verdicts(counts: Counts) -> str:
     right = counts["infinite variance" if heavy else "light"]
     parts = (right, counts["wrong"], counts["undecided"])
     return " / ".join(_percentage(part, counts) for part in parts)
-
-
-def _percentages(sizes: list[Counts], key: str) -> str:
-    return ", ".join(_percentage(counts[key], counts) for counts in sizes)
 
 
 def _percentage(part: int, counts: Counts) -> str:
@@ -72,7 +65,7 @@ def probed(_: str) -> str:
     return (
         f"Of {found['runs']} runs of {found['samples each']:,} samples each, "
         f"{found['runs with an estimate below 1.95']} had an estimate of the tail index "
-        f"below 1.95; the lowest estimate was {found['lowest estimate']:.2f}."
+        f"below 1.95. The lowest estimate was {found['lowest estimate']:.2f}."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gather import DOCS, EXPERIMENTS, NotStored, gathered
 from markup import table
 
-from gossamer.experiments import Result, Results, Table, Verdict
+from gossamer.experiments import Results, Table, Verdict
 from gossamer.studies.language.grids import MODERN, TRANSFORMER
 from gossamer.studies.language.modern_table import PRINTED as PUBLISHED
 from gossamer.studies.language.modern_table import TASKS as CORPORA
@@ -77,19 +77,17 @@ def momenta(_: str) -> str:
     """GT-NSGDm's final error for every momentum of the grid and of two rules, step size tuned."""
     found = gathered("auto-momentum").results
     grid = next(iter(found.values()))["momenta"][:-2]
-    rules = ["1 − T^(−1/2)", "from samples"]
+    rules = ["1 − T^(−1/2), p unknown", "p estimated from samples"]
     rows = [
-        [name, *(_tuned(entry, k) for entry in found.values())]
+        [name, *(_tuned(entry["errors"], k) for entry in found.values())]
         for k, name in enumerate([f"{beta:g}" for beta in grid] + rules)
     ]
     return table(["β", *(f"{noise} noise" for noise in found)], rows)
 
 
-def _tuned(entry: Result, k: int) -> str:
-    best = min(statistics.median(errors) for errors in entry["errors"])
-    error = statistics.median(entry["errors"][k])
-    shown = f"**{error:.2f}**" if error == best else f"{error:.2f}"
-    return f"{shown} (α = {entry['lr'][k]:g})"
+def _tuned(errors: Sequence[Sequence[float]], k: int) -> str:
+    error = statistics.median(errors[k])
+    return f"**{error:.2f}**" if error == min(map(statistics.median, errors)) else f"{error:.2f}"
 
 
 def rates(_: str) -> str:
