@@ -158,6 +158,7 @@ TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
 UNTAMED = [m for m in networks.METHODS if m not in TAMED]
 PLAIN = ("DSGD", "DSGD-GClip", "DSGD-CClip")
 SHORT = ("top tenth", "signs", "every 5th")
+SHORTEST = ("four bits", "signs", "lossy, short, rare")
 
 
 def need_whole_messages(results: Results) -> bool:
@@ -246,7 +247,7 @@ NETWORKS = {
         not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
     ),
     "ends about twice as high as the lowest of all methods, or higher": untamed_end_twice_as_high,
-    "where nodes differ, DSGD survives every network that admits it": lambda r: (
+    "where nodes differ, DSGD survives every network on which it runs": lambda r: (
         max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
         and all(map(robust, each(r, "DSGD", noise=networks.HEAVY)))
     ),
@@ -260,12 +261,11 @@ NETWORKS = {
     ),
     "SClip-EF ends at a third of GT-NSGDm's error or less on every network": loses_most_where_alike,
     "every method ended lower with short or rare messages": short_messages_win,
-    "*lossy, short, rare* for 35 of the 36 combinations": lambda r: (
-        sum(
-            network in ("four bits", "signs", "lossy, short, rare") for network in at_equal_bytes(r)
+    "For 35 of the 36 combinations of method and noise, the error was lowest on *four bits*": (
+        lambda r: (
+            [network in SHORTEST for network in at_equal_bytes(r)].count(True) == 35
+            and len(at_equal_bytes(r)) == 36
         )
-        == 35
-        and len(at_equal_bytes(r)) == 36
     ),
     "No search ended on the edge": lambda r: not any(of["edges"] for of in r.values()),
 }
@@ -437,7 +437,7 @@ def a_fair_momentum(_: ModuleType) -> bool:
 
 def four_bits_or_signs(_: ModuleType) -> bool:
     best = at_equal_bytes(stored("bad-networks"))
-    short = [network in ("four bits", "signs", "lossy, short, rare") for network in best]
+    short = [network in SHORTEST for network in best]
     return sum(short) >= 0.9 * len(short)
 
 

@@ -84,8 +84,7 @@ def exact(_: str) -> str:
         for network, errors in found["errors"].items()
     ]
     settings = "\n".join(
-        f"- `{s['method']}`: {s['step size']} step size, {s['steps']:,} steps, started "
-        f"{s['start']:.1f} away from the optimum"
+        f"- `{s['method']}`: {s['steps']:,} steps, started {s['start']:.1f} away from the optimum"
         for s in methods.values()
     )
     return f"{settings}\n\n{table(['network', *methods], rows)}"

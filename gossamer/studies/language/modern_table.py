@@ -326,8 +326,8 @@ def _losses_table(results: Results) -> Table:
         for method in sorted(MODERN, key=lambda m: max(found[m].values()))
     ]
     title = (
-        "Validation loss on the ring, mean ± deviation of the runs. Methods that are near the best "
-        "on both corpora come first"
+        "Validation loss on the ring, mean ± standard deviation of the runs. Methods that are near "
+        "the best on both corpora come first"
     )
     return Table(title, columns, rows)
 

@@ -377,9 +377,9 @@ def _survival(results: Results) -> Table:
         for method in METHODS
     ]
     title = (
-        "Survival where nodes differ: how many of the networks that admit a method it survives, "
-        "and its error on its worst network as a multiple of its error on the clean network "
-        "(✗: not robust)"
+        "Survival where nodes differ: the number of networks that a method survives, of those on "
+        "which it runs, and its error on its worst network as a multiple of its error on the clean "
+        "network (✗: not robust)"
     )
     columns = [f"{noise}: {what}" for noise in NOISES for what in ("survives", "worst")]
     return Table(title, ["method", *columns], rows)
@@ -547,7 +547,7 @@ def _who_is_robust(results: Results, part: str) -> Verdict:
     initial = found[OURS]["clean"]["initial"]
     return Verdict(
         f"Under {HEAVY} noise, where nodes are {part}, methods that clip or normalize are robust "
-        "on every network that admits them, and no other method is robust on any network",
+        "on every network on which they run, and no other method is robust on any network",
         "methods that clip or normalize are robust in "
         f"{_counted(sound, found, tamed)} combinations of method and network, other methods in "
         f"{_counted(sound, found, others)}",
@@ -600,7 +600,7 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
     best = {where: next(iter(of)) for where, of in plain.items() if of}
     lowest = {where: median_error(next(iter(of.values()))) for where, of in found.items()}
     return Verdict(
-        f"Where nodes are {part}, on each network that admits a method without a tracker, one of "
+        f"Where nodes are {part}, on each network on which a method without a tracker runs, one of "
         f"these methods is within {AS_GOOD} times the lowest error",
         "error of the best method without a tracker as a multiple of the lowest: "
         + _range({w: _multiple(plain[w][m], lowest[w]) for w, m in best.items()}),
