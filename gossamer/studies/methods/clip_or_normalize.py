@@ -372,8 +372,8 @@ def _clip_is_as_good(results: Results, shape: str) -> Verdict:
         f"{sum(value < 1 / MATTERS for value in every)} of {len(every)} situations",
         {group: max(values) <= MATTERS for group, values in found.items()},
         f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation. "
-        f"Clearly lower means below 1/{MATTERS} times that error. The best way to clip is taken in "
-        "each situation, and its parameters are tuned there.",
+        f"Clearly lower means below {1 / MATTERS:g} times that error. The best way to clip is "
+        "taken in each situation, and its parameters are tuned there.",
         source="ours",
     )
 
@@ -445,8 +445,8 @@ def _connectivity(results: Results) -> Verdict:
         "complete network: "
         + "; ".join(f"{where} {a:.3g} and {b:.3g}" for where, (a, b) in found.items()),
         {where: _side(a) == _side(b) for where, (a, b) in found.items()},
-        f"It holds if both multiples are below 1/{MATTERS}, both above {MATTERS}, or both between. "
-        "The tail index is 1.5.",
+        f"It holds if both multiples are below {1 / MATTERS:g}, both above {MATTERS}, or both "
+        "between. The tail index is 1.5.",
         source="ours",
     )
 
