@@ -1,7 +1,6 @@
 """Parts of the pages that are made of what benchmarks/ wrote."""
 
 import json
-import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,21 +68,6 @@ def probed(_: str) -> str:
     )
 
 
-def bad_networks(_: str) -> str:
-    """Final errors of every situation on every network."""
-    found = json.loads((BENCHMARKS / "bad_networks.json").read_text(encoding="utf-8"))
-    situations = list(found["rows"][0]["errors"])
-    rows = [
-        [_breakable(row["network"]), *(_spread(row["errors"][name]) for name in situations)]
-        for row in found["rows"]
-    ]
-    about = (
-        f"The errors are those after {found['steps']:,} steps. All nodes start at a distance of "
-        f"{found['start']:.1f} from the optimum; t(1.5) is the Student-t noise."
-    )
-    return f"{about}\n\n{table(['network', *situations], rows)}"
-
-
 def exact(_: str) -> str:
     """Final errors without noise, of every method on every network."""
     found = json.loads((BENCHMARKS / "exact.json").read_text(encoding="utf-8"))
@@ -93,36 +77,13 @@ def exact(_: str) -> str:
         for network, errors in found["errors"].items()
     ]
     settings = "\n".join(
-        f"- `{s['method']}`: {s['step size']} step size, {s['steps']:,} steps, started "
-        f"{s['start']:.1f} away from the optimum"
+        f"- `{s['method']}`: {s['steps']:,} steps, started {s['start']:.1f} away from the optimum"
         for s in methods.values()
     )
     return f"{settings}\n\n{table(['network', *methods], rows)}"
 
 
-def _breakable(name: str) -> str:
-    """A name that a narrow column can break before its dots.
-
-    >>> _breakable("ring(10).drops(0.3)")
-    'ring(10)<wbr>.drops(0.3)'
-    """
-    return name.replace(").", ")<wbr>.")
-
-
-def _spread(errors: list[float]) -> str:
-    """Median and range, where that shows.
-
-    >>> _spread([0.13, 0.18, 0.15]), _spread([2e-14, 2e-14, 2e-14])
-    ('0.15 (0.13 – 0.18)', '2e-14')
-    """
-    median, low, high = (
-        f"{value:.2g}" for value in (statistics.median(errors), min(errors), max(errors))
-    )
-    return median if low == high else f"{median} ({low} – {high})"
-
-
 TABLES: dict[str, Callable[[str], str]] = {
-    "bad_networks": bad_networks,
     "exact": exact,
     "probed": probed,
     "tail_verdicts": tail_verdicts,

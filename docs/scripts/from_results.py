@@ -115,18 +115,18 @@ def verdicts(name: str) -> str:
         for v in gathered(name).verdicts
         if words in v.statement
     ]
-    return table(["statement of the paper, or ours", "measured", "holds", "remarks"], rows)
+    return table(["statement", "measured", "holds", "remarks"], rows)
 
 
 def failures(source: str) -> str:
     """All stored statements of the paper, or of ours, that hold in part only or not at all."""
     rows = [
-        [v.statement, v.ours, holds(v), f"[{name}]({_evidence(name)})"]
+        [v.statement, holds(v), f"[{name}]({_evidence(name)})"]
         for name in EXPERIMENTS
         for v in _verdicts(name)
         if v.source == source and v.holds != "yes"
     ]
-    return table(["statement", "measured", "holds", "evidence"], rows)
+    return table(["statement", "holds", "experiment"], rows)
 
 
 def _verdicts(name: str) -> Sequence[Verdict]:
@@ -145,10 +145,24 @@ def _evidence(name: str) -> str:
     return "reproduce.md"
 
 
+NAMED = 3
+"""Up to so many parts that hold are named."""
+
+
 def holds(verdict: Verdict) -> str:
-    """In a word, and for which part."""
-    part = f", for {verdict.holds_for}" if verdict.holds == "partly" else ""
-    return f"**{verdict.holds}**{part}"
+    """In a word, and for which parts, or for how many.
+
+    >>> holds(Verdict("λ is small", "0.1", {"ring": True, "complete": True, "path": False}))
+    '**partly**, for ring; complete'
+    >>> holds(Verdict("λ is small", "0.1", {f"network {k}": k > 3 for k in range(9)}))
+    '**partly**, in 5 of 9 cases'
+    """
+    if isinstance(verdict.condition, bool) or verdict.holds != "partly":
+        return f"**{verdict.holds}**"
+    true, parts = sum(verdict.condition.values()), len(verdict.condition)
+    return "**partly**, " + (
+        f"for {verdict.holds_for}" if true <= NAMED else f"in {true} of {parts} cases"
+    )
 
 
 def provenance(names: str) -> str:

@@ -208,16 +208,14 @@ def _heavier(protocol: str, result: Result) -> Verdict:
     (early, *_, late), (short, *_, long) = tails.values(), lengths.values()
     heavier, longer = late.interval[1] < early.interval[0], long.low > short.high
     return Verdict(
-        "As training progresses, the tail of the noise norm becomes heavier (and longer): "
-        f"`{protocol}`",
-        f"Hill index at √n: {_list(tails)}; 99.9 % quantile divided by the median: "
+        "As training progresses, the tail of the noise norm becomes heavier (and longer), "
+        f"protocol `{protocol}`",
+        f"Hill index (smaller is heavier): {_list(tails)}; 99.9 % quantile divided by the "
+        "median (larger is longer): "
         f"{_list(lengths)}",
         {"heavier": heavier, "longer": longer},
-        f"The tail {_becomes(heavier)} heavier and {_becomes(longer)} longer. It becomes heavier "
-        "if the Hill index falls from the first measured epoch to the last. It becomes longer if "
-        "the 99.9 % quantile, divided by the median, grows from the first to the last. Either "
-        "change counts only if the 95 % intervals of the two epochs do not overlap."
-        + _too_few(lengths),
+        f"The tail {_becomes(heavier)} heavier and {_becomes(longer)} longer. A change counts if "
+        "the 95 % intervals of the first and the last epoch do not overlap." + _too_few(lengths),
     )
 
 
@@ -228,19 +226,14 @@ def _alike(protocol: str, result: Result) -> Verdict:
     *_, diagnosis, _ = map(diagnose, found.values())
     nearer, alike = late.low > early.high, _tail(diagnosis).interval[0] < 2
     return Verdict(
-        f"The tail increasingly resembles that of a synthetic α-stable distribution: `{protocol}`",
-        f"shape of the tail: {_list(shapes)}; Hill index at the last epoch: {_tail(diagnosis)} "
-        f"({diagnosis.tail})",
+        "The tail increasingly resembles that of a synthetic α-stable distribution, "
+        f"protocol `{protocol}`",
+        f"shape of the tail: {_list(shapes)}; Hill index at the last epoch: {_tail(diagnosis)}",
         nearer and alike,
-        f"The tail {'approaches' if nearer else 'does not approach'} that of an α-stable law, and "
-        f"at the last epoch its index {'may be' if alike else 'is not'} that of such a law. The "
-        "statement holds if both are true. The shape of a tail is the "
-        "distance of the 99.9 % quantile from the median, divided by the distance of the upper "
-        "quartile from the median; a Gaussian has 4.6. The tail approaches that of an α-stable law "
-        "if its shape grows from the first measured epoch to the last, and the 95 % intervals of "
-        "the two do not overlap. Every α-stable law except the Gaussian has a tail index below 2, "
-        "so the index may be that of such a law if the 95 % interval of the Hill index reaches "
-        "below 2." + _too_few(shapes),
+        "It holds if the shape grows from the first to the last epoch, with 95 % intervals that do "
+        "not overlap, and if the 95 % interval of the last Hill index reaches below 2. The shape "
+        "is (q99.9 − q50) / (q75 − q50), where q99.9 is the 99.9 % quantile; a Gaussian has 4.6."
+        + _too_few(shapes),
     )
 
 

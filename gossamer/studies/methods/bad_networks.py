@@ -347,24 +347,22 @@ def _multiple(result: Result, lowest: float) -> float:
 
 def _decision(results: Results) -> Table:
     rows = [
-        [f"{network}, {noise} noise", *_groups(in_situation(results, "different", network, noise))]
+        [network, *(cell for noise in NOISES for cell in _lowest_and_ours(results, network, noise))]
         for network in NETWORKS
-        for noise in NOISES
     ]
     title = (
-        "Which method on which network, nodes different. A method is as good as the lowest if it "
-        f"is robust and its median error is within {AS_GOOD} times the lowest. The last column "
-        f"shows the error of {OURS} as a multiple of the lowest"
+        "Which method ends lowest on which network, where nodes differ, and the error of "
+        f"{OURS} as a multiple of the lowest error"
     )
-    return Table(title, ["network and noise", "lowest", "error", "as good", OURS], rows)
+    columns = [f"{noise}: {what}" for noise in NOISES for what in ("lowest", OURS)]
+    return Table(title, ["network", *columns], rows)
 
 
-def _groups(found: Mapping[str, Result]) -> list[str]:
-    """The lowest, its error, those as good, and the multiple at which GT-NSGDm ends."""
+def _lowest_and_ours(results: Results, network: str, noise: str) -> list[str]:
+    """The method with the lowest error, and the multiple of it at which GT-NSGDm ends."""
+    found = in_situation(results, "different", network, noise)
     (best, result), *_ = found.items()
-    good = [method for method in as_good(found) if method != best]
-    ours = _multiple(found[OURS], median_error(result))
-    return [best, spread(result["errors"]), ", ".join(good), show(ours)]
+    return [best, show(_multiple(found[OURS], median_error(result)))]
 
 
 def as_good(found: Mapping[str, Result]) -> list[str]:
@@ -379,9 +377,9 @@ def _survival(results: Results) -> Table:
         for method in METHODS
     ]
     title = (
-        "Survival, nodes different: the number of networks on which a method is robust and ends "
-        f"within {SURVIVES:g} times its error on the clean network, among those that admit the "
-        "method; and the network on which it ends highest, as a multiple of that error"
+        "Survival where nodes differ: the number of networks that a method survives, of those on "
+        "which it runs, and its error on its worst network as a multiple of its error on the clean "
+        "network (✗: not robust)"
     )
     columns = [f"{noise}: {what}" for noise in NOISES for what in ("survives", "worst")]
     return Table(title, ["method", *columns], rows)
@@ -477,13 +475,12 @@ def _survivors(results: Results, noise: str) -> Verdict:
     sound = {m: worst[m] for m in sorted(worst, key=worst.__getitem__) if worst[m] < math.inf}
     return Verdict(
         f"Some method survives every network under {noise} noise where nodes differ",
-        "error on the worst network as a multiple of the same method's error on the clean network, "
-        "for the methods that every network admits and that are robust on all: "
+        "each method's error on its worst network as a multiple of its error on the clean network, "
+        "for methods that are admitted and robust everywhere: "
         + (", ".join(f"{m} {times:.2f}" for m, times in sound.items()) or "none"),
         any(times <= SURVIVES for times in sound.values()),
         f"A method survives a network if it is robust there and ends within {SURVIVES:g} times its "
-        "error on the clean network, after as many steps. It is robust if no seed ends above half "
-        "of its initial error.",
+        "error on the clean network. It is robust if no seed ends above half of its initial error.",
         source="ours",
     )
 
@@ -492,8 +489,7 @@ def _ours_survives(results: Results) -> Verdict:
     times = _ours_on_bad_networks(results)
     return Verdict(
         f"{OURS} survives every bad network, under both noises, where nodes differ",
-        "multiples of its error on the clean network: "
-        + "; ".join(f"{where} {_times(multiple)}" for where, multiple in times.items()),
+        f"as a multiple of its error on the clean network: {_range(times)}",
         {where: multiple <= SURVIVES for where, multiple in times.items()},
         source="ours",
     )
@@ -514,19 +510,28 @@ def _ours_as_good(results: Results, part: str, noise: str) -> Verdict:
     return Verdict(
         f"{OURS} is within {AS_GOOD} times the lowest error on every network under {noise} noise "
         f"where nodes are {part}",
-        "; ".join(f"{network} {_beside_the_lowest(of)}" for network, of in found.items()),
+        f"as a multiple of the lowest error: {_range(_beside_the_lowest(found))}",
         {network: OURS in as_good(of) for network, of in found.items()},
-        "The steps of SClip-EF and DSGD-Clip shrink; those of all other methods are constant. The "
-        "noise is independent in every coordinate, which suits signs and clipping by coordinate.",
+        "SClip-EF and DSGD-Clip shrink their steps; all other methods have constant steps. The "
+        "noise is independent in every coordinate, which favours signs and clipping by coordinate.",
         source="ours",
     )
 
 
-def _beside_the_lowest(found: Mapping[str, Result]) -> str:
-    (best, lowest), *_ = found.items()
-    if best == OURS:
-        return "lowest"
-    return f"{_times(_multiple(found[OURS], median_error(lowest)))} (lowest is {best})"
+def _beside_the_lowest(found: Mapping[str, Mapping[str, Result]]) -> dict[str, float]:
+    """Network → our error there, as a multiple of the lowest."""
+    lowest = {network: median_error(next(iter(of.values()))) for network, of in found.items()}
+    return {network: _multiple(of[OURS], lowest[network]) for network, of in found.items()}
+
+
+def _range(multiples: Mapping[str, float]) -> str:
+    """From the least to the most, and where these are.
+
+    >>> _range({"clean": 1.0, "signs": 2.5, "one-way": 0.5})
+    '0.50 (one-way) to 2.50 (signs)'
+    """
+    ends = (f(multiples, key=multiples.__getitem__) for f in (min, max))
+    return " to ".join(f"{_times(multiples[where])} ({where})" for where in ends)
 
 
 def _times(multiple: float) -> str:
@@ -542,20 +547,26 @@ def _who_is_robust(results: Results, part: str) -> Verdict:
     initial = found[OURS]["clean"]["initial"]
     return Verdict(
         f"Under {HEAVY} noise, where nodes are {part}, methods that clip or normalize are robust "
-        "on every network that admits them, and no other method is robust on any network",
-        "number of networks on which a method is robust, among those that admit it: "
-        + ", ".join(f"{m} {sound[m]} of {len(found[m])}" for m in tamed)
-        + "; of the methods that neither clip nor normalize: "
-        + ", ".join(f"{m} {sound[m]} of {len(found[m])}" for m in others),
+        "on every network on which they run, and no other method is robust on any network",
+        "methods that clip or normalize are robust in "
+        f"{_counted(sound, found, tamed)} combinations of method and network, other methods in "
+        f"{_counted(sound, found, others)}",
         {
             f"{m} ({'robust' if m in tamed else 'not robust'})": sound[m]
             == (len(of) if m in tamed else 0)
             for m, of in found.items()
         },
         "A method is robust if no seed ends above half of its initial error, which is "
-        f"{initial:.1f} here. The farther from the optimum the runs start, the easier that is.",
+        f"{initial:.1f} here. This is easier the farther from the optimum the runs start.",
         source="ours",
     )
+
+
+def _counted(
+    sound: Mapping[str, int], found: Mapping[str, Mapping[str, Result]], methods: list[str]
+) -> str:
+    """On how many networks these methods are robust, of how many that admit them, in all."""
+    return f"{sum(sound[m] for m in methods)} of {sum(len(found[m]) for m in methods)}"
 
 
 def _bounds_its_step(method: str) -> bool:
@@ -568,8 +579,8 @@ def _all_at_once(results: Results) -> Verdict:
     found = in_situation(results, "different", "all at once", HEAVY)
     return Verdict(
         f"{OURS} is lowest where everything is bad at once and noise is heavy-tailed",
-        f"{len(METHODS) - len(found)} of {len(METHODS)} methods are refused; errors of the others: "
-        + ", ".join(f"{m} {_error(result)}" for m, result in found.items()),
+        f"{len(METHODS) - len(found)} of {len(METHODS)} methods are refused; lowest errors of the "
+        "others: " + ", ".join(f"{m} {_error(result)}" for m, result in list(found.items())[:3]),
         next(iter(found)) == OURS,
         "✗ marks a method that is not robust.",
         source="ours",
@@ -589,13 +600,10 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
     best = {where: next(iter(of)) for where, of in plain.items() if of}
     lowest = {where: median_error(next(iter(of.values()))) for where, of in found.items()}
     return Verdict(
-        f"Where nodes are {part}, on each network that admits a method without a tracker, one of "
+        f"Where nodes are {part}, on each network on which a method without a tracker runs, one of "
         f"these methods is within {AS_GOOD} times the lowest error",
-        "the best method without a tracker, and its error as a multiple of the lowest: "
-        + "; ".join(
-            f"{where} {method} {_times(_multiple(plain[where][method], lowest[where]))}"
-            for where, method in best.items()
-        ),
+        "error of the best method without a tracker as a multiple of the lowest: "
+        + _range({w: _multiple(plain[w][m], lowest[w]) for w, m in best.items()}),
         {where: method in as_good(found[where]) for where, method in best.items()},
         source="ours",
     )
@@ -616,15 +624,14 @@ def _short_messages(results: Results) -> Verdict:
         + "; ".join(f"{network} for {count}" for network, count in Counter(best.values()).items())
         + f". {_from_least_to_most(gain)}",
         {who: network != "clean" for who, network in best.items()},
-        "Nodes differ here. Under either noise, only methods that are robust with whole messages "
-        "count.",
+        "Only methods that are robust with whole messages count. Nodes differ here.",
         source="ours",
     )
 
 
 def _inside(results: Results) -> Verdict:
     edges = {name: result["edges"] for name, result in results.items()}
-    note = "A search whose best setting lies on an edge goes on beyond it, up to twelve times."
+    note = "If its best setting lies on an edge, a search goes on beyond it, up to twelve times."
     return none_on_an_edge(edges, note)
 
 

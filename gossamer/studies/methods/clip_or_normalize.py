@@ -235,24 +235,20 @@ def _on_the_ring(apart: float, tail: float, shape: str) -> Situation:
 
 
 def _decision(results: Results) -> Table:
-    rows = [[s.name, *_groups(results, s)] for s in SITUATIONS]
+    rows = [[s.name, *_lowest_and_clipping(results, s)] for s in SITUATIONS]
     title = (
-        "Which to use. A method is as good as the lowest if its median error is within "
-        f"{MATTERS} times the lowest. The last column divides the error of the clipping method "
-        f"that ends lowest by that of {OURS} on the same seed: median [range] over the seeds"
+        "Which to use: the method that ends lowest, and the error of the best clipping method as a "
+        f"multiple of that of {OURS}, with its range over the seeds in brackets"
     )
-    columns = ["nodes, noise and network", "lowest", "as good", f"best clipping / {OURS}"]
+    columns = ["nodes, noise and network", "lowest", f"best clipping / {OURS}"]
     return Table(title, columns, rows)
 
 
-def _groups(results: Results, situation: Situation) -> list[str]:
-    """The lowest, those as good, and how clipping compares with normalizing."""
-    found = median_errors(results, situation)
-    (best, lowest), *others = found.items()
-    good = [method for method, error in others if error <= MATTERS * lowest]
+def _lowest_and_clipping(results: Results, situation: Situation) -> list[str]:
+    """The lowest method, and how clipping compares with normalizing."""
     rival = _best_clipping(results, situation)
     pair = (tuned_errors(results, situation, m) for m in (rival, OURS))
-    return [best, ", ".join(good), spread(ratios(*pair))]
+    return [next(iter(median_errors(results, situation))), spread(ratios(*pair))]
 
 
 def _best_clipping(results: Results, situation: Situation) -> str:
@@ -272,13 +268,13 @@ def _final_errors(results: Results, shape: str) -> Table:
 def _theory(results: Results) -> Table:
     rows = [[m, _median_and_worst(_cost_of_rule(results, m).values())] for m in METHODS]
     rows += [
-        [f"{OURS}, step size of Theorem 1 as well", _median_and_worst(_theorem(results).values())]
+        [f"{OURS}, with the step size of Theorem 1", _median_and_worst(_theorem(results).values())]
     ]
     title = (
-        "The second parameter (momentum or clipping level) is given by theory, and the step size "
-        "is tuned: the error as a multiple of that with both tuned, over all situations"
+        "Error with the theory's momentum or clipping level, as a multiple of the error with tuned "
+        "parameters. The step size is tuned, except in the last row"
     )
-    return Table(title, ["method", "median and worst situation"], rows)
+    return Table(title, ["method", "in the median and in the worst situation"], rows)
 
 
 def _cost_of_rule(results: Results, method: str) -> dict[str, float]:
@@ -316,11 +312,11 @@ def _mistuned(results: Results) -> Table:
         for found in [[_mistakes(results[unit_name(s, method)]) for s in SITUATIONS]]
     ]
     title = (
-        "Four times off: the error with one parameter wrong as a multiple of that with tuned "
-        "parameters, in the median and in the worst situation. “Second” means the clipping level, "
-        "or 1 − momentum"
+        "Four times off: the error with one wrong parameter as a multiple of the error with tuned "
+        f"parameters, in the median and in the worst situation. For {OURS}, “level” means "
+        "1 − momentum"
     )
-    columns = ["method", "step ÷ 4", "step × 4", "second ÷ 4", "second × 4"]
+    columns = ["method", "step size ÷ 4", "step size × 4", "level ÷ 4", "level × 4"]
     return Table(title, columns, rows)
 
 
@@ -356,12 +352,14 @@ def _grouped(value: Callable[[Situation], float]) -> dict[str, list[float]]:
 
 
 def _listed(found: Mapping[str, Sequence[float]]) -> str:
-    """What every group contains, from the least to the most.
+    """The least and the most of all groups, and the groups in which they are.
 
     >>> _listed({"alike": [0.5, 0.25], "apart": [2.0]})
-    'alike: 0.25 to 0.5; apart: 2 to 2'
+    '0.25 (alike) to 2 (apart)'
     """
-    return "; ".join(f"{group}: {min(v):.3g} to {max(v):.3g}" for group, v in found.items())
+    least = min(found, key=lambda group: min(found[group]))
+    most = max(found, key=lambda group: max(found[group]))
+    return f"{min(found[least]):.3g} ({least}) to {max(found[most]):.3g} ({most})"
 
 
 def _clip_is_as_good(results: Results, shape: str) -> Verdict:
@@ -373,10 +371,9 @@ def _clip_is_as_good(results: Results, shape: str) -> Verdict:
         f"error as a multiple of that of {OURS}: {_listed(found)}; clearly lower in "
         f"{sum(value < 1 / MATTERS for value in every)} of {len(every)} situations",
         {group: max(values) <= MATTERS for group, values in found.items()},
-        f"A way to clip ends as low if its error is at most {MATTERS} times that of {OURS} in "
-        "every situation, in the median over the seeds. It ends clearly lower if its error is "
-        f"below 1/{MATTERS} times that of {OURS}. Which way to clip is best depends on the "
-        "situation, and its parameters are tuned in each.",
+        f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation. "
+        f"Clearly lower means below {1 / MATTERS:g} times that error. The best way to clip is "
+        "taken in each situation, and its parameters are tuned there.",
         source="ours",
     )
 
@@ -387,8 +384,7 @@ def _clipped_tracker(results: Results) -> Verdict:
         f"A clipped tracker ends as low as {OURS}",
         f"error as a multiple of that of {OURS}: {_listed(found)}",
         {group: max(values) <= MATTERS for group, values in found.items()},
-        f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation. A "
-        f"method whose tracker is always clipped is {OURS} without momentum.",
+        f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation.",
         source="ours",
     )
 
@@ -397,7 +393,7 @@ def _what_to_clip(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, GRADIENT, TRACKER))
     return Verdict(
         "In gradient tracking, clip the gradient and not the tracker",
-        "the error with clipped gradients as a multiple of that with a clipped tracker: "
+        "error with clipped gradients as a multiple of that with a clipped tracker: "
         + _listed(found),
         {group: max(values) <= MATTERS for group, values in found.items()},
         f"It holds if the error with clipped gradients is at most {MATTERS} times that with a "
@@ -410,15 +406,15 @@ def _track(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, PLAIN, GRADIENT))
     return Verdict(
         "Where gradients are clipped, tracking lowers the error once the nodes differ",
-        f"the error of {PLAIN}, which does not track, as a multiple of that of {GRADIENT}, which "
-        f"does: {_listed(found)}",
+        f"error of {PLAIN} (no tracking) as a multiple of that of {GRADIENT} (tracking): "
+        f"{_listed(found)}",
         {
             group: statistics.median(values) >= MATTERS
             for group, values in found.items()
             if "alike" not in group
         },
         f"It holds if the error without tracking is at least {MATTERS} times that with tracking in "
-        "the median situation. On the complete network the two are nearly the same method.",
+        "the median situation.",
         source="ours",
     )
 
@@ -429,8 +425,8 @@ def _good_everywhere(results: Results) -> Verdict:
     ranked = sorted(worst, key=worst.__getitem__)
     return Verdict(
         f"Some method is within {MATTERS} times the lowest error in every situation",
-        "every method's error as a multiple of the lowest error, in the situation where this "
-        "multiple is largest: " + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
+        "every method's error as a multiple of the lowest, in its worst situation: "
+        + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
         worst[ranked[0]] <= MATTERS,
         source="ours",
     )
@@ -445,12 +441,12 @@ def _connectivity(results: Results) -> Verdict:
         found[f"{pair[0].nodes}, {shape}"] = values
     return Verdict(
         "The network does not decide between clipping and normalizing",
-        f"the error of the best way to clip as a multiple of that of {OURS} at α = 1.5, on the "
-        "ring and on the complete network: "
+        f"error of the best way to clip as a multiple of that of {OURS}, on the ring and on the "
+        "complete network: "
         + "; ".join(f"{where} {a:.3g} and {b:.3g}" for where, (a, b) in found.items()),
         {where: _side(a) == _side(b) for where, (a, b) in found.items()},
-        "It holds if the answer is the same on both networks: clipping ends clearly lower (the "
-        f"ratio is below 1/{MATTERS}), clearly higher (above {MATTERS}), or neither.",
+        f"It holds if both multiples are below {1 / MATTERS:g}, both above {MATTERS}, or both "
+        "between. The tail index is 1.5.",
         source="ours",
     )
 
@@ -470,8 +466,7 @@ def _rule(results: Results) -> Verdict:
         + _median_and_worst(_theorem(results).values()),
         {method: max(costs) <= 1.5 for method, costs in found.items()},
         "It holds for a method if its error is at most 1.5 times that of the tuned method in every "
-        "situation. The clipping level is the one that the theorem on clipped DSGD uses. No level "
-        "is published for methods that track, so we use the same one for them.",
+        "situation. All clipping levels are that of the theorem on clipped DSGD.",
         source="ours",
     )
 
@@ -485,10 +480,9 @@ def _forgiving(results: Results) -> Verdict:
         "and in the worst situation: "
         + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items()),
         {m: middles[OURS] <= middles[m] for m in CLIPPED},
-        f"It holds against a method if {OURS} loses no more in the median situation. The "
-        "mistakes: the step size, the clipping level, or 1 − β for momentum β is four times too "
-        "small or too large. Each method is compared with its own tuned error. Where the tuned "
-        "β is 0, 1 − β cannot be too large.",
+        f"It holds against a method if {OURS} loses no more in the median situation. A mistake "
+        "makes the step size, the clipping level or 1 − momentum four times too small or too "
+        "large. Where the tuned momentum is 0, 1 − momentum cannot be too large.",
         source="ours",
     )
 

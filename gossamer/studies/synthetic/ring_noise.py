@@ -219,8 +219,8 @@ def _unstable(results: Results) -> Verdict:
         "DSGD and GT-DSGD become unstable under heavy-tailed noise",
         _compare(results, HEAVY, methods),
         {f"{m} under {n} noise": not _robust_on(results, n, m) for n in HEAVY for m in methods},
-        "A method is unstable if, with the step size that is best on the tuning seeds, some fresh "
-        "seed is thrown off or does not get below half of its initial error.",
+        "A method is unstable if, with its tuned step size, some fresh seed does not get below "
+        "half of its initial error.",
     )
 
 
@@ -281,8 +281,8 @@ def _best(results: Results) -> Verdict:
     lowest = {noise: _lowest(results, noise) for noise in NOISES}
     best = {f"{noise} noise": method == "GT-NSGDm" for noise, method in lowest.items()}
     note = (
-        "With every method tuned on the paper's own grids it is not the best everywhere: "
-        "clipping with a tuned level does as well or better on this problem."
+        "All methods are tuned on the paper's search sets. Clipping with a tuned level does as "
+        "well or better on this problem."
     )
     return Verdict(
         "GT-NSGDm is more robust and efficient than the baselines (abstract)",
@@ -305,8 +305,7 @@ def _search(results: Results) -> Verdict:
         "cost",
         f"{near}, with {cost:.0%} of the full grid's steps (in each search at most {worst:.0%})",
         all(ratio <= 1.05 and share <= 0.35 for *_, ratio, share in rows),
-        "Where it falls short, the ratio of the median errors over fresh seeds is: "
-        + ", ".join(missed)
+        "Where it misses, the error as a multiple of the full grid's is: " + ", ".join(missed)
         if missed
         else "",
         source="ours",

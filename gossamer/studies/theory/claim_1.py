@@ -129,10 +129,9 @@ class Claim1(Experiment[Size]):
                 "For any α, vanilla normalization keeps (1/nT) Σ‖∇f(x_i)‖ ≥ B (Claim 1)",
                 f"largest move over {tried}: {max(moved):g}; distance to the optimum {gaps}",
                 all(s["error"] >= b for b, each in stuck.items() for s in each),
-                "The distance to the optimum equals the gradient norm here, since f'' = 1. With "
-                "the f_i as the paper prints them, the minimum f_* grows with B, although the "
-                "claim says that it does not depend on B. Subtracting a constant from every f_i "
-                "mends this and changes no gradient.",
+                "The distance to the optimum equals the gradient norm here. With the f_i as "
+                "printed, the minimum f_* depends on B, although the claim says that it does not. "
+                "Subtracting a constant from every f_i mends this and changes no gradient.",
             ),
             Verdict(
                 "GT-NSGDm breaks this limitation",

@@ -258,7 +258,7 @@ def _mean_step(results: Results) -> Verdict:
         n: min(results[f"{n}, {noise}"]["mean_step"][0] for noise in NOISES) for n in NETWORKS
     }
     return Verdict(
-        "‖x̄⁺ − x̄‖ = α",
+        "In every step the average of the nodes moves by exactly α: ‖x̄⁺ − x̄‖ = α",
         f"largest {longest:.6f} α; smallest "
         + ", ".join(f"{name} {value:.3f} α" for name, value in shortest.items()),
         longest <= 1 + ROUNDING and min(shortest.values()) >= 1 - ROUNDING,

@@ -236,12 +236,10 @@ def _rate(results: Results, rule: str, loudness: str) -> Verdict:
         "slope (the theorem's): "
         + "; ".join(f"p = {p:g}: {s} ({-rate(p, p_known=known):.3f})" for p, s in slopes.items()),
         {f"p = {p:g}": falls_by_noise(s, control[p], p, p_known=known) for p, s in slopes.items()},
-        "The theorem is an upper bound, so the norm may fall faster. The statement holds for a p "
-        "if two conditions are met. First, the measured slope exceeds the theorem's by at most "
-        "three of its standard errors. Second, it differs by more than three standard errors from "
-        "the slope without noise (for these p: "
+        "It holds for a p if the slope is at most three standard errors above the theorem's, and "
+        "more than three standard errors away from the slope without noise (for these p: "
         + ", ".join(f"{slope.slope:.2f}" for slope in control.values())
-        + "), so that it is really due to the noise.",
+        + "). The theorem is an upper bound, so the norm may fall faster.",
     )
 
 

@@ -134,10 +134,8 @@ def _draw_level(results: Results) -> Verdict:
         "largest average over the networks divided by the smallest, for growing T: "
         + "; ".join(f"{s} {', '.join(f'{x:.2f}' for x in of)}" for s, of in spreads.items()),
         level,
-        f"It holds if the ratio falls with every T and ends at {SPREAD} or below. In runs that "
-        "start at rest (at the optimum), networks that mix slowly have lower averages, because "
-        "their steps are smaller. In runs that start from afar, the steps on the way to the "
-        "optimum still dominate the average at these T.",
+        f"It holds if the ratio falls with every T and ends at {SPREAD} or below. Runs “at rest” "
+        "start at the optimum, and runs “from afar” start at a distance of 1.",
     )
 
 
@@ -151,9 +149,8 @@ def _cost(results: Results) -> Verdict:
             f"T = {t:,}: {s.slope:.2f} ± {s.error:.2f}" for t, s in zip(T, slopes, strict=True)
         ),
         all(s.slope <= 0.5 for s in slopes),
-        "The theorem gives networks that mix slowly a smaller step size, for large T in proportion "
-        "to √(1−λ), whatever the noise. So the runs take longer to reach the optimum from afar, "
-        "and this is part of the average.",
+        "The theorem prescribes smaller steps on networks that mix slowly. So the runs take longer "
+        "to reach the optimum.",
     )
 
 

@@ -64,8 +64,8 @@ def test_verdicts_flip_with_the_norms(tails: tuple[str, ...], heavier: str, alik
     verdicts = STUDY.verdicts(made(*tails))
     assert len(verdicts) == 4
     for protocol in TASKS:
-        assert verdict(verdicts, f"longer): `{protocol}`").holds == heavier
-        assert verdict(verdicts, f"distribution: `{protocol}`").holds == alike
+        assert verdict(verdicts, f"longer), protocol `{protocol}`").holds == heavier
+        assert verdict(verdicts, f"distribution, protocol `{protocol}`").holds == alike
 
 
 def test_the_synthetic_sample_is_what_it_says():
