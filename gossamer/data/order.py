@@ -66,7 +66,7 @@ class TokenWindows:
 
 def read_windows(tokens: Tensor, start: Tensor, context: int) -> tuple[Tensor, Tensor]:
     """Inputs and targets of the windows that begin at `start`, each `(*start.shape, context)`."""
-    window = tokens[start[..., None] + torch.arange(context + 1, device=tokens.device)]
+    window = tokens.unfold(0, context + 1, 1)[start]
     return window[..., :-1], window[..., 1:]
 
 
