@@ -19,9 +19,6 @@ from gossamer.triton_language import jit, padded, tl
 MOST_CHANNELS = 16
 """Channels up to which the kernels are faster than cuDNN, on an H200 twice and more."""
 
-PROGRAMS = 1024
-"""Programs whose sums make up the gradient of a filter, at most, unless there are more columns."""
-
 
 class Strip(NamedTuple):
     """What a program walks down: so many pixels beside each other, and so many rows."""
@@ -37,35 +34,30 @@ OUTPUTS, FILTERS = Strip(128, 8, 4), Strip(32, 16, 2)
 
 def convolved(x: Tensor, w: Tensor, back: bool = False) -> Tensor:
     """`conv2d(x, w, padding=1)`, or `back` from an output to the input: its transpose in x."""
-    count, channels, height, width = x.shape
-    y = x.new_empty(count, w.shape[1 if back else 0], height, width)
-    grid, strip = _launch(x, OUTPUTS)
-    places = max(4, padded(channels)), max(16, padded(y.shape[1]))
-    sizes = (count, height, width, channels, y.shape[1])
-    _convolve[grid](x, w, y, *sizes, back, *places, *strip, _precision(), num_warps=OUTPUTS.warps)
+    y = x.new_empty(len(x), w.shape[1 if back else 0], *x.shape[2:])
+    grid, sizes, blocks = _launch(x, y, OUTPUTS)
+    _convolve[grid](x, w, y, *sizes, *blocks, back, _precision(), num_warps=OUTPUTS.warps)
     return y
 
 
 def filter_grad(grad: Tensor, x: Tensor) -> Tensor:
     """∂/∂w of ⟨grad, w ∗ x⟩."""
-    count, channels, height, width = x.shape
-    outs = grad.shape[1]
-    blocks = _launch(x, FILTERS._replace(rows=1))[0]
-    rows = max(FILTERS.rows, -(-blocks[0] * blocks[1] * blocks[2] // PROGRAMS))
-    grid, strip = _launch(x, FILTERS._replace(rows=padded(rows)))
-    sums = x.new_empty(*grid, outs, channels, 3, 3)
-    places = max(4, padded(channels)), max(16, padded(outs))
-    sizes = (count, height, width, channels, outs)
-    _correlate[grid](grad, x, sums, *sizes, *places, *strip, _precision(), num_warps=FILTERS.warps)
+    grid, sizes, blocks = _launch(x, grad, FILTERS)
+    sums = x.new_empty(*grid, grad.shape[1], x.shape[1], 3, 3)
+    _correlate[grid](x, grad, sums, *sizes, *blocks, _precision(), num_warps=FILTERS.warps)
     return sums.sum((0, 1, 2))
 
 
-def _launch(x: Tensor, strip: Strip) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """The grid, and a strip's images, columns and rows."""
-    count, _, height, width = x.shape
+def _launch(
+    x: Tensor, y: Tensor, strip: Strip
+) -> tuple[tuple[int, int, int], tuple[int, ...], tuple[int, ...]]:
+    """The grid, the sizes, and how much of them a program holds at a time."""
+    (count, ins, height, width), outs = x.shape, y.shape[1]
     columns, rows = min(padded(width), strip.pixels), min(padded(height), strip.rows)
     images = strip.pixels // columns
-    return (-(-count // images), -(-height // rows), -(-width // columns)), (images, columns, rows)
+    grid = (-(-count // images), -(-height // rows), -(-width // columns))
+    channels = max(4, padded(ins)), max(16, padded(outs))
+    return grid, (count, height, width, ins, outs), (*channels, images, columns, rows)
 
 
 def _precision() -> str:
@@ -94,8 +86,9 @@ def _shifted(x, image, column, images, height, width, channels, IN: tl.constexpr
 @jit
 def _convolve(
     x, w, y, images, height, width, ins, outs,
-    BACK: tl.constexpr, IN: tl.constexpr, OUT: tl.constexpr,
-    IMAGES: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, PRECISION: tl.constexpr,
+    IN: tl.constexpr, OUT: tl.constexpr,
+    IMAGES: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    BACK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     # x: (images, ins, height, width); y: (images, outs, height, width)
     # w: (outs, ins, 3, 3), or (ins, outs, 3, 3) on the way back, where it is turned around
@@ -125,11 +118,11 @@ def _convolve(
 
 @jit
 def _correlate(
-    grad, x, sums, images, height, width, ins, outs,
+    x, grad, sums, images, height, width, ins, outs,
     IN: tl.constexpr, OUT: tl.constexpr,
     IMAGES: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    # grad: (images, outs, height, width); x: (images, ins, height, width)
+    # x: (images, ins, height, width); grad: (images, outs, height, width)
     # sums: (programs, outs, ins, 3, 3)
     image, column = _pixels(IMAGES, COLUMNS)
     x, x_there = _shifted(x, image, column, images, height, width, ins, IN)
