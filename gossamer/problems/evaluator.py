@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gossamer.captured import Captured, side_by_side
 from gossamer.data.moving import Device
+from gossamer.problems.own_kernels import OwnKernels
 from gossamer.problems.vector_module import VectorModule
 from gossamer.seeding import stream_seed
 
@@ -57,7 +58,7 @@ class LoopEvaluator:
     """One copy after the other: what every other evaluator must agree with.
 
     On CUDA the copies of a model that draws nothing are evaluated side by side, as branches of one
-    graph that is captured when it was asked for a few times.
+    graph that is captured when it was asked for a few times, and with our own kernels.
 
     Args:
         model: the model.
@@ -101,7 +102,8 @@ class LoopEvaluator:
             grad.copy_(self._model.training_grad(*given))
 
         models = zip(grads, x, inputs, targets, strict=True)
-        side_by_side((partial(write, *model) for model in models), x.device)
+        with OwnKernels():
+            side_by_side((partial(write, *model) for model in models), x.device)
         return grads
 
     def to(self, device: Device, dtype: torch.dtype) -> "LoopEvaluator":
