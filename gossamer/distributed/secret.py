@@ -60,7 +60,8 @@ def require_secret(group: dist.ProcessGroup | None, timeout: float, linked: Sequ
     strangers = [p for p in nonces if not hmac.compare_digest(shown[p], expected[p])]
     if strangers:
         way_out = f"set the same {VARIABLE} on all ranks, and check who else can reach the ports"
-        reason = f"{ranks_text(strangers)}: {VARIABLE} differs from that of rank {me}, or is not set"
+        who, ours = ranks_text(strangers), f"that of rank {me}"
+        reason = f"{who}: {VARIABLE} differs from {ours}, or is not set"
         raise PermissionError(f"{reason}; {way_out}")
 
 
