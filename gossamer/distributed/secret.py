@@ -59,8 +59,9 @@ def require_secret(group: dist.ProcessGroup | None, timeout: float, linked: Sequ
     expected = {p: _proof(key, p, me, nonces[p] + theirs[p]) for p in nonces}
     strangers = [p for p in nonces if not hmac.compare_digest(shown[p], expected[p])]
     if strangers:
-        way_out = f"set the same {VARIABLE} on all ranks, and look who else can reach the ports"
-        reason = f"{ranks_text(strangers)}: knows another secret than rank {me}, or none"
+        way_out = f"set the same {VARIABLE} on all ranks, and check who else can reach the ports"
+        who, ours = ranks_text(strangers), f"that of rank {me}"
+        reason = f"{who}: {VARIABLE} differs from {ours}, or is not set"
         raise PermissionError(f"{reason}; {way_out}")
 
 

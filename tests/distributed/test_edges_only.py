@@ -80,7 +80,7 @@ def run_on(rank: int, network: Network, folder: Path, secret: str) -> dict[str, 
 
 
 def refusal_of_a_stranger(rank: int) -> str:
-    """What ranks are told when rank 2 knows another secret."""
+    """What ranks are told when rank 2 has a different secret."""
     os.environ["GOSSAMER_SECRET"] = f"a secret of {'some' if rank == 2 else 'many'} letters"
     options = {"process_group": dist.new_group(range(SIZE), backend="gloo"), "timeout": 2.0}
     with pytest.raises(PeerFailure) as refusal:
