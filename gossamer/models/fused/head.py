@@ -78,7 +78,7 @@ def head_bytes(width: int, blocks: Blocks) -> int:
     return max(2 * width * (blocks.tile + rows) + 4 * rows, 4 * width * blocks.tile)
 
 
-def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor) -> Tensor:
+def head_grad(hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor) -> Tensor:
     """Gradients of every model's mean cross-entropy at its head U.
 
     With p = softmax(U h) at each of N positions and e_y the indicator of its target,
@@ -88,14 +88,14 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
     Args:
         hidden: h, `(models, positions, width)`.
         weight: U, `(models, vocabulary, width)`.
-        targets: y, `(models, positions)`.
         d_weight: where to write ∂/∂U, in the precision to sum in.
+        targets: y, `(models, positions)`.
 
     Returns ∂/∂h.
 
     >>> hidden, weight = torch.ones(1, 1, 2), torch.zeros(1, 3, 2)
     >>> d_weight = torch.empty(1, 3, 2)
-    >>> head_grad(hidden, weight, torch.tensor([[0]]), d_weight)      # p = (⅓, ⅓, ⅓)
+    >>> head_grad(hidden, weight, d_weight, torch.tensor([[0]]))      # p = (⅓, ⅓, ⅓)
     tensor([[[0., 0.]]])
     >>> d_weight
     tensor([[[-0.6667, -0.6667], [ 0.3333,  0.3333], [ 0.3333,  0.3333]]])
@@ -103,12 +103,12 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
     if has_kernel(hidden):
         blocks = head_blocks(hidden.shape[-1], shared_memory(hidden.device))
         if blocks is not None:
-            return _fused_head_grad(hidden, weight, targets, d_weight, blocks)
-    return _head_grad_in_pieces(hidden, weight, targets, d_weight)
+            return _fused_head_grad(hidden, weight, d_weight, targets, blocks)
+    return _head_grad_in_pieces(hidden, weight, d_weight, targets)
 
 
 def _head_grad_in_pieces(
-    hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor
+    hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor
 ) -> Tensor:
     """With the logits of a few positions at a time."""
     models, vocabulary, _ = weight.shape
@@ -125,7 +125,7 @@ def _head_grad_in_pieces(
 
 
 def _fused_head_grad(
-    hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor, blocks: Blocks
+    hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor, blocks: Blocks
 ) -> Tensor:
     """The two passes, then −h at the target's row of ∂/∂U.
 
@@ -145,10 +145,7 @@ def _fused_head_grad(
     _weight_grad[-(-vocabulary // blocks.tile), models](
         hidden, weight, log_sum, d_weight, *strides, *sizes, **launch
     )
-    apart = d_weight.stride(0) // width  # rows from one model's head to the next one's
-    table = d_weight.as_strided(((models - 1) * apart + vocabulary, width), (width, 1))
-    row = targets + apart * torch.arange(models, device=targets.device)[:, None]
-    add_rows(table, row.flatten(), hidden.flatten(0, 1), factor.flatten())
+    add_rows(d_weight, targets, hidden, factor)
     return d_hidden
 
 
