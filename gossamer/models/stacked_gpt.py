@@ -93,10 +93,11 @@ class StackedGPT:
         tables = slots["token.weight"], slots["position.weight"]
         h, normed = embed_norm(tokens, *tables, self._norm_before(0, slots), self.dropout)
         for layer in range(self.layers):
-            qkv, project, norm2, *feed = block(slots, layer, "qkv project norm2 expand contract")
+            qkv, project, norm2 = block(slots, layer, "qkv project norm2")
             h, normed = attend_add_norm(h, normed, qkv, project, norm2, windows)
+            expand, contract = block(slots, layer, "expand contract")
             after = self._norm_before(layer + 1, slots)
-            h, normed = feed_add_norm(h, normed, *feed, after, self.dropout)
+            h, normed = feed_add_norm(h, normed, expand, contract, after, self.dropout)
         return normed
 
     def _norm_last_trunk(self, slots: Slots, tokens: Tensor, windows: Windows) -> Tensor:
@@ -122,4 +123,5 @@ def block(slots: Slots, layer: int, names: str) -> list[Layer]:
 
 
 def part(slots: Slots, name: str) -> Layer:
+    """A linear layer or LayerNorm by its name."""
     return Layer(slots[f"{name}.weight"], slots[f"{name}.bias"])

@@ -50,7 +50,7 @@ def attend_bytes(width: int, size: int, time: int) -> int:
     `attention_bytes` counts, in bfloat16.
 
     >>> attend_bytes(128, 32, 64)
-    0
+    122880
     """
     held = 2 * time * width + 4 * STAGES * size * width
     return 2 * (held + 4 * time * size + time * time)

@@ -45,9 +45,9 @@ def windowed_attention(qkv: Tensor, bias: Slot, windows: Windows) -> Tensor:
     size = qkv.shape[-1] // 3 // windows.heads
     if has_kernel(qkv[..., :size]) and _fits(windows, size, qkv.device):
         return _Attention.apply(qkv, bias, windows)
-    time, *shape = windows
-    parts = (qkv + bias.tracked()[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
-    return attention(parts, *shape).view(*qkv.shape[:2], -1)
+    parts = (qkv + bias.tracked()[:, None]).unflatten(1, (-1, windows.time)).flatten(0, 1)
+    attended = attention(parts, windows.heads, windows.causal, windows.dropout)
+    return attended.view(*qkv.shape[:2], -1)
 
 
 def attention_bytes(time: int, size: int) -> int:
@@ -84,15 +84,11 @@ class _Attention(torch.autograd.Function):
         (qkv, seed), bias, windows = ctx.saved_tensors, ctx.bias, ctx.windows
         d_qkv, d_out = torch.empty_like(qkv), grads[0].contiguous()
         grid, sizes = _launch(qkv, bias, windows)
-        _backward[grid](
-            qkv, bias.value, d_out, d_qkv, bias.grad, seed, windows.dropout, *sizes
-        )
+        _backward[grid](qkv, bias.value, d_out, d_qkv, bias.grad, seed, windows.dropout, *sizes)
         return d_qkv, None, None
 
 
-def _launch(
-    qkv: Tensor, bias: Slot, windows: Windows
-) -> tuple[tuple[int, int], tuple[int, ...]]:
+def _launch(qkv: Tensor, bias: Slot, windows: Windows) -> tuple[tuple[int, int], tuple[int, ...]]:
     """The grid, and the sizes that both kernels are given."""
     width, count = qkv.shape[-1] // 3, qkv.shape[1] // windows.time
     sizes = (count, windows.time, bias.value.stride(0), bias.grad.stride(0), width)
@@ -124,9 +120,7 @@ def _forward(
     q = _load(qkv, bias, 0, head, t, inside, WIDTH, SIZE)
     k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
     v = _load(qkv, bias, 2, head, t, inside, WIDTH, SIZE)
-    a = attend(
-        q, k, v, seed, dropout, window, head, time, SIZE, TIME, CAUSAL, DROP, WIDTH // SIZE
-    )
+    a = attend(q, k, v, seed, dropout, window, head, time, SIZE, TIME, CAUSAL, DROP, WIDTH // SIZE)
     column = head * SIZE + tl.arange(0, SIZE)
     tl.store(out + (window * time + t)[:, None] * WIDTH + column[None, :], a, mask=inside)
 

@@ -123,9 +123,7 @@ def _forward(
         where = row[:, None] * WIDTH + column[None, :]
         if DROP:
             x *= kept(seed, where, dropout)
-        store_with_norm(
-            x, weight + own, shift + own, total, normed, where, inside, column, WIDTH
-        )
+        store_with_norm(x, weight + own, shift + own, total, normed, where, inside, column, WIDTH)
 
 
 @jit

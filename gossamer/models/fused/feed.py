@@ -12,7 +12,7 @@ and stores ∂a, for ∂n = W₁ᵀ ∂a.
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor

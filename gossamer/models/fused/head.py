@@ -164,13 +164,13 @@ def _to_base_2(s):
 
 @jit
 def _absorb(s, u, largest, total, mean):
-    """Add STEP words to max s, Σ 2^(s − max) and Σ 2^(s − max) u of TILE positions.
+    """Add STEP words to max s, Σ exp(s − max) and Σ exp(s − max) u of TILE positions.
 
     Scores s are `[TILE, STEP]`, rows u `[STEP, WIDTH]`, max and sum `[TILE]`, mean `[TILE, WIDTH]`.
     """
     larger = tl.maximum(largest, tl.max(s, 1))
-    p = tl.exp2(s - larger[:, None])
-    shrink = tl.exp2(largest - larger)
+    p = tl.exp2(_to_base_2(s) - _to_base_2(larger)[:, None])
+    shrink = tl.exp2(_to_base_2(largest - larger))
     mean = tl.dot(p.to(u.dtype), u, mean * shrink[:, None])
     return larger, total * shrink + tl.sum(p, 1), mean
 
@@ -194,19 +194,19 @@ def _hidden_grad(
     for start in range(0, full, STEP):
         word = start + tl.arange(0, STEP)
         u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
-        s = _to_base_2(tl.dot(h, tl.trans(u)))  # [TILE, STEP]
+        s = tl.dot(h, tl.trans(u))  # [TILE, STEP]
         largest, total, mean = _absorb(s, u, largest, total, mean)
     if full < vocabulary:
         word = full + tl.arange(0, STEP)
         u = _rows(weight, word, vocabulary, WIDTH)
-        s = _to_base_2(tl.dot(h, tl.trans(u)))
+        s = tl.dot(h, tl.trans(u))
         s = tl.where((word < vocabulary)[None, :], s, -float("inf"))
         largest, total, mean = _absorb(s, u, largest, total, mean)
     inside = row < positions
     at = model * positions + row
     target = tl.load(targets + at, mask=inside, other=0)
     u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
-    logs = largest + tl.log2(total)
+    logs = _to_base_2(largest) + tl.log2(total)
     p = tl.exp2(_to_base_2(tl.sum(h.to(tl.float32) * u, 1)) - logs)
     rounded = p.to(h.dtype).to(tl.float32)
     tl.store(log_sum + at, logs, mask=inside)
