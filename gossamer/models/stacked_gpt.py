@@ -10,13 +10,13 @@ from gossamer.models.fused import (
     Slot,
     Windows,
     add_norm,
-    attend_add_norm,
     embed,
     embed_norm,
     feed_add_norm,
     head_grad,
     norm,
     product,
+    windowed_attention,
 )
 from gossamer.models.gpt import GPT
 
@@ -93,9 +93,9 @@ class StackedGPT:
         tables = slots["token.weight"], slots["position.weight"]
         h, normed = embed_norm(tokens, *tables, self._norm_before(0, slots), self.dropout)
         for layer in range(self.layers):
-            qkv, project, norm2 = block(slots, layer, "qkv project norm2")
-            h, normed = attend_add_norm(h, normed, qkv, project, norm2, windows)
-            expand, contract = block(slots, layer, "expand contract")
+            out, bias = attend(slots, layer, normed, windows)
+            norm2, expand, contract = block(slots, layer, "norm2 expand contract")
+            h, normed = add_norm(h, out, bias, norm2, self.dropout)
             after = self._norm_before(layer + 1, slots)
             h, normed = feed_add_norm(h, normed, expand, contract, after, self.dropout)
         return normed
@@ -104,9 +104,9 @@ class StackedGPT:
         """Style "pytorch": each branch reads h, which goes on as the norm of the sum."""
         h = embed(tokens, slots["token.weight"], slots["position.weight"])
         for layer in range(self.layers):
-            qkv, project, norm1 = block(slots, layer, "qkv project norm1")
-            _, h = attend_add_norm(h, h, qkv, project, norm1, windows)
-            expand, contract, norm2 = block(slots, layer, "expand contract norm2")
+            out, bias = attend(slots, layer, h, windows)
+            norm1, expand, contract, norm2 = block(slots, layer, "norm1 expand contract norm2")
+            _, h = add_norm(h, out, bias, norm1, self.dropout)
             hidden = functional.relu(product(h, expand.weight) + expand.bias.tracked()[:, None])
             out = product(functional.dropout(hidden, self.dropout), contract.weight)
             _, h = add_norm(h, out, contract.bias, norm2, self.dropout)
@@ -115,6 +115,13 @@ class StackedGPT:
     def _norm_before(self, layer: int, slots: Slots) -> Layer:
         """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""
         return part(slots, f"blocks.{layer}.norm1" if layer < self.layers else "norm")
+
+
+def attend(slots: Slots, layer: int, h: Tensor, windows: Windows) -> tuple[Tensor, Slot]:
+    """The branch of attention, and the bias that is still to be added to it."""
+    qkv, project = block(slots, layer, "qkv project")
+    attended = windowed_attention(product(h, qkv.weight), qkv.bias, windows)
+    return product(attended, project.weight), project.bias
 
 
 def block(slots: Slots, layer: int, names: str) -> list[Layer]:

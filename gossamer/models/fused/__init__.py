@@ -5,8 +5,7 @@ The plain form is what the kernels must agree with, and what runs elsewhere. Act
 """
 
 from gossamer.models.fused._add_norm import add_norm, norm
-from gossamer.models.fused.attend import attend_add_norm
-from gossamer.models.fused.attention import Windows
+from gossamer.models.fused.attention import Windows, windowed_attention
 from gossamer.models.fused.embedding import embed, embed_norm
 from gossamer.models.fused.feed import feed_add_norm
 from gossamer.models.fused.head import head_grad
@@ -18,11 +17,11 @@ __all__ = [
     "Slot",
     "Windows",
     "add_norm",
-    "attend_add_norm",
     "embed",
     "embed_norm",
     "feed_add_norm",
     "head_grad",
     "norm",
     "product",
+    "windowed_attention",
 ]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,11 +23,11 @@ from gossamer.models.fused.residual import (
 from gossamer.models.fused.slot import Layer, Slot
 from gossamer.triton_language import jit, padded, tl
 
-ROWS, PROGRAMS = 16, 512
-"""Rows that a program holds at a time, and programs; fastest on an H200 at width 128."""
+NARROW = 128
+"""Width up to which few threads with few rows are fastest on an H200."""
 
 ELEMENTS = 4096
-"""Most elements of these rows; with twice as many the backward pass leaves the registers."""
+"""Most elements of a program's rows; with twice as many the backward pass leaves the registers."""
 
 
 def add_norm(
@@ -71,10 +71,10 @@ class _AddNorm(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         total, normed = torch.empty_like(h), torch.empty_like(h)
         seed = mask_seed(h.device) if dropout > 0 else None
-        grid, sizes = _launch(h, after)
+        grid, sizes, warps = _sizes(h, after)
         _forward[grid](
             h, branch, bias and bias.value, *after.values(), total, normed, seed, dropout,
-            *sizes, dropout > 0,
+            *sizes, dropout > 0, num_warps=warps,
         )  # fmt: skip
         ctx.save_for_backward(total, seed)
         ctx.bias, ctx.after, ctx.dropout = bias, after, dropout
@@ -98,10 +98,11 @@ def join_grad(
     """∂h and ∂branch from those of the sum and its norm; puts the parameters' gradients."""
     d_h = torch.empty_like(total)
     d_branch = torch.empty_like(total) if dropout > 0 else d_h
-    grid, sizes = _launch(total, after)
+    grid, sizes, warps = _sizes(total, after)
     _backward[grid](
         total, after.weight.value, *contiguous(grads), d_h, d_branch, bias and bias.grad,
         after.weight.grad, after.bias.grad, seed, dropout, *sizes, dropout > 0,
+        num_warps=warps,
     )  # fmt: skip
     return d_h, d_branch
 
@@ -111,12 +112,37 @@ def contiguous(grads: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
     return tuple(None if grad is None else grad.contiguous() for grad in grads)
 
 
-def _launch(h: Tensor, after: Layer) -> tuple[tuple[int, int], tuple[int, ...]]:
-    """The grid, and the sizes that both kernels are given."""
+class Launch(NamedTuple):
+    """How rows are dealt to programs."""
+
+    rows: int
+    """That a program holds at a time."""
+
+    programs: int
+    """In all, about."""
+
+    warps: int
+    """Threads of a program, by 32."""
+
+
+def norm_launch(width: int) -> Launch:
+    """What was fastest on an H200, of rows that stay in registers.
+
+    >>> norm_launch(128), norm_launch(1024)
+    (Launch(rows=8, programs=1024, warps=2), Launch(rows=4, programs=512, warps=4))
+    """
+    if width <= NARROW:
+        return Launch(8, 1024, 2)
+    return Launch(rows_at_a_time(padded(width), 16, ELEMENTS), 512, 4)
+
+
+def _sizes(h: Tensor, after: Layer) -> tuple[tuple[int, int], tuple[int, ...], int]:
+    """The grid, the sizes that both kernels are given, and their warps."""
     models, positions, width = h.shape
-    block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
-    programs, rows = split_rows(positions, models, block, PROGRAMS)
-    return (models, programs), (positions, rows, *after.strides(), width, padded(width), block)
+    block, programs, warps = norm_launch(width)
+    share, rows = split_rows(positions, models, block, programs)
+    sizes = (positions, rows, *after.strides(), width, padded(width), block)
+    return (models, share), sizes, warps
 
 
 @jit

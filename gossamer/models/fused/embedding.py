@@ -17,7 +17,7 @@ from gossamer.models.fused.rows import add_rows, models_of
 from gossamer.models.fused.slot import Layer, Slot
 from gossamer.triton_language import jit, padded, tl
 
-ROWS, WINDOWS = 16, 4
+ROWS, WINDOWS = 8, 8
 """Positions of a window that a program holds at a time, and windows that it goes through."""
 
 

@@ -30,8 +30,12 @@ from gossamer.triton_language import jit, tl
 WIDEST = 128
 """Width up to which a program's sums stay in registers."""
 
-ROWS, WARPS, UNITS, STEP, PARTS = 128, 4, 64, 64, 4
-STAGES = 2
+ROWS, UNITS, STAGES = 128, 64, 2
+"""Forward: rows that a program holds, hidden units that it reads at a time, and reads at once."""
+
+OWN, STEP, STAGES_BACK, PARTS = 64, 32, 3, 4
+"""Backward: hidden units that a program holds, rows that it reads at a time, reads at once, and
+parts into which the positions are split. All were fastest on an H200 at width 128."""
 
 
 def feed_add_norm(
@@ -65,7 +69,7 @@ class _Feed(torch.autograd.Function):
         sizes = (positions, after.strides()[0], width, 4 * width, ROWS, UNITS, dropout > 0)
         _forward[-(-positions // ROWS), models](
             n, h, *expand.values(), *contract.values(), *after.values(), total, normed, seed,
-            dropout, *sizes, num_warps=WARPS, num_stages=STAGES,
+            dropout, *sizes, num_stages=STAGES,
         )  # fmt: skip
         ctx.save_for_backward(n, total, seed)
         ctx.layers, ctx.dropout = (expand, contract, after), dropout
@@ -79,10 +83,10 @@ class _Feed(torch.autograd.Function):
         models, positions, width = n.shape
         d_a = n.new_empty(models, positions, 4 * width)
         rows = -(-positions // (PARTS * STEP)) * STEP
-        sizes = (positions, rows, *after.strides(), width, 4 * width, UNITS, STEP)
-        _backward[4 * width // UNITS, PARTS, models](
+        sizes = (positions, rows, *after.strides(), width, 4 * width, OWN, STEP)
+        _backward[4 * width // OWN, PARTS, models](
             n, d_out, *expand.values(), contract.weight.value, d_a, expand.weight.grad,
-            expand.bias.grad, contract.weight.grad, *sizes, num_warps=4, num_stages=STAGES,
+            expand.bias.grad, contract.weight.grad, *sizes, num_stages=STAGES_BACK,
         )  # fmt: skip
         return d_h, torch.bmm(d_a, expand.weight.value), None, None, None, None
 
