@@ -8,7 +8,6 @@ from gossamer.captured import Captured
 from gossamer.models.fused import (
     Layer,
     Slot,
-    Windows,
     add_norm,
     embed,
     embed_norm,
@@ -42,7 +41,7 @@ class StackedGPT:
     def __init__(self, model: GPT, dtype: torch.dtype | None = None) -> None:
         self.heads, self.causal, self.dropout = model.heads, model.causal, model.dropout
         self.norm_first = model.style == "gpt"
-        self.layers, self.width, self.dtype = len(model.blocks), model.token.embedding_dim, dtype
+        self.layers, self.dtype = len(model.blocks), dtype
         self.shapes = {name: p.shape for name, p in model.named_parameters()}
         self._evaluate = Captured(self.evaluate, dtype=dtype)
 
@@ -83,28 +82,27 @@ class StackedGPT:
         A branch, its addition to the stream h and the LayerNorm that follows are one operation,
         which returns both the sum and its norm.
         """
-        windows = Windows(tokens.shape[-1], self.heads, self.causal, self.dropout)
         if self.norm_first:
-            return self._norm_first_trunk(slots, tokens, windows)
-        return self._norm_last_trunk(slots, tokens, windows)
+            return self._norm_first_trunk(slots, tokens)
+        return self._norm_last_trunk(slots, tokens)
 
-    def _norm_first_trunk(self, slots: Slots, tokens: Tensor, windows: Windows) -> Tensor:
+    def _norm_first_trunk(self, slots: Slots, tokens: Tensor) -> Tensor:
         """Style "gpt": each branch reads the norm of h, and h goes on without it."""
         tables = slots["token.weight"], slots["position.weight"]
         h, normed = embed_norm(tokens, *tables, self._norm_before(0, slots), self.dropout)
         for layer in range(self.layers):
-            out, bias = attend(slots, layer, normed, windows)
+            out, bias = self._attend(slots, layer, normed, tokens.shape[-1])
             norm2, expand, contract = block(slots, layer, "norm2 expand contract")
             h, normed = add_norm(h, out, bias, norm2, self.dropout)
             after = self._norm_before(layer + 1, slots)
             h, normed = feed_add_norm(h, normed, expand, contract, after, self.dropout)
         return normed
 
-    def _norm_last_trunk(self, slots: Slots, tokens: Tensor, windows: Windows) -> Tensor:
+    def _norm_last_trunk(self, slots: Slots, tokens: Tensor) -> Tensor:
         """Style "pytorch": each branch reads h, which goes on as the norm of the sum."""
         h = embed(tokens, slots["token.weight"], slots["position.weight"])
         for layer in range(self.layers):
-            out, bias = attend(slots, layer, h, windows)
+            out, bias = self._attend(slots, layer, h, tokens.shape[-1])
             norm1, expand, contract, norm2 = block(slots, layer, "norm1 expand contract norm2")
             _, h = add_norm(h, out, bias, norm1, self.dropout)
             hidden = functional.relu(product(h, expand.weight) + expand.bias.tracked()[:, None])
@@ -112,16 +110,16 @@ class StackedGPT:
             _, h = add_norm(h, out, contract.bias, norm2, self.dropout)
         return norm(h, part(slots, "norm"))
 
+    def _attend(self, slots: Slots, layer: int, h: Tensor, time: int) -> tuple[Tensor, Slot]:
+        """The branch of attention, and the bias that is still to be added to it."""
+        qkv, project = block(slots, layer, "qkv project")
+        shape = (time, self.heads, self.causal, self.dropout)
+        attended = windowed_attention(product(h, qkv.weight), qkv.bias, *shape)
+        return product(attended, project.weight), project.bias
+
     def _norm_before(self, layer: int, slots: Slots) -> Layer:
         """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""
         return part(slots, f"blocks.{layer}.norm1" if layer < self.layers else "norm")
-
-
-def attend(slots: Slots, layer: int, h: Tensor, windows: Windows) -> tuple[Tensor, Slot]:
-    """The branch of attention, and the bias that is still to be added to it."""
-    qkv, project = block(slots, layer, "qkv project")
-    attended = windowed_attention(product(h, qkv.weight), qkv.bias, windows)
-    return product(attended, project.weight), project.bias
 
 
 def block(slots: Slots, layer: int, names: str) -> list[Layer]:

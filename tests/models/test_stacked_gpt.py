@@ -88,13 +88,14 @@ def test_kernels_agree_with_float64(
     exact = StackedGPT(model).evaluate(x.double(), inputs, targets)
     model.dropout = dropout
     stacked = StackedGPT(model, torch.bfloat16)
-    for _ in range(AS_WRITTEN + 2):
-        found = stacked.grad(x, inputs, targets)
-        assert float((found - exact).norm() / exact.norm()) < 0.02
     with patch("gossamer.models.fused.launch.installed", return_value=False):
         plain = StackedGPT(model, torch.bfloat16).evaluate(x.bfloat16(), inputs, targets)
-    errors, usual = errors_of(stacked, found, exact), errors_of(stacked, plain, exact)
-    assert {name: error for name, error in errors.items() if error > 1.5 * usual[name]} == {}
+    usual = float((plain - exact).norm() / exact.norm())  # up to 0.025 in style "pytorch"
+    for _ in range(AS_WRITTEN + 2):
+        found = stacked.grad(x, inputs, targets)
+        assert float((found - exact).norm() / exact.norm()) < max(0.02, 1.2 * usual)
+    errors, usual_errors = errors_of(stacked, found, exact), errors_of(stacked, plain, exact)
+    assert {name: e for name, e in errors.items() if e > 1.5 * usual_errors[name]} == {}
 
 
 @cuda

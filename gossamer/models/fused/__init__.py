@@ -5,7 +5,7 @@ The plain form is what the kernels must agree with, and what runs elsewhere. Act
 """
 
 from gossamer.models.fused._add_norm import add_norm, norm
-from gossamer.models.fused.attention import Windows, windowed_attention
+from gossamer.models.fused.attention import windowed_attention
 from gossamer.models.fused.embedding import embed, embed_norm
 from gossamer.models.fused.feed import feed_add_norm
 from gossamer.models.fused.head import head_grad
@@ -15,7 +15,6 @@ from gossamer.models.fused.slot import Layer, Slot
 __all__ = [
     "Layer",
     "Slot",
-    "Windows",
     "add_norm",
     "embed",
     "embed_norm",

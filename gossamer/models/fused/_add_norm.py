@@ -129,10 +129,10 @@ def norm_launch(width: int) -> Launch:
     """What was fastest on an H200, of rows that stay in registers.
 
     >>> norm_launch(128), norm_launch(1024)
-    (Launch(rows=8, programs=1024, warps=2), Launch(rows=4, programs=512, warps=4))
+    (Launch(rows=8, programs=1024, warps=1), Launch(rows=4, programs=512, warps=4))
     """
     if width <= NARROW:
-        return Launch(8, 1024, 2)
+        return Launch(8, 1024, 1)
     return Launch(rows_at_a_time(padded(width), 16, ELEMENTS), 512, 4)
 
 

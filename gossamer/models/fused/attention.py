@@ -3,14 +3,13 @@
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
-from gossamer.models.fused.mask import mask_seed
-from gossamer.models.fused.one_head import attend, attend_grad
+from gossamer.models.fused.mask import kept, mask_seed
 from gossamer.models.fused.slot import Slot
 from gossamer.models.gpt import attention
 from gossamer.triton_language import jit, padded, tl
@@ -19,35 +18,18 @@ LONGEST = 128
 """Most tokens of a window that a program holds."""
 
 
-class Windows(NamedTuple):
-    """What attention needs to know beside q, k and v."""
-
-    time: int
-    """Positions of a window."""
-
-    heads: int
-    causal: bool
-
-    dropout: float = 0.0
-    """On the attention weights."""
-
-    @property
-    def block(self) -> int:
-        """Positions that a program holds: a power of two, as kernels need."""
-        return max(16, padded(self.time))
-
-
-def windowed_attention(qkv: Tensor, bias: Slot, windows: Windows) -> Tensor:
-    """softmax(q kᵀ/√d) v with (q, k, v) = qkv + bias, within each window.
+def windowed_attention(
+    qkv: Tensor, bias: Slot, time: int, heads: int, causal: bool, dropout: float = 0.0
+) -> Tensor:
+    """softmax(q kᵀ/√d) v with (q, k, v) = qkv + bias, within windows of `time` positions.
 
     `(models, positions, 3 width)` and `(models, 3 width)` → `(models, positions, width)`.
     """
-    size = qkv.shape[-1] // 3 // windows.heads
-    if has_kernel(qkv[..., :size]) and _fits(windows, size, qkv.device):
-        return _Attention.apply(qkv, bias, windows)
-    parts = (qkv + bias.tracked()[:, None]).unflatten(1, (-1, windows.time)).flatten(0, 1)
-    attended = attention(parts, windows.heads, windows.causal, windows.dropout)
-    return attended.view(*qkv.shape[:2], -1)
+    size = qkv.shape[-1] // 3 // heads
+    if has_kernel(qkv[..., :size]) and _fits(time, size, qkv.device):
+        return _Attention.apply(qkv, bias, time, heads, causal, dropout)
+    windows = (qkv + bias.tracked()[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
+    return attention(windows, heads, causal, dropout).view(*qkv.shape[:2], -1)
 
 
 def attention_bytes(time: int, size: int) -> int:
@@ -61,39 +43,49 @@ def attention_bytes(time: int, size: int) -> int:
     return 2 * (4 * time * size + time * time)
 
 
-def _fits(windows: Windows, size: int, device: torch.device) -> bool:
-    known = windows.time <= LONGEST and is_power_of_two(size)
-    return known and attention_bytes(windows.block, size) <= shared_memory(device)
+def _fits(time: int, size: int, device: torch.device) -> bool:
+    known = time <= LONGEST and is_power_of_two(size)
+    return known and attention_bytes(_block(time), size) <= shared_memory(device)
+
+
+def _block(time: int) -> int:
+    """Positions that a program holds: a power of two, as kernels need."""
+    return max(16, padded(time))
 
 
 class _Attention(torch.autograd.Function):
     """Keeps nothing but qkv: the backward pass makes the scores and the mask again."""
 
     @staticmethod
-    def forward(ctx: Any, qkv: Tensor, bias: Slot, windows: Windows) -> Tensor:
-        seed = mask_seed(qkv.device) if windows.dropout > 0 else None
+    def forward(
+        ctx: Any, qkv: Tensor, bias: Slot, time: int, heads: int, causal: bool, dropout: float
+    ) -> Tensor:
+        seed = mask_seed(qkv.device) if dropout > 0 else None
         ctx.save_for_backward(qkv, seed)
-        ctx.bias, ctx.windows = bias, windows
+        ctx.bias, ctx.shape, ctx.dropout = bias, (time, heads, causal), dropout
         out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
-        grid, sizes = _launch(qkv, bias, windows)
-        _forward[grid](qkv, bias.value, out, seed, windows.dropout, *sizes)
+        sizes = _sizes(qkv, bias, *ctx.shape)
+        _forward[_grid(qkv, time, heads)](qkv, bias.value, out, seed, dropout, *sizes, dropout > 0)
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        (qkv, seed), bias, windows = ctx.saved_tensors, ctx.bias, ctx.windows
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (qkv, seed), bias = ctx.saved_tensors, ctx.bias
         d_qkv, d_out = torch.empty_like(qkv), grads[0].contiguous()
-        grid, sizes = _launch(qkv, bias, windows)
-        _backward[grid](qkv, bias.value, d_out, d_qkv, bias.grad, seed, windows.dropout, *sizes)
-        return d_qkv, None, None
+        grid, sizes = _grid(qkv, *ctx.shape[:2]), _sizes(qkv, bias, *ctx.shape)
+        _backward[grid](
+            qkv, bias.value, d_out, d_qkv, bias.grad, seed, ctx.dropout, *sizes, ctx.dropout > 0
+        )
+        return d_qkv, None, None, None, None, None
 
 
-def _launch(qkv: Tensor, bias: Slot, windows: Windows) -> tuple[tuple[int, int], tuple[int, ...]]:
-    """The grid, and the sizes that both kernels are given."""
-    width, count = qkv.shape[-1] // 3, qkv.shape[1] // windows.time
-    sizes = (count, windows.time, bias.value.stride(0), bias.grad.stride(0), width)
-    kind = (windows.block, windows.causal, windows.dropout > 0)
-    return (len(qkv) * count, windows.heads), (*sizes, width // windows.heads, *kind)
+def _grid(qkv: Tensor, time: int, heads: int) -> tuple[int, int]:
+    return qkv.shape[0] * qkv.shape[1] // time, heads
+
+
+def _sizes(qkv: Tensor, bias: Slot, time: int, heads: int, causal: bool) -> tuple[int, ...]:
+    width, strides = qkv.shape[-1] // 3, (bias.value.stride(0), bias.grad.stride(0))
+    return qkv.shape[1] // time, time, *strides, width, width // heads, _block(time), causal
 
 
 @jit
@@ -102,6 +94,23 @@ def _load(qkv, bias, part, head, t, inside, WIDTH: tl.constexpr, SIZE: tl.conste
     column = part * WIDTH + head * SIZE + tl.arange(0, SIZE)
     value = tl.load(qkv + t[:, None] * (3 * WIDTH) + column[None, :], mask=inside, other=0.0)
     return (value.to(tl.float32) + tl.load(bias + column)[None, :]).to(value.dtype)
+
+
+@jit
+def _softmax(q, k, t, time, SIZE: tl.constexpr, CAUSAL: tl.constexpr):
+    """softmax(q kᵀ/√d) over the positions that each position sees, `[TIME, TIME]`."""
+    s = tl.dot(q, tl.trans(k)) * (SIZE**-0.5)
+    seen = (t[None, :] < time) & ((t[None, :] <= t[:, None]) | (not CAUSAL))
+    s = tl.where(seen, s, -float("inf"))
+    p = tl.exp(s - tl.max(s, 1)[:, None])
+    return p / tl.sum(p, 1)[:, None]
+
+
+@jit
+def _places(window, head, t, TIME: tl.constexpr):
+    """A number of its own for every score of every window and head, `[TIME, TIME]`."""
+    first = (window * tl.num_programs(1) + head) * (TIME * TIME)
+    return first + t[:, None] * TIME + t[None, :]
 
 
 @jit
@@ -120,9 +129,12 @@ def _forward(
     q = _load(qkv, bias, 0, head, t, inside, WIDTH, SIZE)
     k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
     v = _load(qkv, bias, 2, head, t, inside, WIDTH, SIZE)
-    a = attend(q, k, v, seed, dropout, window, head, time, SIZE, TIME, CAUSAL, DROP, WIDTH // SIZE)
+    p = _softmax(q, k, t, time, SIZE, CAUSAL)
+    if DROP:
+        p *= kept(seed, _places(window, head, t, TIME), dropout)
     column = head * SIZE + tl.arange(0, SIZE)
-    tl.store(out + (window * time + t)[:, None] * WIDTH + column[None, :], a, mask=inside)
+    where = (window * time + t)[:, None] * WIDTH + column[None, :]
+    tl.store(out + where, tl.dot(p.to(v.dtype), v).to(v.dtype), mask=inside)
 
 
 @jit
@@ -132,7 +144,7 @@ def _backward(
     DROP: tl.constexpr,
 ):  # fmt: skip
     # qkv, d_qkv: (all windows, time, 3 WIDTH); d_out: (all windows, time, WIDTH)
-    # bias, d_bias: (models, 3 WIDTH), rows `stride`, `grad_stride` apart
+    # bias, d_bias: (models, 3 WIDTH), rows `stride` and `grad_stride` apart
     window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     t = tl.arange(0, TIME)
     inside = (t < time)[:, None]
@@ -142,21 +154,28 @@ def _backward(
     k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
     v = _load(qkv, bias, 2, head, t, inside, WIDTH, SIZE)
     column = head * SIZE + tl.arange(0, SIZE)
-    at = (window * time + t)[:, None]
-    d_o = tl.load(d_out + at * WIDTH + column[None, :], mask=inside, other=0.0)
-    d_q, d_k, d_v = attend_grad(
-        q, k, v, d_o, seed, dropout, window, head, time,
-        SIZE, TIME, CAUSAL, DROP, WIDTH // SIZE,
-    )  # fmt: skip
-    to = at * (3 * WIDTH) + column[None, :]
-    d_bias += (window // windows) * grad_stride
-    store_part(d_q, d_qkv + to, d_bias + column, inside)
-    store_part(d_k, d_qkv + WIDTH + to, d_bias + WIDTH + column, inside)
-    store_part(d_v, d_qkv + 2 * WIDTH + to, d_bias + 2 * WIDTH + column, inside)
+    where = (window * time + t)[:, None] * WIDTH + column[None, :]
+    d_o = tl.load(d_out + where, mask=inside, other=0.0)
+    p = _softmax(q, k, t, time, SIZE, CAUSAL)
+    d_p = tl.dot(d_o, tl.trans(v))  # d p = do vᵀ
+    if DROP:
+        mask = kept(seed, _places(window, head, t, TIME), dropout)
+        d_v = tl.dot(tl.trans((p * mask).to(v.dtype)), d_o)  # d v = pᵀ do
+        d_p *= mask
+    else:
+        d_v = tl.dot(tl.trans(p.to(v.dtype)), d_o)
+    d_s = p * (d_p - tl.sum(p * d_p, 1)[:, None]) * (SIZE**-0.5)
+    d_q = tl.dot(d_s.to(q.dtype), k)  # d q = ds k
+    d_k = tl.dot(tl.trans(d_s.to(q.dtype)), q)  # d k = dsᵀ q
+    to = d_qkv + window * time * (3 * WIDTH) + t[:, None] * (3 * WIDTH) + column[None, :]
+    d_bias += (window // windows) * grad_stride + column
+    _put(d_q, to, d_bias, inside)
+    _put(d_k, to + WIDTH, d_bias + WIDTH, inside)
+    _put(d_v, to + 2 * WIDTH, d_bias + 2 * WIDTH, inside)
 
 
 @jit
-def store_part(d_part, to, d_bias, inside):
-    """Store ∂q, ∂k or ∂v, `[TIME, SIZE]`, add its sum to the gradient of the bias."""
+def _put(d_part, to, d_bias, inside):
+    """Store ∂q, ∂k or ∂v, `[TIME, SIZE]`, and add its sum to the gradient of the bias."""
     tl.store(to, d_part.to(to.dtype.element_ty), mask=inside)
     tl.atomic_add(d_bias, tl.sum(d_part, 0), sem="relaxed")

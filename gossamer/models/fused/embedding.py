@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused._add_norm import ELEMENTS, contiguous, norm
-from gossamer.models.fused.launch import has_kernel, rows_at_a_time
+from gossamer.models.fused._add_norm import contiguous, norm, norm_launch
+from gossamer.models.fused.launch import has_kernel
 from gossamer.models.fused.mask import kept, mask_seed
 from gossamer.models.fused.residual import add_sum, load_rows, store_with_norm, total_grad
 from gossamer.models.fused.rows import add_rows, models_of
 from gossamer.models.fused.slot import Layer, Slot
 from gossamer.triton_language import jit, padded, tl
 
-ROWS, WINDOWS = 8, 8
-"""Positions of a window that a program holds at a time, and windows that it goes through."""
+WINDOWS = 8
+"""Windows that a program goes through."""
 
 
 def embed(tokens: Tensor, token: Slot, position: Slot) -> Tensor:
@@ -70,10 +70,10 @@ class _EmbedNorm(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         total = table.new_empty(len(table), tokens[0].numel(), table.shape[-1])
         normed, seed = torch.empty_like(total), mask_seed(table.device) if dropout > 0 else None
-        grid, sizes = _launch(tokens, table.shape[-1], after)
+        grid, sizes, warps = _sizes(tokens, table.shape[-1], after)
         _forward[grid](
             tokens, table, position.value, *after.values(), total, normed, seed, dropout,
-            *sizes, dropout > 0,
+            *sizes, dropout > 0, num_warps=warps,
         )  # fmt: skip
         ctx.save_for_backward(tokens, total, seed)
         ctx.parameters, ctx.dropout = (d_table, position, after), dropout
@@ -83,22 +83,28 @@ class _EmbedNorm(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[None, ...]:
         tokens, total, seed = ctx.saved_tensors
         d_table, position, after = ctx.parameters
-        grid, sizes = _launch(tokens, total.shape[-1], after)
+        grid, sizes, warps = _sizes(tokens, total.shape[-1], after)
         _backward[grid](
             tokens, total, after.weight.value, *contiguous(grads), d_table, position.grad,
             after.weight.grad, after.bias.grad, seed, ctx.dropout, *sizes, ctx.dropout > 0,
+            num_warps=warps,
         )  # fmt: skip
         return None, None, None, None, None, None
 
 
-def _launch(
+def _sizes(
     tokens: Tensor, width: int, after: Layer
-) -> tuple[tuple[int, int, int], tuple[int, ...]]:
-    """The grid, and the sizes that both kernels are given."""
+) -> tuple[tuple[int, int, int], tuple[int, ...], int]:
+    """The grid, the sizes that both kernels are given, and their warps.
+
+    A program holds half as many rows of a window as one of `add_norm`: it also adds to a table.
+    """
     models, windows, time = tokens.shape
-    block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
+    rows, _, warps = norm_launch(width)
+    block = max(1, rows // 2)
     grid = (-(-windows // WINDOWS), -(-time // block), models)
-    return grid, (windows, time, *after.strides(), width, padded(width), block, WINDOWS)
+    sizes = (windows, time, *after.strides(), width, padded(width), block, WINDOWS)
+    return grid, sizes, warps
 
 
 @jit

@@ -33,7 +33,7 @@ WIDEST = 128
 ROWS, UNITS, STAGES = 128, 64, 2
 """Forward: rows that a program holds, hidden units that it reads at a time, and reads at once."""
 
-OWN, STEP, STAGES_BACK, PARTS = 64, 32, 3, 4
+OWN, STEP, STAGES_BACK, PARTS = 64, 32, 4, 4
 """Backward: hidden units that a program holds, rows that it reads at a time, reads at once, and
 parts into which the positions are split. All were fastest on an H200 at width 128."""
 
@@ -51,8 +51,22 @@ def feed_add_norm(
     return add_norm(h, product(hidden, contract.weight), contract.bias, after, dropout)
 
 
+def feed_bytes(width: int) -> int:
+    """Shared memory that a program of either pass needs at most.
+
+    What it holds and what it reads at once, in bfloat16; in the backward pass also ∂a, to store it.
+
+    >>> feed_bytes(128)
+    102400
+    """
+    forward = ROWS + 2 * STAGES * UNITS
+    backward = 2 * OWN + 2 * STAGES_BACK * STEP
+    return max(2 * width * forward, 2 * width * backward + 2 * OWN * STEP)
+
+
 def _fits(width: int, device: torch.device) -> bool:
-    return is_power_of_two(width) and width <= WIDEST
+    known = is_power_of_two(width) and width <= WIDEST
+    return known and feed_bytes(width) <= shared_memory(device)
 
 
 class _Feed(torch.autograd.Function):
@@ -81,14 +95,14 @@ class _Feed(torch.autograd.Function):
         expand, contract, after = ctx.layers
         d_h, d_out = join_grad(total, grads, contract.bias, after, seed, ctx.dropout)
         models, positions, width = n.shape
-        d_a = n.new_empty(models, positions, 4 * width)
+        d_a = n.new_empty(models, 4 * width, positions)
         rows = -(-positions // (PARTS * STEP)) * STEP
         sizes = (positions, rows, *after.strides(), width, 4 * width, OWN, STEP)
         _backward[4 * width // OWN, PARTS, models](
             n, d_out, *expand.values(), contract.weight.value, d_a, expand.weight.grad,
             expand.bias.grad, contract.weight.grad, *sizes, num_stages=STAGES_BACK,
         )  # fmt: skip
-        return d_h, torch.bmm(d_a, expand.weight.value), None, None, None, None
+        return d_h, torch.bmm(d_a.mT, expand.weight.value), None, None, None, None
 
 
 @jit
@@ -124,7 +138,7 @@ def _backward(
     positions, rows, stride, grad_stride,
     WIDTH: tl.constexpr, HIDDEN: tl.constexpr, UNITS: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    # n, d_out: (models, positions, WIDTH); d_a: (models, positions, HIDDEN)
+    # n, d_out: (models, positions, WIDTH); d_a: (models, HIDDEN, positions)
     # parameters and gradients: `stride` and `grad_stride` apart
     model, column = tl.program_id(2).to(tl.int64), tl.arange(0, WIDTH)
     unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
@@ -148,7 +162,8 @@ def _backward(
         for_second = tl.dot(g.to(x.dtype), d_o, for_second)
         d_units = d_units.to(x.dtype)
         for_first = tl.dot(d_units, x, for_first)
-        tl.store(d_a + at * HIDDEN + unit[None, :], tl.trans(d_units), mask=inside)
+        to = d_a + (model * HIDDEN + unit)[:, None] * positions + row[None, :]
+        tl.store(to, d_units, mask=(row < positions)[None, :])
     to = model * grad_stride
     tl.atomic_add(d_expand_bias + to + unit, for_bias, sem="relaxed")
     place = d_expand + to + unit[:, None] * WIDTH + column[None, :]
