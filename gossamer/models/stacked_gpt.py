@@ -1,24 +1,26 @@
 """The GPT of many nodes at once: one batched product where a loop would make many small ones."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from gossamer.captured import Captured
 from gossamer.models.fused import (
+    Layer,
+    Slot,
     add_norm,
-    add_rows,
-    bias_gelu,
+    embed,
+    embed_norm,
+    feed_add_norm,
     head_grad,
     norm,
+    product,
     windowed_attention,
 )
 from gossamer.models.gpt import GPT
 
-Parameters = dict[str, Tensor]
-"""The GPT's parameter names → tensors with the axis of models in front."""
+Slots = dict[str, Slot]
+"""The GPT's parameter names → parameters of all models."""
 
 
 class StackedGPT:
@@ -39,7 +41,7 @@ class StackedGPT:
     def __init__(self, model: GPT, dtype: torch.dtype | None = None) -> None:
         self.heads, self.causal, self.dropout = model.heads, model.causal, model.dropout
         self.norm_first = model.style == "gpt"
-        self.layers, self.width, self.dtype = len(model.blocks), model.token.embedding_dim, dtype
+        self.layers, self.dtype = len(model.blocks), dtype
         self.shapes = {name: p.shape for name, p in model.named_parameters()}
         self._evaluate = Captured(self.evaluate, dtype=dtype)
 
@@ -55,129 +57,76 @@ class StackedGPT:
 
     @torch.enable_grad()
     def evaluate(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        """The gradient, operation by operation."""
+        """The gradient, operation by operation: each puts those of its own parameters."""
         grad = torch.empty_like(x, dtype=torch.promote_types(x.dtype, torch.float32))
-        parameters, d_head = self.split(x.detach()), self.split(grad)["head.weight"]
-        embedded = self._embed(x, inputs).requires_grad_()  # (models, positions, width)
-        trunk = {name: parameters[name].requires_grad_() for name in list(parameters)[2:-1]}
-        hidden = self.trunk(trunk, embedded, inputs.shape[-1])
-        head = parameters["head.weight"]  # (models, vocabulary, width)
-        d_hidden = head_grad(hidden.detach(), head, targets.flatten(1), d_head)
-        d_embedded, *d_trunk = torch.autograd.grad(hidden, [embedded, *trunk.values()], d_hidden)
-        self._embed_grad(grad, inputs, d_embedded)
-        between = torch.cat([d.flatten(1) for d in d_trunk], 1)
-        end = grad.shape[1] - d_head[0].numel()
-        grad[:, end - between.shape[1] : end] = between
+        head = self.shapes["head.weight"].numel()  # whose gradient needs no zeros
+        torch._foreach_zero_([row[:-head] for row in grad])
+        slots = self.slots(x.detach(), grad)
+        hidden = self.trunk(slots, inputs)  # (models, positions, width)
+        d_hidden = head_grad(hidden.detach(), *slots["head.weight"], targets.flatten(1))
+        hidden.backward(d_hidden)
         return grad
 
-    def split(self, x: Tensor) -> Parameters:
-        """Views of the parameters that `x`, `(models, dim)`, holds."""
-        parts = x.split([shape.numel() for shape in self.shapes.values()], 1)
-        named = zip(self.shapes.items(), parts, strict=True)
-        return {name: part.view(len(x), *shape) for (name, shape), part in named}
+    def slots(self, x: Tensor, grad: Tensor) -> Slots:
+        """The parameters that `x`, `(models, dim)`, holds, and where in `grad` theirs belong."""
+        sizes = [shape.numel() for shape in self.shapes.values()]
+        parts = zip(self.shapes.items(), x.split(sizes, 1), grad.split(sizes, 1), strict=True)
+        return {
+            name: Slot(*(part.view(len(x), *shape) for part in pair))
+            for (name, shape), *pair in parts
+        }
 
-    def trunk(self, parameters: Parameters, h: Tensor, time: int) -> Tensor:
-        """The blocks and the last LayerNorm on embedded tokens, `(models, positions, width)`.
+    def trunk(self, slots: Slots, tokens: Tensor) -> Tensor:
+        """Tokens `(models, windows, time)` → what the head reads, `(models, positions, width)`.
 
-        A branch's bias, its addition to the stream h and the LayerNorm that follows are one
-        operation, `add_norm`, which returns both the sum and its norm.
+        A branch, its addition to the stream h and the LayerNorm that follows are one operation,
+        which returns both the sum and its norm.
         """
         if self.norm_first:
-            return self._norm_first_trunk(parameters, h, time)
-        return self._norm_last_trunk(parameters, h, time)
+            return self._norm_first_trunk(slots, tokens)
+        return self._norm_last_trunk(slots, tokens)
 
-    def _norm_first_trunk(self, parameters: Parameters, h: Tensor, time: int) -> Tensor:
+    def _norm_first_trunk(self, slots: Slots, tokens: Tensor) -> Tensor:
         """Style "gpt": each branch reads the norm of h, and h goes on without it."""
-        h = functional.dropout(h, self.dropout)
-        normed = norm(h, *pair(parameters, self._norm_before(0)))
+        tables = slots["token.weight"], slots["position.weight"]
+        h, normed = embed_norm(tokens, *tables, self._norm_before(0, slots), self.dropout)
         for layer in range(self.layers):
-            block = f"blocks.{layer}"
-            out, bias = self._attend(parameters, block, normed, time)
-            after = pair(parameters, f"{block}.norm2")
-            h, normed = add_norm(h, out, bias, *after, self.dropout)
-            out, bias = self._feed(parameters, block, normed)
-            after = pair(parameters, self._norm_before(layer + 1))
-            h, normed = add_norm(h, out, bias, *after, self.dropout)
+            out, bias = self._attend(slots, layer, normed, tokens.shape[-1])
+            norm2, expand, contract = block(slots, layer, "norm2 expand contract")
+            h, normed = add_norm(h, out, bias, norm2, self.dropout)
+            after = self._norm_before(layer + 1, slots)
+            h, normed = feed_add_norm(h, normed, expand, contract, after, self.dropout)
         return normed
 
-    def _norm_last_trunk(self, parameters: Parameters, h: Tensor, time: int) -> Tensor:
+    def _norm_last_trunk(self, slots: Slots, tokens: Tensor) -> Tensor:
         """Style "pytorch": each branch reads h, which goes on as the norm of the sum."""
+        h = embed(tokens, slots["token.weight"], slots["position.weight"])
         for layer in range(self.layers):
-            block = f"blocks.{layer}"
-            out, bias = self._attend(parameters, block, h, time)
-            _, h = add_norm(h, out, bias, *pair(parameters, f"{block}.norm1"), self.dropout)
-            out, bias = self._feed(parameters, block, h)
-            _, h = add_norm(h, out, bias, *pair(parameters, f"{block}.norm2"), self.dropout)
-        return norm(h, *pair(parameters, "norm"))
+            out, bias = self._attend(slots, layer, h, tokens.shape[-1])
+            norm1, expand, contract, norm2 = block(slots, layer, "norm1 expand contract norm2")
+            _, h = add_norm(h, out, bias, norm1, self.dropout)
+            hidden = functional.relu(product(h, expand.weight) + expand.bias.tracked()[:, None])
+            out = product(functional.dropout(hidden, self.dropout), contract.weight)
+            _, h = add_norm(h, out, contract.bias, norm2, self.dropout)
+        return norm(h, part(slots, "norm"))
 
-    def _norm_before(self, layer: int) -> str:
-        """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""
-        return f"blocks.{layer}.norm1" if layer < self.layers else "norm"
-
-    def _attend(
-        self, parameters: Parameters, block: str, h: Tensor, time: int
-    ) -> tuple[Tensor, Tensor]:
+    def _attend(self, slots: Slots, layer: int, h: Tensor, time: int) -> tuple[Tensor, Slot]:
         """The branch of attention, and the bias that is still to be added to it."""
-        qkv, qkv_bias = pair(parameters, f"{block}.qkv")
-        project, bias = pair(parameters, f"{block}.project")
+        qkv, project = block(slots, layer, "qkv project")
         shape = (time, self.heads, self.causal, self.dropout)
-        return product(windowed_attention(product(h, qkv), qkv_bias, *shape), project), bias
+        attended = windowed_attention(product(h, qkv.weight), qkv.bias, *shape)
+        return product(attended, project.weight), project.bias
 
-    def _feed(self, parameters: Parameters, block: str, h: Tensor) -> tuple[Tensor, Tensor]:
-        """The branch of the hidden layer, and the bias that is still to be added to it."""
-        expand, hidden_bias = pair(parameters, f"{block}.expand")
-        contract, bias = pair(parameters, f"{block}.contract")
-        return product(self._activate(product(h, expand), hidden_bias), contract), bias
-
-    def _activate(self, hidden: Tensor, bias: Tensor) -> Tensor:
-        if self.norm_first:
-            return bias_gelu(hidden, bias)
-        return functional.dropout(functional.relu(hidden + bias[:, None]), self.dropout)
-
-    def _embed(self, x: Tensor, tokens: Tensor) -> Tensor:
-        """E[token] + P[position], `(models, positions, width)`."""
-        table, rows = self._token_rows(x, tokens)
-        position = self.split(x)["position.weight"][:, None, : tokens.shape[-1]]
-        return (functional.embedding(rows, table) + position).flatten(1, 2)
-
-    def _embed_grad(self, grad: Tensor, tokens: Tensor, d_embedded: Tensor) -> None:
-        """Write ∂/∂E and ∂/∂P into `grad`: each row's sum over the positions that used it."""
-        d_token, d_position, *_ = self.split(grad).values()
-        d_token.zero_()
-        table, rows = self._token_rows(grad, tokens)
-        add_rows(table, rows.flatten(), d_embedded.flatten(0, 1))
-        time = tokens.shape[-1]
-        sums = d_embedded.unflatten(1, (-1, time)).sum(1, dtype=grad.dtype)
-        d_position[:, :time], d_position[:, time:] = sums, 0
-
-    def _token_rows(self, x: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """`x` as a table of rows of the model's width, and which of them is E[token].
-
-        Every parameter of a GPT fills whole rows, and E comes first among them.
-        """
-        model = torch.arange(len(x), device=x.device)[:, None, None]
-        return x.view(-1, self.width), tokens + model * (x.shape[1] // self.width)
+    def _norm_before(self, layer: int, slots: Slots) -> Layer:
+        """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""
+        return part(slots, f"blocks.{layer}.norm1" if layer < self.layers else "norm")
 
 
-def pair(parameters: Parameters, name: str) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a layer."""
-    return parameters[f"{name}.weight"], parameters[f"{name}.bias"]
+def block(slots: Slots, layer: int, names: str) -> list[Layer]:
+    """The named parts of one block."""
+    return [part(slots, f"blocks.{layer}.{name}") for name in names.split()]
 
 
-class _Product(torch.autograd.Function):
-    """torch's own backward would return the transposed gradient of W, to be copied later."""
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(h, weight)
-        return torch.bmm(h, weight.mT)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
-        h, weight = ctx.saved_tensors
-        return torch.bmm(grads[0], weight), torch.bmm(grads[0].mT, h)
-
-
-def product(h: Tensor, weight: Tensor) -> Tensor:
-    """h Wᵀ for every model: `(models, positions, in)`, `(models, out, in)` → `(…, out)`."""
-    return _Product.apply(h, weight)
+def part(slots: Slots, name: str) -> Layer:
+    """A linear layer or LayerNorm by its name."""
+    return Layer(slots[f"{name}.weight"], slots[f"{name}.bias"])

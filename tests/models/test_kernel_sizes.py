@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 
-from gossamer.models.fused import _add_norm as norm
 from gossamer.models.fused import _bias_gelu as gelu
+from gossamer.models.fused._add_norm import ELEMENTS, norm_launch
 from gossamer.models.fused.attention import LONGEST, attention_bytes
+from gossamer.models.fused.feed import WIDEST, feed_bytes
 from gossamer.models.fused.head import Blocks, head_blocks, head_bytes
 from gossamer.models.fused.launch import rows_at_a_time
 
@@ -30,6 +31,8 @@ ATTENTION = {  # time, size, what it allots to the backward pass
     (64, 512): 270_336,
     (16, 1024): 65_536,
 }
+
+FEED = {128: (98_304, 102_400), 64: (49_152, 53_248), 32: (24_576, 28_672)}  # forward, backward
 
 
 @pytest.mark.parametrize("limit", [H200, A100, RTX])
@@ -58,6 +61,12 @@ def test_the_bytes_of_attention_bound_what_the_compiler_allots():
         assert allotted <= attention_bytes(time, size)
 
 
+def test_the_bytes_of_the_hidden_layers_branch_bound_what_the_compiler_allots():
+    for width, allotted in FEED.items():
+        assert max(allotted) <= feed_bytes(width) <= 1.02 * max(allotted)
+    assert feed_bytes(WIDEST) <= A100
+
+
 def test_attention_of_usual_heads_fits_and_that_of_the_widest_does_not():
     for time, size in itertools.product((16, 32, 64, LONGEST), (16, 32, 64, 128)):
         assert attention_bytes(time, size) <= H200
@@ -67,9 +76,9 @@ def test_attention_of_usual_heads_fits_and_that_of_the_widest_does_not():
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_of_any_width_stay_in_registers(width: int):
-    rows = rows_at_a_time(width, norm.ROWS, norm.ELEMENTS)
+    launch = norm_launch(width)
     hidden = rows_at_a_time(4 * width, gelu.ROWS, gelu.ELEMENTS)
-    assert rows * width <= norm.ELEMENTS
+    assert launch.rows * width <= ELEMENTS * launch.warps // 4
     assert hidden * 4 * width <= gelu.ELEMENTS
     if width <= 256:
-        assert (rows, hidden) == (norm.ROWS, gelu.ROWS)
+        assert hidden == gelu.ROWS

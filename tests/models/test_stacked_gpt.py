@@ -1,4 +1,5 @@
 import copy
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -58,13 +59,21 @@ def test_bfloat16_is_near_and_its_gradient_is_float32():
     assert float((found - exact).norm() / exact.norm()) < 0.02
 
 
+def errors_of(stacked: StackedGPT, found: Tensor, exact: Tensor) -> dict[str, float]:
+    """The relative error of every parameter's gradient."""
+    return {
+        name: float((mine - right).norm() / right.norm())
+        for name, (mine, right) in stacked.slots(found, exact).items()
+    }
+
+
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @cuda
 @pytest.mark.parametrize(
     ("width", "heads", "dropout"),  # one of 1e-7 draws, and drops nothing
-    [(32, 2, 0.0), (48, 3, 0.0), (40, 2, 0.0), (32, 2, 1e-7), (48, 3, 1e-7)],
+    [(32, 2, 0.0), (128, 4, 0.0), (48, 3, 0.0), (40, 2, 0.0), (32, 2, 1e-7), (48, 3, 1e-7)],
 )
 @pytest.mark.parametrize("style", ["gpt", "pytorch"])
 @pytest.mark.parametrize("causal", [True, False])
@@ -79,9 +88,14 @@ def test_kernels_agree_with_float64(
     exact = StackedGPT(model).evaluate(x.double(), inputs, targets)
     model.dropout = dropout
     stacked = StackedGPT(model, torch.bfloat16)
+    with patch("gossamer.models.fused.launch.installed", return_value=False):
+        plain = StackedGPT(model, torch.bfloat16).evaluate(x.bfloat16(), inputs, targets)
+    usual = float((plain - exact).norm() / exact.norm())  # up to 0.025 in style "pytorch"
     for _ in range(AS_WRITTEN + 2):
         found = stacked.grad(x, inputs, targets)
-        assert float((found - exact).norm() / exact.norm()) < 0.02
+        assert float((found - exact).norm() / exact.norm()) < max(0.02, 1.2 * usual)
+    errors, usual_errors = errors_of(stacked, found, exact), errors_of(stacked, plain, exact)
+    assert {name: e for name, e in errors.items() if e > 1.5 * usual_errors[name]} == {}
 
 
 @cuda

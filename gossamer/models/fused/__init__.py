@@ -5,9 +5,22 @@ The plain form is what the kernels must agree with, and what runs elsewhere. Act
 """
 
 from gossamer.models.fused._add_norm import add_norm, norm
-from gossamer.models.fused._bias_gelu import bias_gelu
 from gossamer.models.fused.attention import windowed_attention
+from gossamer.models.fused.embedding import embed, embed_norm
+from gossamer.models.fused.feed import feed_add_norm
 from gossamer.models.fused.head import head_grad
-from gossamer.models.fused.rows import add_rows
+from gossamer.models.fused.product import product
+from gossamer.models.fused.slot import Layer, Slot
 
-__all__ = ["add_norm", "add_rows", "bias_gelu", "head_grad", "norm", "windowed_attention"]
+__all__ = [
+    "Layer",
+    "Slot",
+    "add_norm",
+    "embed",
+    "embed_norm",
+    "feed_add_norm",
+    "head_grad",
+    "norm",
+    "product",
+    "windowed_attention",
+]

@@ -9,7 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gossamer.models.fused.gelu import gelu, gelu_with_slope
 from gossamer.models.fused.launch import has_kernel, rows_at_a_time, split_rows
+from gossamer.models.fused.residual import add_sum, load_row, load_rows
+from gossamer.models.fused.slot import Slot
 from gossamer.triton_language import jit, padded, tl
 
 ROWS, PROGRAMS = 8, 1024
@@ -19,86 +22,71 @@ ELEMENTS = 8192
 """Most elements of these rows; with twice as many the backward pass leaves the registers."""
 
 
-def bias_gelu(h: Tensor, bias: Tensor) -> Tensor:
-    """GELU(h + bias): `(models, positions, width)` and `(models, width)` → the first's shape.
-
-    GPT's form, x σ(2u) with u = √(2/π) (x + 0.044715 x³).
-    """
+def bias_gelu(h: Tensor, bias: Slot) -> Tensor:
+    """GELU(h + bias): `(models, positions, width)` and `(models, width)` → the first's shape."""
     if has_kernel(h):
         return _BiasGELU.apply(h, bias)
-    return functional.gelu(h + bias[:, None], approximate="tanh")
+    return functional.gelu(h + bias.tracked()[:, None], approximate="tanh")
 
 
 class _BiasGELU(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, h: Tensor, bias: Tensor) -> Tensor:
-        models, positions, width = h.shape
-        ctx.save_for_backward(h, bias)
-        out = torch.empty_like(h)
-        block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
-        programs, rows = split_rows(positions, models, block, PROGRAMS)
-        sizes = (positions, rows, bias.stride(0), width, padded(width), block)
-        _forward[models, programs](h, bias, out, *sizes)
+    def forward(ctx: Any, h: Tensor, bias: Slot) -> Tensor:
+        ctx.save_for_backward(h)
+        ctx.bias, out = bias, torch.empty_like(h)
+        grid, sizes = _launch(h)
+        _forward[grid](h, bias.value, out, bias.value.stride(0), *sizes)
         return out
 
     @staticmethod
-    def backward(ctx: Any, *d_out: Tensor) -> tuple[Tensor, Tensor]:
-        h, bias = ctx.saved_tensors
-        models, positions, width = h.shape
-        d_h = torch.empty_like(h)
-        block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
-        programs, rows = split_rows(positions, models, block, PROGRAMS)
-        sums = h.new_empty(models, programs, width, dtype=torch.float32)
-        sizes = (positions, rows, bias.stride(0), width, padded(width), block)
-        _backward[models, programs](h, bias, d_out[0].contiguous(), d_h, sums, *sizes)
-        return d_h, sums.sum(1).to(bias.dtype)
+    def backward(ctx: Any, *d_out: Tensor) -> tuple[Tensor, None]:
+        (h,), bias = ctx.saved_tensors, ctx.bias
+        d_h, (grid, sizes) = torch.empty_like(h), _launch(h)
+        strides = (bias.value.stride(0), bias.grad.stride(0))
+        _backward[grid](h, bias.value, d_out[0].contiguous(), d_h, bias.grad, *strides, *sizes)
+        return d_h, None
 
 
-@jit
-def _gate(x):
-    """σ(2u), and the derivative of 2u = 2√(2/π) (x + 0.044715 x³)."""
-    double = 1.5957691216057308  # 2√(2/π)
-    return tl.sigmoid(double * (x + 0.044715 * x * x * x)), double * (1 + 0.134145 * x * x)
+def _launch(h: Tensor) -> tuple[tuple[int, int], tuple[int, ...]]:
+    """The grid, and the sizes that both kernels are given."""
+    models, positions, width = h.shape
+    block = rows_at_a_time(padded(width), ROWS, ELEMENTS)
+    programs, rows = split_rows(positions, models, block, PROGRAMS)
+    return (models, programs), (positions, rows, width, padded(width), block)
 
 
 @jit
 def _forward(
-    h, bias, out, positions, rows, stride,
+    h, bias, out, stride, positions, rows,
     WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     # h, out: (models, positions, WIDTH); bias: (models, WIDTH), rows `stride` apart
     model, column = tl.program_id(0).to(tl.int64), tl.arange(0, PADDED)
-    there = column < WIDTH
-    b = tl.load(bias + model * stride + column, mask=there, other=0.0).to(tl.float32)[None, :]
+    b = load_row(bias + model * stride, column, WIDTH)
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < positions)[:, None] & there[None, :]
+        inside = (row < positions)[:, None] & (column < WIDTH)[None, :]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32) + b  # [ROWS, PADDED]
-        gate, _ = _gate(x)
-        tl.store(out + where, (x * gate).to(h.dtype.element_ty), mask=inside)
+        y, _ = gelu(load_rows(h, where, inside) + b)  # [ROWS, PADDED]
+        tl.store(out + where, y.to(h.dtype.element_ty), mask=inside)
 
 
 @jit
 def _backward(
-    h, bias, d_out, d_h, sums, positions, rows, stride,
+    h, bias, d_out, d_h, d_bias, stride, grad_stride, positions, rows,
     WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    # h, d_out, d_h: (models, positions, WIDTH); bias: (models, WIDTH), rows `stride` apart
-    # sums: (models, programs, WIDTH), each program's share of ∂/∂bias
+    # h, d_out, d_h: (models, positions, WIDTH)
+    # bias, d_bias: (models, WIDTH), rows `stride`, `grad_stride` apart
     model, column = tl.program_id(0).to(tl.int64), tl.arange(0, PADDED)
-    there = column < WIDTH
-    b = tl.load(bias + model * stride + column, mask=there, other=0.0).to(tl.float32)[None, :]
-    d_bias = tl.zeros([ROWS, PADDED], tl.float32)
+    b = load_row(bias + model * stride, column, WIDTH)
+    for_bias = tl.zeros([ROWS, PADDED], tl.float32)
     for start in range(tl.program_id(1) * rows, (tl.program_id(1) + 1) * rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < positions)[:, None] & there[None, :]
+        inside = (row < positions)[:, None] & (column < WIDTH)[None, :]
         where = (model * positions + row)[:, None] * WIDTH + column[None, :]
-        x = tl.load(h + where, mask=inside, other=0.0).to(tl.float32) + b  # [ROWS, PADDED]
-        d_y = tl.load(d_out + where, mask=inside, other=0.0).to(tl.float32)
-        gate, slope = _gate(x)
-        d_x = d_y * gate * (1 + x * (1 - gate) * slope)
+        _, slope = gelu_with_slope(load_rows(h, where, inside) + b)
+        d_x = load_rows(d_out, where, inside) * slope
         tl.store(d_h + where, d_x.to(h.dtype.element_ty), mask=inside)
-        d_bias += d_x
-    to = sums + (model * tl.num_programs(1) + tl.program_id(1)) * WIDTH + column
-    tl.store(to, tl.sum(d_bias, 0), mask=there)
+        for_bias += d_x
+    add_sum(d_bias + model * grad_stride, for_bias, column, WIDTH)

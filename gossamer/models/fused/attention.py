@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.mask import kept, mask_seed
+from gossamer.models.fused.slot import Slot
 from gossamer.models.gpt import attention
 from gossamer.triton_language import jit, padded, tl
 
@@ -18,7 +19,7 @@ LONGEST = 128
 
 
 def windowed_attention(
-    qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool, dropout: float = 0.0
+    qkv: Tensor, bias: Slot, time: int, heads: int, causal: bool, dropout: float = 0.0
 ) -> Tensor:
     """softmax(q kᵀ/√d) v with (q, k, v) = qkv + bias, within windows of `time` positions.
 
@@ -27,7 +28,7 @@ def windowed_attention(
     size = qkv.shape[-1] // 3 // heads
     if has_kernel(qkv[..., :size]) and _fits(time, size, qkv.device):
         return _Attention.apply(qkv, bias, time, heads, causal, dropout)
-    windows = (qkv + bias[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
+    windows = (qkv + bias.tracked()[:, None]).unflatten(1, (-1, time)).flatten(0, 1)
     return attention(windows, heads, causal, dropout).view(*qkv.shape[:2], -1)
 
 
@@ -57,34 +58,34 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool, dropout: float
+        ctx: Any, qkv: Tensor, bias: Slot, time: int, heads: int, causal: bool, dropout: float
     ) -> Tensor:
         seed = mask_seed(qkv.device) if dropout > 0 else None
-        ctx.save_for_backward(qkv, bias, seed)
-        ctx.shape, ctx.dropout = (time, heads, causal), dropout
+        ctx.save_for_backward(qkv, seed)
+        ctx.bias, ctx.shape, ctx.dropout = bias, (time, heads, causal), dropout
         out = qkv.new_empty(*qkv.shape[:-1], qkv.shape[-1] // 3)
         sizes = _sizes(qkv, bias, *ctx.shape)
-        _forward[_grid(qkv, time, heads)](qkv, bias, out, seed, dropout, *sizes, dropout > 0)
+        _forward[_grid(qkv, time, heads)](qkv, bias.value, out, seed, dropout, *sizes, dropout > 0)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        qkv, bias, seed = ctx.saved_tensors
+        (qkv, seed), bias = ctx.saved_tensors, ctx.bias
         d_qkv, d_out = torch.empty_like(qkv), grads[0].contiguous()
         grid, sizes = _grid(qkv, *ctx.shape[:2]), _sizes(qkv, bias, *ctx.shape)
-        drop = ctx.dropout > 0
-        _backward[grid](qkv, bias, d_out, d_qkv, seed, ctx.dropout, *sizes, drop)
-        ones = qkv.new_ones(len(qkv), 1, qkv.shape[1])  # a product sums faster than a reduction
-        return d_qkv, torch.bmm(ones, d_qkv)[:, 0], None, None, None, None
+        _backward[grid](
+            qkv, bias.value, d_out, d_qkv, bias.grad, seed, ctx.dropout, *sizes, ctx.dropout > 0
+        )
+        return d_qkv, None, None, None, None, None
 
 
 def _grid(qkv: Tensor, time: int, heads: int) -> tuple[int, int]:
     return qkv.shape[0] * qkv.shape[1] // time, heads
 
 
-def _sizes(qkv: Tensor, bias: Tensor, time: int, heads: int, causal: bool) -> tuple[int, ...]:
-    width, sizes = qkv.shape[-1] // 3, (qkv.shape[1] // time, time, bias.stride(0))
-    return *sizes, width, width // heads, _block(time), causal
+def _sizes(qkv: Tensor, bias: Slot, time: int, heads: int, causal: bool) -> tuple[int, ...]:
+    width, strides = qkv.shape[-1] // 3, (bias.value.stride(0), bias.grad.stride(0))
+    return qkv.shape[1] // time, time, *strides, width, width // heads, _block(time), causal
 
 
 @jit
@@ -114,16 +115,16 @@ def _places(window, head, t, TIME: tl.constexpr):
 
 @jit
 def _forward(
-    qkv, bias, out, seed, dropout, windows, time, bias_stride,
+    qkv, bias, out, seed, dropout, windows, time, stride, grad_stride,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
     DROP: tl.constexpr,
 ):  # fmt: skip
-    # qkv, d_qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `bias_stride` apart
-    # out, d_out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
+    # qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `stride` apart
+    # out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
     window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     t = tl.arange(0, TIME)
     inside = (t < time)[:, None]
-    bias += (window // windows) * bias_stride
+    bias += (window // windows) * stride
     qkv += window * time * (3 * WIDTH)
     q = _load(qkv, bias, 0, head, t, inside, WIDTH, SIZE)
     k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
@@ -138,16 +139,16 @@ def _forward(
 
 @jit
 def _backward(
-    qkv, bias, d_out, d_qkv, seed, dropout, windows, time, bias_stride,
+    qkv, bias, d_out, d_qkv, d_bias, seed, dropout, windows, time, stride, grad_stride,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, TIME: tl.constexpr, CAUSAL: tl.constexpr,
     DROP: tl.constexpr,
 ):  # fmt: skip
-    # qkv, d_qkv: (all windows, time, 3 WIDTH); bias: (models, 3 WIDTH), rows `bias_stride` apart
-    # out, d_out: (all windows, time, WIDTH), of which head h has columns h SIZE, …
+    # qkv, d_qkv: (all windows, time, 3 WIDTH); d_out: (all windows, time, WIDTH)
+    # bias, d_bias: (models, 3 WIDTH), rows `stride` and `grad_stride` apart
     window, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     t = tl.arange(0, TIME)
     inside = (t < time)[:, None]
-    bias += (window // windows) * bias_stride
+    bias += (window // windows) * stride
     qkv += window * time * (3 * WIDTH)
     q = _load(qkv, bias, 0, head, t, inside, WIDTH, SIZE)
     k = _load(qkv, bias, 1, head, t, inside, WIDTH, SIZE)
@@ -167,6 +168,14 @@ def _backward(
     d_q = tl.dot(d_s.to(q.dtype), k)  # d q = ds k
     d_k = tl.dot(tl.trans(d_s.to(q.dtype)), q)  # d k = dsᵀ q
     to = d_qkv + window * time * (3 * WIDTH) + t[:, None] * (3 * WIDTH) + column[None, :]
-    tl.store(to, d_q.to(q.dtype), mask=inside)
-    tl.store(to + WIDTH, d_k.to(q.dtype), mask=inside)
-    tl.store(to + 2 * WIDTH, d_v.to(q.dtype), mask=inside)
+    d_bias += (window // windows) * grad_stride + column
+    _put(d_q, to, d_bias, inside)
+    _put(d_k, to + WIDTH, d_bias + WIDTH, inside)
+    _put(d_v, to + 2 * WIDTH, d_bias + 2 * WIDTH, inside)
+
+
+@jit
+def _put(d_part, to, d_bias, inside):
+    """Store ∂q, ∂k or ∂v, `[TIME, SIZE]`, and add its sum to the gradient of the bias."""
+    tl.store(to, d_part.to(to.dtype.element_ty), mask=inside)
+    tl.atomic_add(d_bias, tl.sum(d_part, 0), sem="relaxed")

@@ -78,7 +78,7 @@ def head_bytes(width: int, blocks: Blocks) -> int:
     return max(2 * width * (blocks.tile + rows) + 4 * rows, 4 * width * blocks.tile)
 
 
-def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor) -> Tensor:
+def head_grad(hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor) -> Tensor:
     """Gradients of every model's mean cross-entropy at its head U.
 
     With p = softmax(U h) at each of N positions and e_y the indicator of its target,
@@ -88,14 +88,14 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
     Args:
         hidden: h, `(models, positions, width)`.
         weight: U, `(models, vocabulary, width)`.
-        targets: y, `(models, positions)`.
         d_weight: where to write ∂/∂U, in the precision to sum in.
+        targets: y, `(models, positions)`.
 
     Returns ∂/∂h.
 
     >>> hidden, weight = torch.ones(1, 1, 2), torch.zeros(1, 3, 2)
     >>> d_weight = torch.empty(1, 3, 2)
-    >>> head_grad(hidden, weight, torch.tensor([[0]]), d_weight)      # p = (⅓, ⅓, ⅓)
+    >>> head_grad(hidden, weight, d_weight, torch.tensor([[0]]))      # p = (⅓, ⅓, ⅓)
     tensor([[[0., 0.]]])
     >>> d_weight
     tensor([[[-0.6667, -0.6667], [ 0.3333,  0.3333], [ 0.3333,  0.3333]]])
@@ -103,12 +103,12 @@ def head_grad(hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor)
     if has_kernel(hidden):
         blocks = head_blocks(hidden.shape[-1], shared_memory(hidden.device))
         if blocks is not None:
-            return _fused_head_grad(hidden, weight, targets, d_weight, blocks)
-    return _head_grad_in_pieces(hidden, weight, targets, d_weight)
+            return _fused_head_grad(hidden, weight, d_weight, targets, blocks)
+    return _head_grad_in_pieces(hidden, weight, d_weight, targets)
 
 
 def _head_grad_in_pieces(
-    hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor
+    hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor
 ) -> Tensor:
     """With the logits of a few positions at a time."""
     models, vocabulary, _ = weight.shape
@@ -125,7 +125,7 @@ def _head_grad_in_pieces(
 
 
 def _fused_head_grad(
-    hidden: Tensor, weight: Tensor, targets: Tensor, d_weight: Tensor, blocks: Blocks
+    hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor, blocks: Blocks
 ) -> Tensor:
     """The two passes, then −h at the target's row of ∂/∂U.
 
@@ -145,10 +145,7 @@ def _fused_head_grad(
     _weight_grad[-(-vocabulary // blocks.tile), models](
         hidden, weight, log_sum, d_weight, *strides, *sizes, **launch
     )
-    apart = d_weight.stride(0) // width  # rows from one model's head to the next one's
-    table = d_weight.as_strided(((models - 1) * apart + vocabulary, width), (width, 1))
-    row = targets + apart * torch.arange(models, device=targets.device)[:, None]
-    add_rows(table, row.flatten(), hidden.flatten(0, 1), factor.flatten())
+    add_rows(d_weight, targets, hidden, factor)
     return d_hidden
 
 
@@ -167,13 +164,13 @@ def _to_base_2(s):
 
 @jit
 def _absorb(s, u, largest, total, mean):
-    """Add STEP words to max s, Σ 2^(s − max) and Σ 2^(s − max) u of TILE positions.
+    """Add STEP words to max s, Σ exp(s − max) and Σ exp(s − max) u of TILE positions.
 
     Scores s are `[TILE, STEP]`, rows u `[STEP, WIDTH]`, max and sum `[TILE]`, mean `[TILE, WIDTH]`.
     """
     larger = tl.maximum(largest, tl.max(s, 1))
-    p = tl.exp2(s - larger[:, None])
-    shrink = tl.exp2(largest - larger)
+    p = tl.exp2(_to_base_2(s) - _to_base_2(larger)[:, None])
+    shrink = tl.exp2(_to_base_2(largest - larger))
     mean = tl.dot(p.to(u.dtype), u, mean * shrink[:, None])
     return larger, total * shrink + tl.sum(p, 1), mean
 
@@ -197,19 +194,19 @@ def _hidden_grad(
     for start in range(0, full, STEP):
         word = start + tl.arange(0, STEP)
         u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
-        s = _to_base_2(tl.dot(h, tl.trans(u)))  # [TILE, STEP]
+        s = tl.dot(h, tl.trans(u))  # [TILE, STEP]
         largest, total, mean = _absorb(s, u, largest, total, mean)
     if full < vocabulary:
         word = full + tl.arange(0, STEP)
         u = _rows(weight, word, vocabulary, WIDTH)
-        s = _to_base_2(tl.dot(h, tl.trans(u)))
+        s = tl.dot(h, tl.trans(u))
         s = tl.where((word < vocabulary)[None, :], s, -float("inf"))
         largest, total, mean = _absorb(s, u, largest, total, mean)
     inside = row < positions
     at = model * positions + row
     target = tl.load(targets + at, mask=inside, other=0)
     u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
-    logs = largest + tl.log2(total)
+    logs = _to_base_2(largest) + tl.log2(total)
     p = tl.exp2(_to_base_2(tl.sum(h.to(tl.float32) * u, 1)) - logs)
     rounded = p.to(h.dtype).to(tl.float32)
     tl.store(log_sum + at, logs, mask=inside)
