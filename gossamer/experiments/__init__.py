@@ -1,4 +1,4 @@
-"""The framework of experiments: results are computed once and stored; tables show them."""
+"""The framework of experiments: results are computed once, stored, and shown in tables."""
 
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, SizeName
 from gossamer.experiments.record import Record
