@@ -65,7 +65,8 @@ def update(method: str) -> str:
     module = algorithm.__module__.replace(".", "/")
     return (
         f"{SYMBOLS}\n\n{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
-        f"This is the body of `step` in `{module}.py`:\n\n```python\n{_body(algorithm.step)}\n```"
+        f"This is the body of `step` in `{module}.py`, in which `mix` multiplies by W:\n\n"
+        f"```python\n{_body(algorithm.step)}\n```"
     )
 
 
