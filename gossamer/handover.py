@@ -1,4 +1,4 @@
-"""Handing a run over from processes to the simulator and back, by a checkpoint."""
+"""Moving a run from processes to the simulator and back, through a checkpoint."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Methods, problems, networks and noises that a user's file defines, usable by name like ours."""
+"""Methods, problems, networks and noises that a user's file defines, for use by name."""
 
 import inspect
 from collections.abc import Callable, Iterator

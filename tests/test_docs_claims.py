@@ -363,7 +363,7 @@ CLAIMS += [
     ),
     Claim(
         "algorithms/MomentumTracking.md",
-        "ends within 1.6 times the lowest error on all eleven networks of the page [Bad "
+        "is within 1.6 times the lowest error on all eleven networks of the page [Bad "
         "networks](../bad-networks.md#which-method-survives-what). Under heavy tails its error is "
         "at least 1.95 times the lowest",
         "bad-networks",
@@ -382,7 +382,8 @@ CLAIMS += [
     Claim(
         "algorithms/GTNSGDm.md",
         "robust in all six situations below. But [DSGD-Clip](DSGDClip.md) and "
-        "[SClip-EF](SClipEF.md) are robust in all six as well, and both end lower in all six.",
+        "[SClip-EF](SClipEF.md) are robust in all six as well, and both have lower errors in all "
+        "six.",
         "all-methods",
         two_end_lower_everywhere,
     ),

@@ -28,13 +28,13 @@ MEANING = {
     "clip": "clipping level",
     "floor": "size to which smaller coordinates are raised",
     "clipped": "what is clipped: the gradient or the tracker",
-    "clip_exponent": "the clipping level grows with this power of t + 1",
+    "clip_exponent": "the clipping level is proportional to this power of t + 1",
     "scale": "largest size of a clipped coordinate in step 0",
     "beta1": "weight of the past in the first moment",
     "beta2": "weight of the past in the second moment",
-    "cap": "largest second moment",
+    "cap": "upper limit of the second moment",
     "eps": "added to the second moment",
-    "correction": "share of the correction that is applied in every step",
+    "correction": "factor by which the correction is multiplied",
     "order": "whether a node first steps (adapts) or first mixes (combines)",
 }
 
@@ -65,7 +65,8 @@ def update(method: str) -> str:
     module = algorithm.__module__.replace(".", "/")
     return (
         f"{SYMBOLS}\n\n{equations(paragraphs(inspect.getdoc(algorithm) or '')[1])}\n\n"
-        f"This is the body of `step` in `{module}.py`:\n\n```python\n{_body(algorithm.step)}\n```"
+        f"This is the body of `step` in `{module}.py`, in which `mix` multiplies by W:\n\n"
+        f"```python\n{_body(algorithm.step)}\n```"
     )
 
 

@@ -99,7 +99,7 @@ def rates(_: str) -> str:
         for p in dict.fromkeys(p for p, _, _ in slopes)
     ]
     noises = [f"measured, {noise} noise" for noise in NOISY]
-    return table(["p", "Theorem 1", *noises, "Theorem 2", *noises], rows)
+    return table(["p", "exponent of Theorem 1", *noises, "exponent of Theorem 2", *noises], rows)
 
 
 def _slopes(slopes: Mapping[tuple[str, str, str], Sequence[str]], p: str, rule: str) -> list[str]:

@@ -13,7 +13,7 @@ from gossamer.algorithms.operators import minus
 
 @dataclass(frozen=True)
 class ExactDiffusion(Corrected):
-    """DSGD with a correction of its bias; it steps, then mixes.
+    """DSGD, corrected for differences between nodes; steps, then mixes.
 
     φᵗ = xᵗ − α gᵗ − β yᵗ                                   α = `lr`, β = `correction`, y⁰ = 0
     xᵗ⁺¹ = W̄ φᵗ                                             W̄ = (I + W)/2

@@ -12,7 +12,7 @@ from gossamer.algorithms.operators import minus
 
 @dataclass(frozen=True)
 class EXTRA(Corrected):
-    """Decentralized gradient descent with a correction of its bias; it mixes, then steps.
+    """Decentralized gradient descent, corrected for differences between nodes; mixes, then steps.
 
     yᵗ⁺¹ = yᵗ + xᵗ − W̄ xᵗ                                   W̄ = (I + W)/2, y⁰ = 0
     xᵗ⁺¹ = W̄ xᵗ − α gᵗ − yᵗ⁺¹                               α = `lr`

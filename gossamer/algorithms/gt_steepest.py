@@ -80,7 +80,7 @@ class GTLayerNSGDm(GTSteepest):
 
 @dataclass(frozen=True)
 class GTSignSGDm(GTSteepest):
-    """GT-NSGDm along the sign of every coordinate: all coordinates move at the same pace.
+    """GT-NSGDm with steps along signs: all coordinates move at the same pace.
 
     vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
@@ -98,7 +98,7 @@ class GTSignSGDm(GTSteepest):
 
 @dataclass(frozen=True)
 class DeMuon(GTSteepest):
-    """GT-NSGDm along the matrix sign: all singular directions of a matrix move at the same pace.
+    """GT-NSGDm with steps along the matrix sign: all singular directions move at the same pace.
 
     vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0

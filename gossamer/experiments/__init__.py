@@ -1,4 +1,4 @@
-"""The framework of a study: work is computed once, stored, and read by figures and verdicts."""
+"""The framework of experiments: results are computed once, stored, and shown in tables."""
 
 from gossamer.experiments.experiment import Experiment, Figures, Options, Results, SizeName
 from gossamer.experiments.record import Record

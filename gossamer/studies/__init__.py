@@ -1,4 +1,4 @@
-"""Experiments for all claims of the paper and for our own; `EXPERIMENTS` lists them by name."""
+"""Experiments that test the paper's claims and our own; `EXPERIMENTS` lists them by name."""
 
 from typing import Any
 

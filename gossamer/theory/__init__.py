@@ -1,4 +1,4 @@
-"""The theorems as code: parameter rules, the explicit bound, rates, and a plan for a run."""
+"""The theorems as code: rules for the parameters, the bound, the rates, and a plan for a run."""
 
 from gossamer.theory._bound import FORMULAS, Bound, Term, bound
 from gossamer.theory._plan import plan
