@@ -18,10 +18,14 @@ from gossamer.networks.chance import Coins
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
-from gossamer.simulation.noise_stream import MAX_BLOCK_STEPS, NoiseStream, block_steps
+from gossamer.simulation.noise_stream import NoiseStream, block_steps
 from gossamer.simulation.step import step_on
 from gossamer.simulation.step_graphs import DEVICES, MOST_NUMBERS, StepGraphs
 from gossamer.simulation.threads import threads_for
+
+QUIET_STEPS = 128
+"""Steps between looks whether runs are finite, where no noise is drawn ahead for a block of them;
+what diverged in between is taken again, step by step."""
 
 
 class Stack:
@@ -80,7 +84,7 @@ class Stack:
         if noise is not None:
             drawn = () if begin is None else (begin.t, begin.generators)
             self._noise = NoiseStream(noise, seeds, *sizes, dtype, device, *drawn)
-        self._block = MAX_BLOCK_STEPS if noise is None else block_steps(*sizes)  # can be replayed
+        self._block = QUIET_STEPS if noise is None else block_steps(*sizes)  # can be replayed
         given, one_for_all = tuple(problem.start.shape), (problem.dim,)
         require(given == one_for_all, "start", f"shape {given}", f"shape {one_for_all}")
         if begin is None:
