@@ -313,8 +313,8 @@ def _mistuned(results: Results) -> Table:
     ]
     title = (
         "Error if one parameter is four times too small or too large, as a multiple of the error "
-        "with tuned parameters, in the median and in the worst situation. The level of "
-        f"{OURS} is 1 − momentum"
+        "with tuned parameters, in the median and in the worst situation. In the row of "
+        f"{OURS}, “level” means 1 − momentum"
     )
     columns = ["method", "step size ÷ 4", "step size × 4", "level ÷ 4", "level × 4"]
     return Table(title, columns, rows)
