@@ -167,9 +167,9 @@ def holds(verdict: Verdict) -> str:
 
 def provenance(names: str) -> str:
     """When and with what the numbers of some experiments were made."""
-    return "The tables are made from `results/full`: " + "; ".join(
-        f"`{name}` of {made['time'][:10]} (commit `{(made['commit'] or 'unknown')[:7]}`, "
-        f"torch {made['torch']}, Python {made['python']})"
+    return "The stored results are in `results/full`: " + "; ".join(
+        f"`{name}`, run on {made['time'][:10]} at commit `{(made['commit'] or 'unknown')[:7]}` "
+        f"with torch {made['torch']} and Python {made['python']}"
         for name in names.split()
         for made in [gathered(name).made]
     )

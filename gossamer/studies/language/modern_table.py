@@ -320,14 +320,14 @@ def _losses_table(results: Results) -> Table:
     found = gaps(results)
     columns = ["method"]
     for corpus in TASKS:
-        columns += [f"{corpus}, printed", "ours", "above the best"]
+        columns += [f"{corpus}: {what}" for what in ("printed", "ours", "above the lowest")]
     rows = [
         [method, *(cell for c in TASKS for cell in _cells(results, c, method, found[method][c]))]
         for method in sorted(MODERN, key=lambda m: max(found[m].values()))
     ]
     title = (
-        "Validation loss on the ring, mean ± standard deviation of the runs. Methods that are near "
-        "the best on both corpora come first"
+        "Validation loss on the ring (mean ± standard deviation of the runs), and how far it is "
+        "above the lowest. Methods that are near the lowest on both corpora come first"
     )
     return Table(title, columns, rows)
 
@@ -499,7 +499,7 @@ def _recommended(results: Results) -> Verdict:
     advice = f"{ours} is recommended for models." if good else "No member does."
     return Verdict(
         "Some member of the family of GT-NSGDm ends at most "
-        f"{AS_GOOD - 1:.0%} above the best in every situation, on both corpora",
+        f"{AS_GOOD - 1:.0%} above the best in every situation that we tried, on both corpora",
         "furthest above the best: " + "; ".join(f"{m} {_worst(found[m])}" for m in FAMILY),
         good,
         f"{advice} {ours} comes nearest: it ends at most {AS_GOOD - 1:.0%} above the best in "
@@ -517,7 +517,7 @@ def _cost(results: Results) -> Verdict:
     timed = [result for result in results.values() if "seconds" in result]
     minutes = sum(result["seconds"] for result in timed) / 60
     return Verdict(
-        f"Our goal: this study takes at most {MINUTES} minutes on one GPU",
+        f"Our goal: this experiment takes at most {MINUTES} minutes on one GPU",
         f"{minutes:.1f} minutes on {timed[0]['machine']}",
         minutes <= MINUTES,
         "This is the sum over all units of work. Some units shared the GPU, which took longer.",

@@ -508,14 +508,19 @@ def _ours_on_bad_networks(results: Results) -> dict[str, float]:
 def _ours_as_good(results: Results, part: str, noise: str) -> Verdict:
     found = {network: in_situation(results, part, network, noise) for network in PARTS[part]}
     return Verdict(
-        f"{OURS} is within {AS_GOOD} times the lowest error on every network under {noise} noise "
-        f"where nodes are {part}",
+        f"Under {noise} noise, where nodes {_are(part)}, the error of {OURS} is at most {AS_GOOD} "
+        "times the lowest on every network",
         f"as a multiple of the lowest error: {_range(_beside_the_lowest(found))}",
         {network: OURS in as_good(of) for network, of in found.items()},
         "SClip-EF and DSGD-Clip shrink their steps; all other methods have constant steps. The "
         "noise is independent in every coordinate, which favours signs and clipping by coordinate.",
         source="ours",
     )
+
+
+def _are(part: str) -> str:
+    """How the nodes of a part are to each other, after "nodes"."""
+    return {"different": "differ", "alike": "are alike"}[part]
 
 
 def _beside_the_lowest(found: Mapping[str, Mapping[str, Result]]) -> dict[str, float]:
@@ -546,7 +551,7 @@ def _who_is_robust(results: Results, part: str) -> Verdict:
     )
     initial = found[OURS]["clean"]["initial"]
     return Verdict(
-        f"Under {HEAVY} noise, where nodes are {part}, methods that clip or normalize are robust "
+        f"Under {HEAVY} noise, where nodes {_are(part)}, methods that clip or normalize are robust "
         "on every network on which they run, and no other method is robust on any network",
         "methods that clip or normalize are robust in "
         f"{_counted(sound, found, tamed)} combinations of method and network, other methods in "
@@ -578,7 +583,7 @@ def _bounds_its_step(method: str) -> bool:
 def _all_at_once(results: Results) -> Verdict:
     found = in_situation(results, "different", "all at once", HEAVY)
     return Verdict(
-        f"{OURS} is lowest where everything is bad at once and noise is heavy-tailed",
+        f"On the network “all at once”, under {HEAVY} noise, the error of {OURS} is the lowest",
         f"{len(METHODS) - len(found)} of {len(METHODS)} methods are refused; lowest errors of the "
         "others: " + ", ".join(f"{m} {_error(result)}" for m, result in list(found.items())[:3]),
         next(iter(found)) == OURS,
@@ -600,8 +605,8 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
     best = {where: next(iter(of)) for where, of in plain.items() if of}
     lowest = {where: median_error(next(iter(of.values()))) for where, of in found.items()}
     return Verdict(
-        f"Where nodes are {part}, on each network on which a method without a tracker runs, one of "
-        f"these methods is within {AS_GOOD} times the lowest error",
+        f"Where nodes {_are(part)}, the best method without a tracker is within {AS_GOOD} times "
+        "the lowest error, on every network on which such methods run",
         "error of the best method without a tracker as a multiple of the lowest: "
         + _range({w: _multiple(plain[w][m], lowest[w]) for w, m in best.items()}),
         {where: method in as_good(found[where]) for where, method in best.items()},

@@ -237,10 +237,10 @@ def _on_the_ring(apart: float, tail: float, shape: str) -> Situation:
 def _decision(results: Results) -> Table:
     rows = [[s.name, *_lowest_and_clipping(results, s)] for s in SITUATIONS]
     title = (
-        "Which to use: the method that ends lowest, and the error of the best clipping method as a "
-        f"multiple of that of {OURS}, with its range over the seeds in brackets"
+        "The method that ends lowest, and the error of the best clipping method divided by that of "
+        f"{OURS} (median, and range over the seeds in brackets)"
     )
-    columns = ["nodes, noise and network", "lowest", f"best clipping / {OURS}"]
+    columns = ["nodes, noise and network", "ends lowest", f"error of best clipping / {OURS}"]
     return Table(title, columns, rows)
 
 
@@ -272,7 +272,7 @@ def _theory(results: Results) -> Table:
     ]
     title = (
         "Error with the theory's momentum or clipping level, as a multiple of the error with tuned "
-        "parameters. The step size is tuned, except in the last row"
+        "parameters. The step size is tuned in all rows but the last"
     )
     return Table(title, ["method", "in the median and in the worst situation"], rows)
 
@@ -312,9 +312,9 @@ def _mistuned(results: Results) -> Table:
         for found in [[_mistakes(results[unit_name(s, method)]) for s in SITUATIONS]]
     ]
     title = (
-        "Four times off: the error with one wrong parameter as a multiple of the error with tuned "
-        f"parameters, in the median and in the worst situation. For {OURS}, “level” means "
-        "1 − momentum"
+        "Error if one parameter is four times too small or too large, as a multiple of the error "
+        "with tuned parameters, in the median and in the worst situation. In the row of "
+        f"{OURS}, “level” means 1 − momentum"
     )
     columns = ["method", "step size ÷ 4", "step size × 4", "level ÷ 4", "level × 4"]
     return Table(title, columns, rows)
@@ -392,7 +392,7 @@ def _clipped_tracker(results: Results) -> Verdict:
 def _what_to_clip(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, GRADIENT, TRACKER))
     return Verdict(
-        "In gradient tracking, clip the gradient and not the tracker",
+        "With gradient tracking, clipping the gradient ends as low as clipping the tracker",
         "error with clipped gradients as a multiple of that with a clipped tracker: "
         + _listed(found),
         {group: max(values) <= MATTERS for group, values in found.items()},
@@ -405,7 +405,7 @@ def _what_to_clip(results: Results) -> Verdict:
 def _track(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, PLAIN, GRADIENT))
     return Verdict(
-        "Where gradients are clipped, tracking lowers the error once the nodes differ",
+        "If gradients are clipped and nodes differ, tracking lowers the error",
         f"error of {PLAIN} (no tracking) as a multiple of that of {GRADIENT} (tracking): "
         f"{_listed(found)}",
         {
@@ -424,7 +424,7 @@ def _good_everywhere(results: Results) -> Verdict:
     worst = {m: max(of[m] / min(of.values()) for of in medians) for m in METHODS}
     ranked = sorted(worst, key=worst.__getitem__)
     return Verdict(
-        f"Some method is within {MATTERS} times the lowest error in every situation",
+        f"One method is within {MATTERS} times the lowest error in every situation",
         "every method's error as a multiple of the lowest, in its worst situation: "
         + ", ".join(f"{m} {worst[m]:.3g}" for m in ranked),
         worst[ranked[0]] <= MATTERS,
@@ -440,7 +440,7 @@ def _connectivity(results: Results) -> Verdict:
         values = [multiple(results, s, _best_clipping(results, s), OURS) for s in pair]
         found[f"{pair[0].nodes}, {shape}"] = values
     return Verdict(
-        "The network does not decide between clipping and normalizing",
+        "Whether clipping or normalizing ends lower does not depend on the network",
         f"error of the best way to clip as a multiple of that of {OURS}, on the ring and on the "
         "complete network: "
         + "; ".join(f"{where} {a:.3g} and {b:.3g}" for where, (a, b) in found.items()),
@@ -459,7 +459,8 @@ def _side(value: float) -> int:
 def _rule(results: Results) -> Verdict:
     found = {method: list(_cost_of_rule(results, method).values()) for method in METHODS}
     return Verdict(
-        "With the theory's momentum or clipping level, and a tuned step size, little is lost",
+        "With the momentum or clipping level of the theory, and a tuned step size, methods end "
+        "nearly as low as tuned methods",
         "error as a multiple of the tuned method's, in the median and in the worst situation: "
         + ", ".join(f"{m} {_median_and_worst(costs)}" for m, costs in found.items())
         + f"; {OURS} with momentum and step size of Theorem 1 "

@@ -75,7 +75,8 @@ class NoiseLevel(Experiment[Size]):
                 grows,
             ),
             Verdict(
-                "Under Gaussian noise with scale 1 GT-NSGDm reaches the best optimality",
+                "Of all noises, GT-NSGDm reaches the best optimality under Gaussian noise with "
+                "scale 1",
                 f"lowest: {best} ({errors[best]:.3f}); "
                 f"Gaussian, scale 1: {errors['Gaussian, scale 1']:.3f}",
                 best == "Gaussian, scale 1",

@@ -226,8 +226,8 @@ def _unstable(results: Results) -> Verdict:
 
 def _clip(results: Results) -> Verdict:
     readings = {
-        "DSGD-Clip with a growing level, as printed": "DSGD-Clip",
-        "DSGD-Clip with a shrinking level": "DSGD-Clip (shrinking)",
+        "DSGD-Clip with a growing clipping level, as printed": "DSGD-Clip",
+        "DSGD-Clip with a shrinking clipping level": "DSGD-Clip (shrinking)",
     }
     shows = {
         reading: all(_stable_but_far(results, noise, method) for noise in HEAVY)

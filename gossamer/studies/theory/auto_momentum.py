@@ -179,7 +179,7 @@ class AutoMomentum(Experiment[Size]):
         against_grid, against_unknown = against["grid's best"], against["p unknown"]
         return [
             Verdict(
-                "β from noise samples is as good as the best β of a grid",
+                "The momentum β computed from noise samples is as good as the best β of a grid",
                 _ratios(medians, against_grid, "grid's best"),
                 {noise: ratio <= FACTOR for noise, ratio in against_grid.items()},
                 f"It holds if the error is at most {FACTOR} times that with the grid's best β. The "
@@ -187,7 +187,8 @@ class AutoMomentum(Experiment[Size]):
                 source="ours",
             ),
             Verdict(
-                "Knowing p helps: β from samples is at least as good as β = 1 − T^(−1/2)",
+                "Knowing p helps: β computed from samples, which estimate p, is at least as good "
+                "as β = 1 − T^(−1/2)",
                 _ratios(medians, against_unknown, "p unknown"),
                 {noise: ratio <= 1.05 for noise, ratio in against_unknown.items()},
                 "It holds if the error is at most 5 % higher. Under Gaussian noise p is 2, and "

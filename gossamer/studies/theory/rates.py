@@ -232,7 +232,7 @@ def _rate(results: Results, rule: str, loudness: str) -> Verdict:
         else "Theorem 2: with p unknown, the averaged gradient norm falls as T^(−(p−1)/(2p))"
     )
     return Verdict(
-        f"{theorem}; {loudness} noise",
+        f"{theorem}, under {loudness} noise",
         "slope (the theorem's): "
         + "; ".join(f"p = {p:g}: {s} ({-rate(p, p_known=known):.3f})" for p, s in slopes.items()),
         {f"p = {p:g}": falls_by_noise(s, control[p], p, p_known=known) for p, s in slopes.items()},
@@ -269,7 +269,7 @@ def _knowing_p(results: Results) -> Verdict:
         "Knowing p gives the faster method (Theorem 1 has the better exponent)",
         "the averaged gradient norm with p unknown divided by that with p known, at the largest T: "
         + ", ".join(f"{name}: {ratio:.2f}" for name, ratio in lower.items()),
-        {name: ratio > CLEARLY for name, ratio in lower.items()},
+        {f"{name} noise": ratio > CLEARLY for name, ratio in lower.items()},
         f"It holds if this ratio is above {CLEARLY}. The runs start at the optimum, so that only "
         "the noise is measured.",
     )

@@ -132,7 +132,7 @@ def test_the_printed_loss_is_judged_under_every_reading(met: int, holds: str):
 )
 def test_the_plateau_of_dsgd_is_judged_under_every_reading(plain: list[float], holds: str):
     results = made([0.27] * 8, plain)
-    assert verdict(STUDY.verdicts(results), "DSGD stays at 5.63").holds == holds
+    assert verdict(STUDY.verdicts(results), "DSGD stays at a loss of 5.63").holds == holds
 
 
 def test_what_is_left_is_judged_by_what_nobody_can_copy():

@@ -118,6 +118,10 @@ def test_a_clean_network_that_diverges_is_no_measure():
     assert survived(found) == []
 
 
+ARE = {"different": "differ", "alike": "are alike"}
+"""Part → how its nodes are to each other."""
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_survivors_flip_with_the_numbers(noise: str):
     words = f"Some method survives every network under {noise}"
@@ -139,8 +143,7 @@ def test_where_ours_does_not_survive_is_named():
 
 
 def test_where_ours_is_not_as_good_is_named():
-    words = f"{OURS} is within 1.5 times the lowest error on every network under Gaussian noise"
-    words += " where nodes are different"
+    words = f"Under Gaussian noise, where nodes differ, the error of {OURS} is at most 1.5 times"
     assert judged(words).holds == "yes"
     part = judged(words, {on("signs", "Gaussian", "GT-Adam"): [0.1] * 3})
     assert part.holds == "partly"
@@ -150,7 +153,7 @@ def test_where_ours_is_not_as_good_is_named():
 
 @pytest.mark.parametrize("part", KINDS)
 def test_who_is_robust_under_heavy_tails_flips_with_the_numbers(part: str):
-    words = f"where nodes are {part}, methods that clip or normalize are robust"
+    words = f"where nodes {ARE[part]}, methods that clip or normalize are robust"
     plain = [m for m in METHODS if m in judged(words, dict.fromkeys(METHODS, THROWN)).holds_for]
     assert {"DSGD", "QG-DSGDm", "EXTRA", "GT-DSGD", "MoTEF", "GT-Adam"} <= set(plain)
     assert judged(words, dict.fromkeys(plain, THROWN)).holds == "yes"
@@ -162,15 +165,15 @@ def test_who_is_robust_under_heavy_tails_flips_with_the_numbers(part: str):
 
 def test_all_at_once_names_who_is_refused():
     lowest = {on("all at once", "Student-t"): [0.1] * 3}
-    assert judged("everything is bad at once", lowest).holds == "yes"
-    found = judged("everything is bad at once", {on("all at once", "Student-t"): [0.3] * 3})
+    assert judged("On the network “all at once”", lowest).holds == "yes"
+    found = judged("On the network “all at once”", {on("all at once", "Student-t"): [0.3] * 3})
     assert found.holds == "no"
     assert found.ours.startswith("9 of 18 methods are refused")
 
 
 @pytest.mark.parametrize("part", KINDS)
 def test_whether_a_tracker_is_needed_flips_with_the_numbers(part: str):
-    words = f"Where nodes are {part}, on each network"
+    words = f"Where nodes {ARE[part]}, the best method without a tracker"
     assert judged(words).holds == "yes"
     tracked = {on("signs" if part == "different" else "clean", "Gaussian", OURS, part): [0.1] * 3}
     one = judged(words, tracked)
@@ -212,8 +215,8 @@ def test_what_is_not_robust_is_never_the_lowest():
     lucky = {on("signs", "Student-t", "QG-DSGDm"): [0.01, 0.01, 2.1]}
     assert rows("Which method", lucky)["signs"][3] == "1.0"
     assert rows("Median errors, nodes different, Student-t", lucky)["DSGD"][7] == "★ 0.2"
-    words = f"{OURS} is within 1.5 times the lowest error on every network under Student-t noise"
-    assert judged(f"{words} where nodes are different", lucky).holds == "yes"
+    words = f"Under Student-t noise, where nodes differ, the error of {OURS} is at most 1.5 times"
+    assert judged(words, lucky).holds == "yes"
     cells = STUDY.figures(made(lucky))["bad-networks-different"].axes[1].texts
     assert {text.get_text() for text in cells} == {"1.0", "✗", "–"}
 

@@ -55,8 +55,8 @@ def test_instability_flips(bad):
 
 
 FAR = ROBUST * INITIAL
-PRINTED = "DSGD-Clip with a growing level, as printed"
-SHRINKING = "DSGD-Clip with a shrinking level"
+PRINTED = "DSGD-Clip with a growing clipping level, as printed"
+SHRINKING = "DSGD-Clip with a shrinking clipping level"
 
 
 @pytest.mark.parametrize(
