@@ -43,7 +43,7 @@ class NodeOrders:
         epoch, step = divmod(t, self.sizes[node] // self.batch_size)
         if self._epochs.get((seeds, node), (-1,))[0] != epoch:
             orders = [self._order(seed, node).epoch(epoch) for seed in seeds]
-            self._epochs[seeds, node] = epoch, torch.stack(orders, dim=1).to(self._device)
+            self._epochs[seeds, node] = epoch, sent(torch.stack(orders, dim=1), self._device)
         return self._epochs[seeds, node][1][step]
 
     def _order(self, seed: int, node: int) -> BatchOrder:
@@ -52,6 +52,12 @@ class NodeOrders:
     def on(self, device: Device) -> "NodeOrders":
         """The same orders, their indices on another device."""
         return NodeOrders(self.sizes, self.batch_size, device)
+
+
+def sent(index: Tensor, device: Device) -> Tensor:
+    """The same on a device; a GPU goes on with its work meanwhile."""
+    on_gpu = torch.device(device).type == "cuda"
+    return index.pin_memory().to(device, non_blocking=True) if on_gpu else index.to(device)
 
 
 @lru_cache(maxsize=8)
