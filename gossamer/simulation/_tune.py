@@ -83,7 +83,7 @@ class Tuned:
         """Where the search set was too small and what was done about it, in words, if it was."""
         added = [f"{k} was extended by {show_list(v)}" for k, v in self.extended.items()]
         still = " and ".join(f"{k} is the {edge} value tried" for k, edge in self.edges.items())
-        return "; ".join([*added, *([f"{still}, further ones may do better"] if still else [])])
+        return "; ".join([*added, *([f"{still}; values beyond may do better"] if still else [])])
 
     def facts(self) -> dict[str, str]:
         """Those of the run, and what the search tried."""

@@ -67,7 +67,7 @@ def test_an_optimum_on_the_edge_of_the_grid_is_told(values: list[float], edge: d
 
 def test_two_edges_are_told_in_one_sentence():
     found = tuned(gs.GTNSGDm, grid={"lr": [1e-8, 1e-7], "momentum": [0.01, 0.02]}, noise=None)
-    told = "lr is the highest value tried and momentum is the lowest value tried, further ones may"
+    told = "lr is the highest value tried and momentum is the lowest value tried; values beyond may"
     assert told in repr(found)
 
 
