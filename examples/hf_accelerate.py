@@ -27,7 +27,7 @@ def clouds(count: int, seed: int) -> TensorDataset:
 def main() -> None:
     accelerator = Accelerator(cpu=True)
     model = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 4))
-    model = accelerator.prepare_model(model, evaluation_mode=True)  # placed, but no DDP
+    model = accelerator.prepare_model(model, evaluation_mode=True)  # on its device, without DDP
     method = gs.GTNSGDm(lr=0.1, momentum=0.8)
     decentralized = gs.DecentralizedOptimizer(model.parameters(), method, network=gs.ring)
     loader = DataLoader(clouds(2048, seed=0), batch_size=16, shuffle=True)

@@ -31,7 +31,7 @@ def as_text(plan: "Plan") -> str:
 def tables(plan: "Plan") -> dict[str, tuple[Row, list[Row]]]:
     """Title → (columns, rows): inputs, parameters, bound by term, networks, nodes."""
     return {
-        "Constants in the theorems": (("constant", "value", "how it is known"), _input_rows(plan)),
+        "Constants in the theorems": (("constant", "value", "source"), _input_rows(plan)),
         "Parameters of GT-NSGDm": (PARAMETER_COLUMNS, _parameter_rows(plan)),
         "The bound by term": (TERM_COLUMNS, _term_rows(plan)),
         "Other networks": (OPTION_COLUMNS, _option_rows(plan.networks())),
