@@ -105,7 +105,7 @@ WELL = ("one-way", "loss both ways", "loss one way", "four bits")
 ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare", "all at once")
 BAD = {
     "different": {
-        "one-way links, lost messages, or four bits per number": WELL,
+        "one-way links, lost messages, or messages of four bits per number": WELL,
         "messages lost in bursts, reduced to the largest tenth or to signs, or sent in every 5th "
         "step only, or several faults": ILL,
     },

@@ -117,7 +117,7 @@ def answered(answer: Answer) -> str:
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
         f"In [our measurements](#a-method) of this situation, its error was {ended(times)}."
-        f"{f' The networks that we measured had {faults}.' if faults else ''}\n\n"
+        f"{f' We measured networks with {faults}.' if faults else ''}\n\n"
         f"{_bash(command(answer))}"
     )
 
