@@ -1,4 +1,4 @@
-"""Compare five tuned methods on your own problem, and write a figure and a table.
+"""Compare five tuned methods on one problem, and write a figure and a table.
 
     python examples/own_comparison.py
 

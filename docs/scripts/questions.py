@@ -114,10 +114,10 @@ def answered(answer: Answer) -> str:
     """The recommendation."""
     best, times = next(iter(multiples(answer.row.situations).items()))
     faults = answer.row.known.rpartition("; ")[0]
+    where = f"on networks with {faults}" if faults else "of this situation"
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"In [our measurements](#a-method) of this situation, its error was {ended(times)}."
-        f"{f' We measured networks with {faults}.' if faults else ''}\n\n"
+        f"In [our measurements](#a-method) {where}, its error was {ended(times)}.\n\n"
         f"{_bash(command(answer))}"
     )
 
