@@ -106,11 +106,11 @@ ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare"
 BAD = {
     "different": {
         "one-way links, lost messages, or messages of four bits per number": WELL,
-        "messages lost in bursts, reduced to the largest tenth or to signs, or sent in every 5th "
-        "step only, or several faults": ILL,
+        "messages lost in bursts, reduced to a tenth of the coordinates or to signs, or sent in "
+        "every 5th step only, or several faults": ILL,
     },
     "alike": {
-        "one-way links, or messages that are lost, reduced to the largest tenth, or sent in every "
+        "one-way links, or messages lost, reduced to a tenth of the coordinates, or sent in every "
         "5th step only": bad_networks.PARTS["alike"][1:-1],
         "one-way links with lost, short and rare messages": ("all at once",),
     },

@@ -117,7 +117,7 @@ def answered(answer: Answer) -> str:
     where = f"on networks with {faults}" if faults else "of this situation"
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"In [our measurements](#a-method) {where}, its error was {ended(times)}.\n\n"
+        f"Its error was {ended(times)} in [our measurements](#a-method) {where}.\n\n"
         f"{_bash(command(answer))}"
     )
 
