@@ -32,7 +32,7 @@ def loss(model: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Te
 def main() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
-    optimizer = gs.DecentralizedOptimizer(  # one node here; torchrun would start more
+    optimizer = gs.DecentralizedOptimizer(  # a single node; use torchrun for more
         model.parameters(), gs.GTNSGDm(lr=0.01, momentum=0.9), network=gs.ring
     )
     train = batches(STEPS, seed=0)

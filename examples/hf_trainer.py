@@ -18,7 +18,7 @@ from gossamer.distributed import join
 
 
 class DecentralizedTrainer(Trainer):
-    """Every process keeps its own model; the average is evaluated and saved."""
+    """Every process keeps its own model; the average of all models is evaluated and saved."""
 
     def create_accelerator_and_postprocess(self):
         super().create_accelerator_and_postprocess()

@@ -18,7 +18,7 @@ import gossamer as gs
 
 
 class DecentralizedStrategy(DDPStrategy):
-    """DDP's launch, ranks and samplers, without its averaging of gradients."""
+    """Starts processes as DDP does, but does not average gradients."""
 
     def configure_ddp(self) -> None:
         """Leave the model as it is."""

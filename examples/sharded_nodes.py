@@ -1,4 +1,4 @@
-"""Shard the model over the two processes of a node, and exchange it between two nodes.
+"""Train on two nodes of two processes each. The processes of a node share its parameters (FSDP).
 
     torchrun --nproc-per-node 4 examples/sharded_nodes.py
 

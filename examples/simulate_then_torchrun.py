@@ -1,9 +1,9 @@
 """Simulate a training run in one process, then run it on four processes and compare the results.
 
-    python examples/simulate_then_torchrun.py                        # simulates and saves x
+    python examples/simulate_then_torchrun.py                        # simulates and saves
     torchrun --nproc-per-node 4 examples/simulate_then_torchrun.py   # trains and compares
 
-So you can tune in the simulator, where a sweep takes seconds, and then start real processes.
+This way you can tune in the simulator, where a sweep takes seconds, and then start real processes.
 """
 
 import os

@@ -23,7 +23,7 @@ NODES, STEPS, DIES_AT = 4, 400, 100
 def train(rank: int, port: int) -> None:
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(NODES), MASTER_ADDR="127.0.0.1")
     os.environ.update(MASTER_PORT=str(port), TORCHELASTIC_USE_AGENT_STORE="True")
-    warnings.simplefilter("ignore")  # each survivor would warn
+    warnings.simplefilter("ignore")  # the survivors warn that a node died
     join()
     x = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
     optimizer = gs.DecentralizedOptimizer(

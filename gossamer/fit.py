@@ -22,9 +22,9 @@ def require_fit(method: Algorithm[Any], network: Network) -> None:
     label = type(method).label
     if method.needs_symmetric:
         _require_symmetric(label, network)
-    found = f"{label} on {network.name}, which is not balanced"
+    found = f"{label} on {network.name}, which has no doubly stochastic weights"
     way_out = f"use PushSum({type(method).__name__}), or a method with a tracker"
-    need = "a method that pushes a total"
+    need = "gradient tracking or push-sum"
     require(network.balanced or bool(method.pushes), "algorithm", found, need, way_out)
     found = f"{label} on {network.name}"
     need = "losses both ways or none where messages are compressed: push-sum's weights change with "

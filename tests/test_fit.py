@@ -11,7 +11,7 @@ ONE_WAY = gs.from_digraph(perron_digraph(6))
 
 @pytest.mark.parametrize("network", [ONE_WAY, ONE_WAY.drops(0.1).every(2)], ids=str)
 def test_a_method_that_only_pulls_is_refused_on_an_unbalanced_network(network: gs.Network):
-    with pytest.raises(gs.InvalidInput, match=r"not balanced.*use PushSum\(DSGD\)"):
+    with pytest.raises(gs.InvalidInput, match=r"no doubly stochastic weights.*use PushSum\(DSGD\)"):
         gs.simulate(gs.DSGD(lr=0.1), gs.Quadratic(6, 2), network, steps=1)
 
 

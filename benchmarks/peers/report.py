@@ -30,26 +30,27 @@ This page compares Gossamer with three similar tools: decent-bench, DISROPT and 
 
 All tools ran the same problem, graph, update and number of rounds. Every node has its own
 least-squares problem in {dim} dimensions, in float64, with exact gradients and one thread per
-process. Gossamer applies each update in the same order as the other tool, so both must arrive at
-the same points.
+process. Gossamer applies each update in the same order as the other tool, so both must end at the
+same points, up to rounding.
 
+- *Case* names the number of nodes, the graph and the method. "In pairs" means that a node talks to
+  one neighbour per round.
 - *Rounds per second* is the median (lowest – highest) of {samples} repetitions in {launches}
   launches.
 - *Gap* is the largest difference from Gossamer's simulator in any coordinate of any node, after
   {rounds} rounds.
-- "100 stacked" is `gs.sweep` over 100 settings at once. The rounds of all settings are added up.
+- "100 stacked" is `gs.sweep` with 100 settings at once. The rounds of all settings count.
 - "Processes" is `DecentralizedOptimizer` on a torch module with autograd. decent-dp also uses
   autograd. DISROPT computes its gradient in closed form with numpy.
-- "In pairs" means that a node talks to one neighbour per round. decent-dp sends while it computes
-  the next gradient, and has no gradient tracking.
+- decent-dp sends messages while it computes the next gradient. It has no gradient tracking.
 
 {table}
 
 ![Rounds per second of every tool](images/peers.png)
 
 {notes}Measured on {date}: {cpu}, {cores} cores, Python {python}, torch {torch}. A message here is
-only {dim} numbers, so the table measures the tools and not the network. With large models the
-exchange takes most of the time: see [what a step costs](distributed.md#what-it-costs).
+only {dim} numbers, so the table measures the tools and not the network. With large models, messages
+take most of the time: see [what a step costs](distributed.md#what-it-costs).
 
 ## What 1 % loss and top-10 % compression do
 
@@ -64,8 +65,9 @@ exchange takes most of the time: see [what a step costs](distributed.md#what-it-
 
 AGREEMENT = """\
 We ran decent-bench's own class and Gossamer's method on the ring of 20 nodes of the first table,
-for {rounds} rounds. *Gap* is the largest difference between their results in any coordinate of any
-node. Local Exact Diffusion (`LED`) runs with $(I + W)/2$ in place of W.
+for {rounds} rounds. *Error* is defined as in the previous table. *Gap* is the largest difference
+between the results of both tools in any coordinate of any node. Local Exact Diffusion (`LED`) runs
+with $(I + W)/2$ in place of W.
 
 {table}
 
@@ -73,16 +75,17 @@ node. Local Exact Diffusion (`LED`) runs with $(I + W)/2$ in place of W.
 """
 
 LOSSES = """\
-Here a ring of {nodes} nodes solves the same kind of problem for {rounds:,} rounds, with exact
-gradients. GT-NSGDm has steps of length {normalized}. All other methods share one step size.
-Each tool loses and compresses messages in its own way:
+Here {nodes} nodes on a ring solve the same kind of problem for {rounds:,} rounds, with exact
+gradients. GT-NSGDm has steps of length {normalized}. All other methods have the same step size. We
+used each tool's own settings for lost and compressed messages:
 
 - decent-bench uses `UniformDropRate({lost})` and `TopK({sent})`.
 - Gossamer uses `ring({nodes}).drops({lost})` and `ring({nodes}).compressed(gs.TopK({sent}))`.
 
 A compressed message contains {kept} of 20 numbers. The table shows the error
 $\\tfrac{{1}}{{n}} \\sum \\lVert x_i - x^* \\rVert / \\lVert x^* \\rVert$, which is 1 at the start.
-Where messages are lost, it is the median of {seeds} seeds (lowest – highest).
+Where messages are lost, it is the median of {seeds} seeds (lowest – highest). Methods have the
+names that each tool gives them.
 
 {table}
 
@@ -90,8 +93,8 @@ Where messages are lost, it is the median of {seeds} seeds (lowest – highest).
 
 - **decent-bench** adds up the messages that arrived, with the weights of the whole network. The
   weight of a lost message is missing from the sum. So the parameters shrink towards 0, which is
-  where this problem starts, and trackers lose a part of the gradient for good. A compressed message
-  is averaged as if its missing entries were 0.
+  the starting point of this problem, and trackers permanently lose a part of the gradient. A
+  compressed message is averaged as if its missing entries were 0.
 - **Gossamer** gives the weight of a lost message to the receiver's own parameters. A lost part of a
   tracker is sent with the next message. What a compressed message leaves out is sent later
   ([bad networks](bad-networks.md)).
@@ -137,9 +140,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     before = ""
     for row in rows:
         case, update = ("", "") if row["case"] == before else (row["case"], row["update"])
-        tool = f"**{row['tool']}**" if row["tool"].startswith("Gossamer") else row["tool"]
+        ours = row["tool"].startswith("Gossamer")
+        tool = f"**{row['tool']}**" if ours else f"{row['tool']} {row['version']}"
         speed, gap = spread(row["rounds per second"]), f"{row['gap']:.0e}" if row["gap"] else "0"
-        tool = f"{tool} {row['version']}"
         lines.append(f"| {case} | {update} | {tool} | {speed} | {gap} |")
         before = row["case"]
     return "\n".join(lines)

@@ -59,7 +59,7 @@ def cells(choice: Choice) -> list[str]:
 
 def choices(which: str) -> str:
     """A table of what to take, of those in `CHOICES`."""
-    return table(["your situation", "take", "as good", OURS], map(cells, CHOICES[which]()))
+    return table(["your situation", "take", "also good", OURS], map(cells, CHOICES[which]()))
 
 
 def _errors(found: Mapping[str, Result]) -> Errors:
@@ -105,14 +105,13 @@ WELL = ("one-way", "loss both ways", "loss one way", "four bits")
 ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare", "all at once")
 BAD = {
     "different": {
-        "one-way links, lost messages, or four bits per number": WELL,
-        "messages lost in bursts, largest tenth only, signs only, every 5th step only, "
-        "or several faults": ILL,
+        "one-way links, lost messages, or messages of four bits per number": WELL,
+        "messages lost in bursts, reduced to a tenth of the coordinates or to signs, or sent in "
+        "every 5th step only, or several faults": ILL,
     },
     "alike": {
-        "one-way links, lost messages, largest tenth only, or every 5th step only": (
-            bad_networks.PARTS["alike"][1:-1]
-        ),
+        "one-way links, or messages lost, reduced to a tenth of the coordinates, or sent in every "
+        "5th step only": bad_networks.PARTS["alike"][1:-1],
         "one-way links with lost, short and rare messages": ("all at once",),
     },
 }
@@ -187,7 +186,7 @@ def models(_: str) -> str:
     rows = [
         [link(m), *modern_cells(results, m)[1::2], f"{times - 1:.1%}"] for m, times in both.items()
     ]
-    return table(["method", *TASKS, "above the lowest loss, at most"], rows)
+    return table(["method", *TASKS, "above the lowest loss"], rows)
 
 
 TABLES: dict[str, Callable[[str], str]] = {"choices": choices, "models": models}

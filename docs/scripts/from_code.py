@@ -163,10 +163,10 @@ def networks(_: str) -> str:
 
 
 def _speed(network: gs.Network) -> str:
-    """λ of a round, and after how many rounds λᵗ = ½."""
+    """λ of a round, and after how many rounds λᵗ ≤ ½."""
     if network.lam < 1e-12:
         return f"exact after {network.period}"
-    return f"{network.lam:.4g} ({math.ceil(math.log(0.5) / math.log(network.lam)):,})"
+    return f"{network.lam:.4g} ({network.mixing_time(0.5):,})"
 
 
 def _busiest(network: gs.Network) -> int:

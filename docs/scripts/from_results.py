@@ -77,7 +77,7 @@ def momenta(_: str) -> str:
     """GT-NSGDm's final error for every momentum of the grid and of two rules, step size tuned."""
     found = gathered("auto-momentum").results
     grid = next(iter(found.values()))["momenta"][:-2]
-    rules = ["1 − T^(−1/2), p unknown", "p estimated from samples"]
+    rules = ["Theorem 2 (p unknown)", "Theorem 1 (p estimated)"]
     rows = [
         [name, *(_tuned(entry["errors"], k) for entry in found.values())]
         for k, name in enumerate([f"{beta:g}" for beta in grid] + rules)

@@ -113,9 +113,11 @@ def command(answer: Answer) -> str:
 def answered(answer: Answer) -> str:
     """The recommendation."""
     best, times = next(iter(multiples(answer.row.situations).items()))
+    faults = answer.row.known.rpartition("; ")[0]
+    where = f"on networks with {faults}" if faults else "of this situation"
     return (
         f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"In [our measurements](#a-method) of this situation, its error was {ended(times)}.\n\n"
+        f"Its error was {ended(times)} in [our measurements](#a-method) {where}.\n\n"
         f"{_bash(command(answer))}"
     )
 
@@ -124,9 +126,10 @@ def ended(times: float) -> str:
     """Where a method ended, from its largest multiple of the lowest error.
 
     >>> ended(1.31)
-    'at most 1.31 times the lowest'
+    'at most 1.31 times the lowest of all methods'
     """
-    return "the lowest" if times == 1 else f"at most {times:.2f} times the lowest"
+    least = "the lowest of all methods"
+    return least if times == 1 else f"at most {times:.2f} times {least}"
 
 
 def _bash(line: str) -> str:
@@ -144,7 +147,7 @@ def language(corpus: Any) -> str:
     return (
         f"**Take {link(best)}**, e.g. `{call(best, settings)}`. On a ring, its validation loss was "
         f"at most {max(on_the_ring.values()) - 1:.1%} above the lowest of {len(MODERN)} methods, "
-        "both on words and on characters ([more](#a-method)).\n\n"
+        "both on words and on characters ([more](#a-method)). Replace `book.txt` by your text.\n\n"
         f"{_bash(f'gossamer train --model gpt --data book.txt {chosen}')}"
     )
 
@@ -170,8 +173,8 @@ def questions(_: str) -> str:
     """Both questions and all answers."""
     by_nodes = {
         "A good network": good(),
-        "One-way links, lost or short messages": bad(0),
-        "Rare messages, or several faults": bad(1),
+        "A bad network": bad(0),
+        "A very bad network": bad(1),
     }
     second = "**2. What are your nodes and your noise like?**"
     answers = {

@@ -121,7 +121,7 @@ def compare(
         say(f"Written: {table}.")
     say_winner(found, shown)
     if store is None:
-        say("Next: with `--store FOLDER` runs are kept, and `gossamer watch FOLDER` shows them.")
+        say("Next: `--store FOLDER` keeps the runs, and `gossamer watch FOLDER` shows them.")
     else:
         say(f"Next: `gossamer watch {shlex.quote(store)}` shows the curves of all stored runs.")
 

@@ -49,7 +49,7 @@ def _lead(best: Entry, second: Entry, metric: str) -> str:
     lead = f", with a final {name} of {first.middle:.3g}. "
     if not math.isfinite(after.middle):
         return lead + "No other method reached the end."
-    times = f"{after.middle / first.middle:.3g} times that" if first.middle > 0 else ""
-    lead += f"Second is {second.run.label} with {times or format(after.middle, '.3g')}"
+    times = f"{after.middle / first.middle:.3g} times that value" if first.middle > 0 else ""
+    lead += f"Second is {second.run.label}, with {times or format(after.middle, '.3g')}"
     apart = first.numbers["highest"] < after.numbers["lowest"]
     return f"{lead}; their ranges over the seeds {'do not overlap' if apart else 'overlap'}."

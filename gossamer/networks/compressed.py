@@ -69,7 +69,7 @@ class Compressed(Modified):
     @property
     def why_no_lam(self) -> str:
         """How far copies lag behind depends on what is mixed."""
-        return "compressed messages tell only part of what changed, so averaging takes longer"
+        return "the speed of averaging with compressed messages depends on what is averaged"
 
     def _lam(self) -> float:
         raise AssertionError  # there is none

@@ -33,7 +33,7 @@ def from_digraph(
         name: what the network is called in results; by default a fingerprint of the graph.
 
     >>> from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])
-    from_digraph(digraph_...): 3 nodes, degrees 1 to 2, no λ, since its R and C are not doubly ...
+    from_digraph(digraph_...): 3 nodes, degrees 1 to 2, no λ, since its weights are not doubly ...
 
     Reference: Pu, Shi, Xu and Nedić, "Push–pull gradient methods", 2020; Xin and Khan, "AB", 2018.
     """
@@ -51,7 +51,7 @@ def random_digraph(
     Some nodes hear many and others only one, so that the network is not balanced.
 
     >>> random_digraph(20, degree=3, seed=0)
-    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its R and C are ...
+    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its weights are ...
     """
     n, degree, seed = whole("n", n, 2), whole("degree", degree, 1), whole("seed", seed, 0)
     require(degree < n, "degree", degree, f"less than n = {n}", f"use complete({n})")

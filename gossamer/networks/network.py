@@ -236,7 +236,7 @@ class Network(ABC):
         """Nodes, neighbours and speed, in words."""
         period = {"period": f"{self.period} rounds"} if self.period > 1 else {}
         nodes = {"nodes": f"{self.num_nodes:,}"}
-        return nodes | period | {"each hears": self.degrees, "speed": self.speed}
+        return nodes | period | {"graph": self.degrees, "speed": self.speed}
 
     def _repr_html_(self) -> str:
         """In notebooks: the facts, beside the drawing where there are not too many nodes."""

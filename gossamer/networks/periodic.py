@@ -31,7 +31,7 @@ class Periodic(Network):
     @property
     def why_no_lam(self) -> str:
         """Unbalanced networks average with two matrices, R and C, neither doubly stochastic."""
-        return "" if self.balanced else "its R and C are not doubly stochastic"
+        return "" if self.balanced else "its weights are not doubly stochastic"
 
     def _lam(self) -> float:
         norm = consensus_norm([one.matrix for one in self.rounds])

@@ -124,7 +124,7 @@ class Problem(ABC):
 
     def facts(self) -> dict[str, str]:
         """What is known about it, in words."""
-        known = {"L": self.smoothness, "least value": self.minimum}
+        known = {"L": self.smoothness, "minimum": self.minimum}
         return {
             "nodes": f"{self.num_nodes:,}",
             "parameters": f"{self.dim:,}",

@@ -72,7 +72,7 @@ def compare(
     method   hyper-parameters  final error, median [range]  messages  sent per node
     GT-DSGD  lr = 0.1 (tuned)  0.0234 [0.0206, 0.0579]      800       25.6 kB
     DSGD     lr = 0.1          0.0947 [0.091, 0.104]        400       12.8 kB
-    Each spends, per node: 200 gradients.
+    The same for all methods, per node: 200 gradients.
     GT-DSGD: tuned over 13 settings × 2 seeds, 1,620 steps
     """
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")

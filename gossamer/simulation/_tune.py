@@ -82,12 +82,16 @@ class Tuned:
     def at_the_edge(self) -> str:
         """Where the search set was too small and what was done about it, in words, if it was."""
         added = [f"{k} was extended by {show_list(v)}" for k, v in self.extended.items()]
-        still = " and ".join(f"{k} is the {edge} value tried" for k, edge in self.edges.items())
-        return "; ".join([*added, *([f"{still}, further ones may do better"] if still else [])])
+        beyond = {"lowest": "lower", "highest": "higher"}
+        still = [
+            f"{k} is the {edge} value tried, and {beyond[edge]} values may do better"
+            for k, edge in self.edges.items()
+        ]
+        return "; ".join(added + still)
 
     def facts(self) -> dict[str, str]:
         """Those of the run, and what the search tried."""
-        found = {"tuned": f"{self.budget}, by {self.search.config['strategy']}"}
+        found = {"tuned": f"{self.budget}, {self.search.config['strategy']} search"}
         edge = {"edge": self.at_the_edge} if self.at_the_edge else {}
         return self.run.facts() | found | edge
 

@@ -140,7 +140,7 @@ def _shared_costs(costs: Sequence[Column]) -> list[str]:
     """What every method spends, as a sentence."""
     units = {"bytes": "", "seconds": " seconds", "gradients": " gradients", "messages": " messages"}
     shared = [f"{c.show(c.cells[0])}{units[c.name]}" for c in costs if c.head is None]
-    return [f"Each spends, per node: {', '.join(shared)}."] if shared else []
+    return [f"The same for all methods, per node: {', '.join(shared)}."] if shared else []
 
 
 def _search(entry: Entry) -> list[str]:

@@ -141,7 +141,7 @@ class Sweep(Record):
     def facts(self) -> dict[str, str]:
         """What it is of and what it found, in words."""
         runs, how = count(self._flat_status), self.config["strategy"]
-        return self._task | {"runs": f"{runs}, by {how}", "best": self._best_in_words()}
+        return self._task | {"runs": f"{runs}, {how} search", "best": self._best_in_words()}
 
     def __repr__(self) -> str:
         return lines(self.title, self.facts())

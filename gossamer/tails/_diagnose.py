@@ -20,7 +20,7 @@ from gossamer.tails.samples import Array, Kind, Samples, as_array, as_vectors, c
 from gossamer.tails.verdict import Readings, Tail, decide, describe, disagreements, suggest_p
 from gossamer.text import aligned, wrapped
 
-COLUMNS = ("estimator", "tail index", "95 % interval", "reads")
+COLUMNS = ("estimator", "tail index", "95 % interval", "uses")
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,14 @@ class Diagnosis:
                 rows.append((f"{name}, {cut}", str(estimate), span(*estimate.interval), reads))
         if self.log_moment is not None:
             interval = span(*self.log_moment.interval)
-            rows.append(("log-moment", str(self.log_moment), interval, "sums; if stable"))
+            rows.append(
+                ("log-moment", str(self.log_moment), interval, "sums of vectors, for stable laws")
+            )
         if self.stable_index is not None:
             index = f"{self.stable_index:.2f}"
-            rows.append(("stable fit", index, "–", "quantiles; if stable"))
+            rows.append(("stable fit", index, "–", "quantiles, for stable laws"))
         share = f"R₂ = {self.max_to_sum:.3f}"
-        rows.append(("max-to-sum", share, "–", "share of the largest"))
+        rows.append(("max-to-sum", share, "–", "share of the largest norm"))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def diagnose(
     >>> print(diagnosis)
     Gradient noise: 10,000 vectors of dimension 3
     <BLANKLINE>
-      estimator         tail index   95 % interval  reads
+      estimator         tail index   95 % interval  uses
       Hill, √n          1.31 ± 0.13  1.05 – 1.58    largest 100 norms
       Hill, 2 %         1.45 ± 0.10  1.24 – 1.65    largest 200 norms
       Hill, 5 %         1.48 ± 0.07  1.35 – 1.61    largest 500 norms
@@ -139,13 +141,13 @@ def diagnose(
       Pareto fit, 2 %   1.14 ± 0.17  0.87 – 1.63    largest 200 norms
       Pareto fit, 5 %   1.31 ± 0.14  1.09 – 1.65    largest 500 norms
       Pareto fit, 10 %  1.43 ± 0.11  1.24 – 1.69    largest 1,000 norms
-      log-moment        1.33 ± 0.03  1.26 – 1.39    sums; if stable
-      stable fit        1.24         –              quantiles; if stable
-      max-to-sum        R₂ = 0.365   –              share of the largest
+      log-moment        1.33 ± 0.03  1.26 – 1.39    sums of vectors, for stable laws
+      stable fit        1.24         –              quantiles, for stable laws
+      max-to-sum        R₂ = 0.365   –              share of the largest norm
     <BLANKLINE>
-    Infinite variance. The tail falls like a power of index 1.26 to 1.64, 95 % confidence
-    either side; no moment beyond that index exists. From the 10 % cut-off on, a lognormal
-    and a stretched exponential, which have every moment, do not fit.
+    Infinite variance. The tail is a power law of index 1.26 to 1.64 (each limit with 95 %
+    confidence). Beyond the 10 % cut-off, two laws whose moments are all finite do not fit:
+    a lognormal and a stretched exponential.
     <BLANKLINE>
     Suggested p = 1.26. The tail index is above 1.26 with 95 % confidence; a smaller p is
     safe and only slows the guaranteed rate.

@@ -92,16 +92,16 @@ def decide(readings: Readings) -> Decision:
 def describe(decision: Decision, readings: Readings) -> str:
     """The verdict in plain words."""
     low, high = decision.interval
-    index = f"{span(low, high).replace(' – ', ' to ')}, 95 % confidence either side"
+    index = f"index {span(low, high).replace(' – ', ' to ')} (each limit with 95 % confidence)"
     return {
-        "infinite variance": f"Infinite variance. The tail falls like a power of index {index}; no "
-        f"moment beyond that index exists. From the {readings.heavy_cut} cut-off on, a lognormal "
-        "and a stretched exponential, which have every moment, do not fit.",
-        "finite variance": f"Finite variance. The tail falls like a power of index {index}, or "
-        "faster: a lognormal may fit as well.",
-        "no power tail": "No power tail. The largest samples thin out as fast as a Gaussian's or "
-        "an exponential's would; the variance is finite.",
-        "undecided": f"Cannot be told at this size. {_why_undecided(decision, readings)}",
+        "infinite variance": f"Infinite variance. The tail is a power law of {index}. "
+        f"Beyond the {readings.heavy_cut} cut-off, two laws whose moments are all finite do not "
+        "fit: a lognormal and a stretched exponential.",
+        "finite variance": f"Finite variance. The tail is a power law of {index}, or "
+        "lighter, e.g. lognormal.",
+        "no power tail": "No power tail. The largest samples are as rare as those of a Gaussian or "
+        "an exponential law. The variance is finite.",
+        "undecided": f"These samples cannot decide. {_why_undecided(decision, readings)}",
     }[decision.tail]
 
 
@@ -109,14 +109,14 @@ def _why_undecided(decision: Decision, readings: Readings) -> str:
     low, high = decision.interval
     if low > 2:
         return (
-            f"Nothing speaks for an infinite variance (index {span(low, high)}), but a power tail "
-            f"may begin late, and only {LEAST_FOR_LIGHT:,} independent samples would show it."
+            f"They show no sign of an infinite variance (index {span(low, high)}). But a power "
+            f"tail may begin far out, and to see it takes {LEAST_FOR_LIGHT:,} independent samples."
         )
     heavy = [cut for cut in readings.power_law if readings.bounds(cut)[1] < 2]
     if heavy and not readings.power_law[heavy[-1]].alternatives_rejected:
         return (
-            f"At the {heavy[-1]} cut-off the tail looks like a power law without a variance, but "
-            "a lognormal or a stretched exponential, which have every moment, fits it as well."
+            f"At the {heavy[-1]} cut-off the tail looks like a power law of infinite variance. But "
+            "a lognormal or a stretched exponential, whose moments are all finite, fits it as well."
         )
     return f"The tail index may lie on either side of 2 (over all cut-offs {span(low, high)})."
 

@@ -117,7 +117,7 @@ def _estimate_p(noise: Noise | None, samples: "Samples | None", p: float | None)
         diagnosis = diagnose(samples)
         return Estimate(diagnosis.suggested_p, f"from {diagnosis.num_samples} samples")
     if noise is not None:
-        return Estimate(admissible_p(noise), "this noise has a finite moment of this order")
+        return Estimate(admissible_p(noise), "the noise has a finite p-th moment")
     return Estimate(2.0, "no noise")
 
 

@@ -31,7 +31,7 @@ def as_text(plan: "Plan") -> str:
 def tables(plan: "Plan") -> dict[str, tuple[Row, list[Row]]]:
     """Title → (columns, rows): inputs, parameters, bound by term, networks, nodes."""
     return {
-        "What the theorems are told": (("constant", "value", "how"), _input_rows(plan)),
+        "Constants in the theorems": (("constant", "value", "source"), _input_rows(plan)),
         "Parameters of GT-NSGDm": (PARAMETER_COLUMNS, _parameter_rows(plan)),
         "The bound by term": (TERM_COLUMNS, _term_rows(plan)),
         "Other networks": (OPTION_COLUMNS, _option_rows(plan.networks())),
@@ -88,14 +88,14 @@ def _reach(plan: "Plan") -> list[str]:
     """Whether the theorems' steps can arrive, and what to run where they cannot."""
     reach, to_go = plan.parameters["p known"].lr * plan.steps, plan.distance
     if reach < to_go:
-        verdict = f"reach at most αT = {reach:.2g} and cannot arrive"
+        verdict = f"reach at most αT = {reach:.2g}, which is too short"
     else:
         verdict = f"can reach αT = {reach:.2g}, {reach / to_go:.2g} times as far"
     return [
         f"The optimum is {to_go:.2g} away. With p known the steps {verdict}.",
         f"The practical setting can cover {REACH:g} times the distance to the optimum, with "
-        f"β = {MOMENTUM}. It is a rule of thumb and no theorem promises its rate; the bound holds "
-        "for it as for any α and β.",
+        f"β = {MOMENTUM}. It is a rule of thumb, and no theorem promises a rate for it. The "
+        "bound holds for any α and β.",
     ]
 
 
@@ -103,7 +103,7 @@ def _bound_in_words(plan: "Plan") -> list[str]:
     known, start = plan.bounds["p known"], plan.constants.grad_norm
     perfect = theorem_bound(dataclasses.replace(plan.constants, lam=0.0), plan.steps).total
     ratio = noise_to_drift(plan.constants)
-    lead = "the noise leads, more nodes help" if ratio > 1 else "more nodes help little"
+    lead = "more nodes help" if ratio > 1 else "more nodes help little"
     share = known.dominant.value / known.total
     lines = [
         f"The largest term is the {known.dominant.name}: {share:.0%} of the bound.",

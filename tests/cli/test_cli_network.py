@@ -57,7 +57,7 @@ TRACKING = ", ".join(name for name, method in gs.ALGORITHMS.items() if method.tr
 NOT_BALANCED = {
     "links": "one-way and not balanced",
     "kept exactly": "totals; averages of opinions drift",
-    "λ": "none: its R and C are not doubly stochastic",
+    "λ": "none: its weights are not doubly stochastic",
     "methods": f"({TRACKING}); any other but EXTRA or ExactDiffusion as PushSum(…)",
     "theorems": "say nothing here, since its one-way links are not balanced. Measure",
 }
@@ -110,7 +110,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "messages": "44.4444 per mix in all, on average, including those sent again",
                 "methods": "all, but not EXTRA, not ExactDiffusion, not as PushSum(…)",
                 "kept exactly": LATE,
-                "λ": "none: compressed messages tell only part",
+                "λ": "none: the speed of averaging with compressed",
                 "theorems": "since messages are lost and messages are compressed.",
             },
         ),

@@ -60,5 +60,5 @@ def test_the_winner_is_named(gossamer):
     line = "compare -a 'GTDSGD(0.1)' -a 'DSGD(0.1)' -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 100"
     said = " ".join(gossamer(f"{line} --noise none").out.split())
     assert "Best: GT-DSGD, with a final error of " in said
-    assert "Second is DSGD with " in said
+    assert "Second is DSGD, with " in said
     assert "their ranges over the seeds do not overlap." in said

@@ -183,7 +183,8 @@ def refusals() -> list[dict[str, str]]:
     [
         (
             "unbalanced",
-            "digraph, which is not balanced, need a method that pushes a total; use PushSum",
+            "digraph, which has no doubly stochastic weights, need gradient tracking or push-sum; "
+            "use PushSum",
         ),
         (
             "two roundings",

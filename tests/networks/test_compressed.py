@@ -82,7 +82,7 @@ def test_rounding_does_not_grow(compressor: Compressor):
 
 
 def test_there_is_no_lambda():
-    with pytest.raises(gs.InvalidInput, match="compressed messages tell only part of what changed"):
+    with pytest.raises(gs.InvalidInput, match="the speed of averaging with compressed"):
         _ = NETWORK.compressed(gs.TopK(0.1)).lam
 
 

@@ -51,7 +51,7 @@ def test_pairs_are_a_digraph():
 
 
 def test_there_is_no_lambda_without_balance():
-    with pytest.raises(gs.InvalidInput, match="its R and C are not doubly stochastic"):
+    with pytest.raises(gs.InvalidInput, match="its weights are not doubly stochastic"):
         _ = gs.from_digraph(perron_digraph(10)).lam
 
 

@@ -54,7 +54,7 @@ def test_the_edge_of_a_grid_is_shown():
     found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, **ARGUMENTS)
     budget, edge = repr(found).splitlines()[-2:]
     assert budget.startswith("DSGD: tuned over 2 settings × 2 seeds, ")
-    assert edge == "DSGD: lr is the highest value tried, further ones may do better"
+    assert edge == "DSGD: lr is the highest value tried, and higher values may do better"
     assert found.entries[0].tuned.extended == {}
     found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, extensions=1, **ARGUMENTS)
     assert "tuned over 3 settings" in repr(found)

@@ -187,7 +187,7 @@ def test_a_sweep_is_printed_in_a_few_words():
     shown = repr(found).splitlines()
     assert shown[0] == "Sweep of DSGD: 3 settings × 3 seeds"
     assert shown[-2:] == [
-        "  runs     6 finished, 3 diverged, by grid",
+        "  runs     6 finished, 3 diverged, grid search",
         f"  best     lr = 0.1: error {found.scores().min():.3g}",
     ]
     assert len(shown) == 7

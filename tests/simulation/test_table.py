@@ -40,7 +40,7 @@ def test_costs_that_differ_are_columns_and_the_others_a_note():
     alike = gs.compare([gs.DSGD(0.1), gs.DSGD(0.2)], PROBLEM, NETWORK, **ARGUMENTS)
     head, _, _, note = str(alike.table()).splitlines()
     assert head.split("  ")[-1].strip() == "final error, median [range]"
-    assert note == "Each spends, per node: 60 gradients, 120 messages, 3.84 kB."
+    assert note == "The same for all methods, per node: 60 gradients, 120 messages, 3.84 kB."
     apart = gs.compare([gs.DSGD(0.1), gs.GTDSGD(0.1)], PROBLEM, NETWORK, **ARGUMENTS)
     head, *lines, note = str(apart.table()).splitlines()
     assert head.endswith("[range]  messages  sent per node")
@@ -48,7 +48,7 @@ def test_costs_that_differ_are_columns_and_the_others_a_note():
         ("120", "3.84", "kB"),
         ("240", "7.68", "kB"),
     }
-    assert note == "Each spends, per node: 60 gradients."
+    assert note == "The same for all methods, per node: 60 gradients."
 
 
 def test_the_budget_of_every_search_is_stated(found: gs.Comparison, tmp_path: Path):
@@ -62,7 +62,8 @@ def test_the_budget_of_every_search_is_stated(found: gs.Comparison, tmp_path: Pa
     assert [best[name] for name in budget] == ["2", "2", str(steps)]
     assert [second[name] for name in budget] == ["", "", ""]
     assert lost["error diverged"] == "3"
-    assert best["tuning edge"] == "lr is the highest value tried, further ones may do better"
+    told = "lr is the highest value tried, and higher values may do better"
+    assert best["tuning edge"] == told
     assert float(best["error median"]) == found.entries[1].run.final().median().item()
     assert (second["gradients"], second["messages"], second["bytes"]) == ("60.0", "120.0", "3840.0")
 

@@ -86,7 +86,7 @@ def test_half_of_a_noise_is_refused(given: str, missing: str):
 
 
 def test_a_plan_says_how_far_its_steps_reach(planned: Plan):
-    said = "The optimum is 3.8 away. With p known the steps reach at most αT = 0.64 and cannot"
+    said = "The optimum is 3.8 away. With p known the steps reach at most αT = 0.64, which"
     assert said in planned.advice()[0]
     columns, rows = planned.tables()["Parameters of GT-NSGDm"]
     reach = columns.index("reach αT")

@@ -346,8 +346,8 @@ def _elsewhere_table(results: Results) -> Table:
         for place, of in _at_places(results, corpus).items()
     ]
     title = (
-        "Does it hold elsewhere? Validation loss with the setting tuned on the ring, one run; "
-        "★ lowest"
+        "In other situations: validation loss of one run, with the setting tuned on the ring; "
+        "★ marks the lowest"
     )
     return Table(title, ["corpus", "situation", *known], rows)
 
