@@ -82,12 +82,12 @@ def test_where_memory_is_not_shared_the_same_messages_are_sent():
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_survivors_go_on(tmp_path, number: int):
     log = tmp_path / "step"
-    run = (quadratic_steps, gs.GTDSGD(lr=0.5), gs.ring(4), 300, None, log, True, 0.002)
+    run = (quadratic_steps, gs.GTDSGD(lr=0.8), gs.ring(4), 150, None, log, True, 0.002)
     processes = Processes(over_boards, *run)
     wait_for_step(log, 3, 20)
     processes.signal(3, number)
     for x, name, taken in processes.results(60, 3)[:3]:
-        assert (name, taken) == ("ring(4).without(3)", 300)
+        assert (name, taken) == ("ring(4).without(3)", 150)
         torch.testing.assert_close(x, survivors_optimum(3), rtol=0, atol=1e-6)
 
 
