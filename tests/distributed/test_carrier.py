@@ -8,7 +8,7 @@ import time
 import pytest
 import torch
 from processes import Dead, Processes, on_ranks
-from test_equals_simulator import NETWORKS, real_steps, require_simulated
+from test_equals_simulator import NETWORKS, methods, real_steps, require_simulated
 from test_failures import quadratic_steps, survivors_optimum, wait_for_step
 from torch import nn
 
@@ -42,10 +42,14 @@ def over_boards(rank: int, function, *args):
     return function(rank, *args)
 
 
-@pytest.mark.slow
+FEW = ("DSGD", "DSGDCClip", "GTNSGDm", "GTNSTORM", "DeMuon")
+"""They pull, combine first, push and pull, ask, see matrices; boards see their messages only."""
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_steps_are_those_of_the_simulator(network: str):
-    require_simulated(on_ranks(over_boards, real_steps, network), network)
+    few = [name for name in methods(network) if name in FEW]
+    require_simulated(on_ranks(over_boards, real_steps, network, few), network)
 
 
 def steps(rank: int, run: str, without: tuple[int, ...]) -> tuple:
@@ -55,7 +59,7 @@ def steps(rank: int, run: str, without: tuple[int, ...]) -> tuple:
     parameter = nn.Parameter(torch.zeros(LONG))
     optimizer = DecentralizedOptimizer([parameter], method, network, **options)
     generator = torch.Generator().manual_seed(rank)
-    for _ in range(6):
+    for _ in range(4):
         parameter.grad = torch.randn(LONG, generator=generator)
         optimizer.step()
     shares = optimizer._node.exchange.carrier.shares
