@@ -423,16 +423,16 @@ def steps_with_newcomers(rank: int, log: Path) -> tuple[list[str], list[float], 
 def test_a_dropped_node_comes_back_and_a_new_one_comes(tmp_path):
     log = tmp_path / "step"
     run = Launched(steps_with_newcomers, log)
-    wait_for_step(log, 0, 100)
+    wait_for_step(log, 0, 50)
     run.kill(2)
-    later(log, 0, 100)
+    later(log, 0, 50)
     Path(f"{log}-2").unlink()
     run.start(2)
-    wait_for_step(log, 2, 200)
-    later(log, 2, 100)
+    wait_for_step(log, 2, 100)
+    later(log, 2, 50)
     run.start(4)
-    wait_for_step(log, 4, 300)
-    later(log, 4, 100)
+    wait_for_step(log, 4, 150)
+    later(log, 4, 70)
     log.touch()
     first, _, _, _, again, new = answers = run.results(30, 2)
     networks, ends, steps = first
