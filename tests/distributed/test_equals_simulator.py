@@ -14,7 +14,7 @@ from gossamer.distributed.links.sums import weighted_sum
 from gossamer.networks import one_peer_exponential, ring
 from gossamer.networks.chance import Coins
 
-STEPS, NODES, BATCH = 5, 4, 8
+STEPS, NODES, BATCH = 3, 4, 8
 HYPERPARAMETERS = {
     "DSGD": {"lr": 0.1},
     "DSGDGClip": {"lr": 0.1, "clip": 0.5},
