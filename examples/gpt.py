@@ -16,7 +16,7 @@ import gossamer as gs
 from gossamer.distributed import DecentralizedOptimizer, MinibatchSampler, join
 from gossamer.models import GPT
 
-STEPS, CONTEXT = 200, 32
+STEPS, CONTEXT = 100, 32
 
 
 def windows(text: str) -> tuple[torch.Tensor, int]:
@@ -46,7 +46,7 @@ def main() -> None:
         optimizer.zero_grad()
         loss_of(model, data[next(sampler)]).backward()
         optimizer.step()
-        if step % 50 == 0:
+        if step % 25 == 0:
             with torch.no_grad(), optimizer.averaged_parameters():
                 loss = loss_of(model, data[cut:])
             if rank == 0:

@@ -3,7 +3,7 @@
     pip install . scikit-learn
     torchrun --nproc-per-node 4 examples/mlp.py
 
-Rank 0 prints "accuracy of the average model 0.9…" (about 15 s on 2 cores).
+Rank 0 prints "accuracy of the average model 0.9…" (about 10 s on 2 cores).
 """
 
 import torch
@@ -13,7 +13,7 @@ from torch import nn
 import gossamer as gs
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, MinibatchSampler, join
 
-STEPS = 300
+STEPS = 100
 
 
 def main() -> None:
@@ -25,9 +25,9 @@ def main() -> None:
     torch.manual_seed(0)  # the same initial weights in every run
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     optimizer = DecentralizedOptimizer(
-        model.named_parameters(), gs.GTNSGDm(lr=0.1, momentum=0.8), network=gs.ring
+        model.named_parameters(), gs.GTNSGDm(lr=0.5, momentum=0.8), network=gs.ring
     )
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS, eta_min=0.001)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS, eta_min=0.005)
     sampler = MinibatchSampler(1500, 32, num_nodes=optimizer.network.num_nodes, node=rank)
     extras = {"scheduler": scheduler, "sampler": sampler}
     checkpoints = Checkpoints("runs/mlp", optimizer, model, **extras)
@@ -39,7 +39,7 @@ def main() -> None:
         nn.functional.cross_entropy(model(inputs[train][chosen]), targets[train][chosen]).backward()
         optimizer.step()  # talks to the neighbours
         scheduler.step()
-        if optimizer.steps % 100 == 0:
+        if optimizer.steps % 50 == 0:
             checkpoints.save()
 
     disagreement = optimizer.consensus_error()

@@ -3,8 +3,9 @@
 # On two real hosts, run the torchrun line on each, with its own --node-rank and the address of
 # the first as --master-addr. Needs root and iproute2.
 #
-#     examples/two_hosts.sh [script and arguments for torchrun]
+#     [RANKS=2] examples/two_hosts.sh [script and arguments for torchrun]
 set -euo pipefail
+RANKS=${RANKS:-2} # of each host
 PYTHON=${PYTHON:-python3}
 [ $# -gt 0 ] || set -- -m gossamer.train --data blobs --lr 0.1 --momentum 0.8 --steps 50
 SCRIPT=("$@")
@@ -25,7 +26,7 @@ ip -n "$B" link set lo up
 
 on_host() { # namespace, end of the cable, node rank
     GLOO_SOCKET_IFNAME=$CABLE$2 OMP_NUM_THREADS=1 ip netns exec "$1" \
-        "$PYTHON" -m torch.distributed.run --nnodes 2 --nproc-per-node 2 --node-rank "$3" \
+        "$PYTHON" -m torch.distributed.run --nnodes 2 --nproc-per-node "$RANKS" --node-rank "$3" \
         --master-addr 10.77.0.1 --master-port 29400 "${SCRIPT[@]}"
 }
 on_host "$B" b 1 &

@@ -4,6 +4,7 @@ What is in the cache is executed. It is read only where the folder and the file 
 and nobody else can write to them, and where the file is as it was written.
 """
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -12,7 +13,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -55,8 +56,10 @@ def library(text: str, width: int = 1) -> ctypes.CDLL | None:
     """All functions of a C file, for R = `width`; None where it cannot be compiled or loaded."""
     path = program_folder() / f"{_key(text, width)}.so"
     try:
-        if not (_is_ours(path) and _is_whole(path)):
-            _compile(text, width, path)
+        if not _is_ready(path):
+            with _one_at_a_time(path):
+                if not _is_ready(path):
+                    _compile(text, width, path)
         return ctypes.CDLL(str(path))
     except (OSError, subprocess.SubprocessError):
         return None
@@ -91,6 +94,21 @@ def _is_ours(path: Path) -> bool:
         return False
     others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return found.st_uid == os.getuid() and not others and not stat.S_ISLNK(found.st_mode)
+
+
+def _is_ready(path: Path) -> bool:
+    return _is_ours(path) and _is_whole(path)
+
+
+@contextlib.contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """All ranks of a host want the same program at once: one compiles it, where locks are kept."""
+    import fcntl  # only where there is a compiler: on Linux
+
+    with path.with_suffix(".lock").open("w") as file:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _is_whole(path: Path) -> bool:

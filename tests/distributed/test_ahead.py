@@ -21,7 +21,7 @@ from gossamer.networks import (
     ring,
 )
 
-DIM, STEPS = 7, 9
+DIM, STEPS = 7, 6
 GT = GTNSGDm(lr=0.1, momentum=0.8, order="combine-then-adapt")
 CLIPPED = DSGDGClip(lr=0.1, clip=1.0, order="combine-then-adapt")
 RUNS: list[tuple[Algorithm, Network, torch.dtype | None, int]] = [

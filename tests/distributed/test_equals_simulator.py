@@ -14,7 +14,7 @@ from gossamer.distributed.links.sums import weighted_sum
 from gossamer.networks import one_peer_exponential, ring
 from gossamer.networks.chance import Coins
 
-STEPS, NODES, BATCH = 5, 4, 8
+STEPS, NODES, BATCH = 3, 4, 8
 HYPERPARAMETERS = {
     "DSGD": {"lr": 0.1},
     "DSGDGClip": {"lr": 0.1, "clip": 0.5},
@@ -83,10 +83,10 @@ def methods(network: str) -> list[str]:
     return [name for name, kind in ALGORITHMS.items() if symmetric or not kind.needs_symmetric]
 
 
-def real_steps(rank: int, network: str) -> dict[str, tuple[Tensor, ...]]:
+def real_steps(rank: int, network: str, algorithms: list[str]) -> dict[str, tuple[Tensor, ...]]:
     """x and state of this rank after all steps, for every algorithm."""
     final = {}
-    for algorithm in methods(network):
+    for algorithm in algorithms:
         model = make_model()
         method = ALGORITHMS[algorithm](**HYPERPARAMETERS[algorithm])
         optimizer = DecentralizedOptimizer(model.parameters(), method, NETWORKS[network]())
@@ -128,12 +128,12 @@ def mix_in_order(network, z: Tensor) -> Tensor:
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 def test_processes_equal_simulator(network):
-    require_simulated(on_ranks(real_steps, network), network)
+    require_simulated(on_ranks(real_steps, network, methods(network)), network)
 
 
 def require_simulated(real: list[dict[str, tuple[Tensor, ...]]], network: str) -> None:
     """1e-12 against the simulator's one product; bit for bit when it sums in the ranks' order."""
-    for algorithm in methods(network):
+    for algorithm in real[0]:
         simulated = simulated_steps(algorithm, network, in_order=False)
         in_order = simulated_steps(algorithm, network, in_order=True)
         for node in range(NODES):

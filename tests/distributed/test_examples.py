@@ -60,8 +60,8 @@ def test_simulate_then_torchrun(tmp_path):
 
 def test_survive_a_dead_node(tmp_path):
     out = output([sys.executable, str(EXAMPLES / "survive_a_dead_node.py")], tmp_path)
-    assert "step 100 on ring(4): x = 1.500000" in out
-    assert "step 400 on ring(3): x = 1.000000" in out
+    assert "step 50 on ring(4): x = 1.500000" in out
+    assert "step 150 on ring(3): x = 1.000000" in out
     assert "exit codes: [0, 0, 0, 1]" in out
 
 
@@ -72,7 +72,9 @@ def can_make_namespaces() -> bool:
     return subprocess.run([ip, "netns", "del", name], capture_output=True).returncode == 0
 
 
-def test_two_hosts(tmp_path):
+def test_two_hosts(tmp_path, monkeypatch):
+    """Of one rank each, since every process imports torch."""
+    monkeypatch.setenv("RANKS", "1")
     if not can_make_namespaces():
         pytest.skip("needs iproute2 and the right to make network namespaces")
     out = output([str(EXAMPLES / "two_hosts.sh")], tmp_path)

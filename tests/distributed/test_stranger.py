@@ -28,7 +28,7 @@ from gossamer.errors import InvalidInput
 from gossamer.files import whole_file
 from gossamer.networks import ring
 
-RANKS, STEPS = 3, 150
+RANKS, STEPS = 3, 60
 SECRET = "correct horse battery staple"
 
 
@@ -45,11 +45,11 @@ def honest(rank: int, port: int, secret: str, folder: str, pipe: Connection) -> 
     try:
         join(timeout=8)
         parameter = nn.Parameter(torch.zeros(2, dtype=torch.float64))
-        optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, timeout=15)
+        optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.5), ring, timeout=15)
         for t in range(STEPS):
             with whole_file(Path(folder, f"step-{rank}")) as partial:  # never seen half written
                 partial.write_text(str(t))
-            time.sleep(0.005)
+            time.sleep(0.02)
             parameter.grad = parameter.detach() - rank
             optimizer.step()
         pipe.send_bytes(pickle.dumps(optimizer.x.tolist()))

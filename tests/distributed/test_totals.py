@@ -10,18 +10,19 @@ from gossamer.distributed import DecentralizedOptimizer
 from gossamer.networks import ring
 from gossamer.problems import Quadratic
 
-PROBLEM = Quadratic(4, 5, seed=1, condition=2.0).to(torch.float32)
-METHODS = [GTDSGD(lr=0.5), GTNSGDm(lr=0.02, momentum=0.5)]
-STEPS = 120
+NODES = 3
+PROBLEM = Quadratic(NODES, 5, seed=0, condition=2.0).to(torch.float32)
+METHODS = [GTDSGD(lr=1.1), GTNSGDm(lr=0.03, momentum=0.2)]
+STEPS = 50
 
 
 def train(rank: int, method: Algorithm, spike: float, dtype: torch.dtype) -> nn.Parameter:
     parameter = nn.Parameter(torch.zeros(5, dtype=dtype))
     optimizer = DecentralizedOptimizer([parameter], method, ring)
     for t in range(STEPS):
-        everywhere = parameter.detach().float().expand(4, 1, 5)
+        everywhere = parameter.detach().float().expand(NODES, 1, 5)
         grad = PROBLEM.local_grad(everywhere)[rank, 0]
-        parameter.grad = (grad + spike * (rank == 0 and t == 20)).to(dtype)
+        parameter.grad = (grad + spike * (rank == 0 and t == 5)).to(dtype)
         optimizer.step()
     return parameter
 
@@ -56,7 +57,7 @@ def everything(rank: int) -> dict[str, list]:
 
 @pytest.fixture(scope="module")
 def found() -> list[dict[str, list]]:
-    return on_ranks(everything)
+    return on_ranks(everything, size=NODES)
 
 
 def test_a_wild_gradient_leaves_no_bias_in_float32(found):

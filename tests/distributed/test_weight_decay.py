@@ -13,7 +13,7 @@ from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 from gossamer.networks.chance import Coins
 
-STEPS, NODES, DECAY = 8, 4, 0.5
+STEPS, NODES, DECAY = 3, 4, 0.5
 CENTERS = torch.randn(NODES, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 PER_COORDINATE = torch.tensor([DECAY] * 4 + [0.0] * 2, dtype=torch.float64)
 EXACT = ("GTDSGD", "DIGing", "ATCTracking", "EXTRA", "ExactDiffusion", "MoTEF")

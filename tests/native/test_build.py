@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -59,6 +60,24 @@ def test_several_at_once():
         thread.join()
     assert build._is_whole(path)
     assert not [one for one in path.parent.iterdir() if one.is_dir()]
+
+
+def test_who_comes_second_waits_and_finds_it_made(monkeypatch):
+    text, made, really = TEXT + "// one", [], build._compile
+
+    def slowly(*given) -> None:
+        made.append(given)
+        time.sleep(0.05)
+        really(*given)
+
+    monkeypatch.setattr(build, "_compile", slowly)
+    threads = [threading.Thread(target=build.library, args=(text, 2)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert build._is_whole(path_of(text))
 
 
 def test_a_compiler_that_fails_is_asked_once(monkeypatch):

@@ -2,12 +2,12 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from processes import context
 
 from gossamer.train.launcher import launch
 
@@ -58,14 +58,17 @@ def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
     assert time.monotonic() - begin < 20
 
 
-@pytest.mark.slow
+def launch_quietly(text: str) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    launch(worker(text), 2, 0, {}, False, NEVER)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_launcher(tmp_path, number):
     """However early it is told to end: here, as soon as both have written who they are."""
     text = f"open('{tmp_path}/' + rank, 'w').write(str(os.getpid())); time.sleep(60)"
-    arguments = f"{worker(text)!r}, 2, 0, {{}}, False, lambda: False"
-    script = f"from gossamer.train.launcher import launch\nlaunch({arguments})"
-    launcher = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    launcher = context.Process(target=launch_quietly, args=(text,))
+    launcher.start()
     try:
         deadline = time.monotonic() + 40
         files = [tmp_path / "0", tmp_path / "1"]
@@ -77,7 +80,8 @@ def test_no_worker_outlives_its_launcher(tmp_path, number):
         while any(map(alive, pids)) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not any(map(alive, pids))
-        assert launcher.wait(20) != 0
+        launcher.join(20)
+        assert launcher.exitcode not in (None, 0)
     finally:
         launcher.kill()
-        launcher.wait()
+        launcher.join()

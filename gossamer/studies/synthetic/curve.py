@@ -37,7 +37,7 @@ class Size:
 
 
 SIZES: dict[SizeName, Size] = {
-    "test": Size(steps=120, seeds=2),
+    "test": Size(steps=40, seeds=2),
     "quick": Size(),
     "full": Size(seeds=20, neighbour_seeds=20),
 }

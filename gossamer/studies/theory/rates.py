@@ -126,7 +126,7 @@ class Rates(Experiment[Size]):
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size((128, 256, 512), seeds=2),
+        "test": Size((128, 192, 256), seeds=2),
         "quick": Size(tuple(2**k for k in range(8, 13)), seeds=16),
         "full": Size(tuple(2**k for k in range(10, 17)), seeds=32),
     }

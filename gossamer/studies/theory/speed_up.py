@@ -110,7 +110,7 @@ class SpeedUp(Experiment[Size]):
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size((64, 256), seeds=2, batches=5),
+        "test": Size((32, 64), seeds=2, batches=5),
         "quick": Size((2**9, 2**11, 2**13), seeds=8),
         "full": Size((2**11, 2**13, 2**15), seeds=32),
     }

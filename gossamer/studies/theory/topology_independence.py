@@ -78,7 +78,7 @@ class TopologyIndependence(Experiment[Size]):
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size((64, 256), seeds=2),
+        "test": Size((32, 64), seeds=2),
         "quick": Size((2**9, 2**11, 2**13), seeds=8),
         "full": Size((2**9, 2**11, 2**13, 2**15, 2**17), seeds=16),
     }
