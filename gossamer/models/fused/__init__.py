@@ -5,11 +5,11 @@ The plain form is what the kernels must agree with, and what runs elsewhere. Act
 """
 
 from gossamer.models.fused._add_norm import add_norm, norm
+from gossamer.models.fused._product import product
 from gossamer.models.fused.attention import windowed_attention
 from gossamer.models.fused.embedding import embed, embed_norm
 from gossamer.models.fused.feed import feed_add_norm
 from gossamer.models.fused.head import head_grad
-from gossamer.models.fused.product import product
 from gossamer.models.fused.slot import Layer, Slot
 
 __all__ = [

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from gossamer.models.fused._add_norm import add_norm, join_grad
 from gossamer.models.fused._bias_gelu import bias_gelu
+from gossamer.models.fused._product import product
 from gossamer.models.fused.gelu import gelu, gelu_with_slope
 from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.mask import mask_seed
-from gossamer.models.fused.product import product
 from gossamer.models.fused.residual import join
 from gossamer.models.fused.slot import Layer
 from gossamer.triton_language import jit, tl
