@@ -39,7 +39,7 @@ same points, up to rounding.
   launches.
 - *Gap* is the largest difference from Gossamer's simulator in any coordinate of any node, after
   {rounds} rounds.
-- "100 stacked" is `gs.sweep` with 100 settings at once. The rounds of all settings count.
+- "100 stacked" is `gs.sweep` with 100 settings at once. The rounds of all 100 settings are added up.
 - "Processes" is `DecentralizedOptimizer` on a torch module with autograd. decent-dp also uses
   autograd. DISROPT computes its gradient in closed form with numpy.
 - decent-dp sends messages while it computes the next gradient. It has no gradient tracking.
@@ -76,7 +76,7 @@ with $(I + W)/2$ in place of W.
 
 LOSSES = """\
 Here {nodes} nodes on a ring solve the same kind of problem for {rounds:,} rounds, with exact
-gradients. GT-NSGDm has steps of length {normalized}. All other methods have the same step size. We
+gradients. GT-NSGDm has steps of length {normalized}. All other methods share another step size. We
 used each tool's own settings for lost and compressed messages:
 
 - decent-bench uses `UniformDropRate({lost})` and `TopK({sent})`.

@@ -105,13 +105,13 @@ WELL = ("one-way", "loss both ways", "loss one way", "four bits")
 ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare", "all at once")
 BAD = {
     "different": {
-        "one-way links, lost messages, or messages of four bits per number": WELL,
-        "messages lost in bursts, reduced to a tenth of the coordinates or to signs, or sent in "
-        "every 5th step only, or several faults": ILL,
+        "one of these faults: one-way links; lost messages; messages of four bits per number": WELL,
+        "one of these faults: messages lost in bursts; messages that carry only a tenth of the "
+        "coordinates, or only signs; messages in every 5th step only; several faults at once": ILL,
     },
     "alike": {
-        "one-way links, or messages lost, reduced to a tenth of the coordinates, or sent in every "
-        "5th step only": bad_networks.PARTS["alike"][1:-1],
+        "one of these faults: one-way links; lost messages; messages that carry only a tenth of the "
+        "coordinates; messages in every 5th step only": bad_networks.PARTS["alike"][1:-1],
         "one-way links with lost, short and rare messages": ("all at once",),
     },
 }

@@ -334,7 +334,7 @@ def _all_cells(results: Results) -> Verdict:
     learnt = {cell: is_near for cell, is_near in near.items() if cell not in plateau}
     parts = {"on the plateau at 5.63": plateau, "where something is learnt": learnt}
     return Verdict(
-        "Our losses agree with all 27 losses in the paper's table",
+        "The 27 losses of the paper's Transformer table",
         f"within {TOLERANCE} of the printed mean: "
         + "; ".join(f"{sum(c.values())} of {len(c)} {part}" for part, c in parts.items()),
         all(near.values()),

@@ -187,8 +187,8 @@ class AutoMomentum(Experiment[Size]):
                 source="ours",
             ),
             Verdict(
-                "Knowing p helps: β computed from samples, which estimate p, is at least as good "
-                "as β = 1 − T^(−1/2)",
+                "Knowing p helps: β computed from an estimate of p is at least as good as "
+                "β = 1 − T^(−1/2)",
                 _ratios(medians, against_unknown, "p unknown"),
                 {noise: ratio <= 1.05 for noise, ratio in against_unknown.items()},
                 "It holds if the error is at most 5 % higher. Under Gaussian noise p is 2, and "
