@@ -273,7 +273,7 @@ NETWORKS = {
         for network in ("four bits", "one-way", "loss both ways", "loss one way")
     ),
     "no step size made them robust, under either noise": need_whole_messages,
-    "none of the methods that do neither is robust on any network": lambda r: (
+    "no method without clipping or normalization is robust on any network": lambda r: (
         not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
     ),
     "their lowest error is at least about twice the lowest error of all methods": (
@@ -452,7 +452,7 @@ CLAIMS += [
             measured(CLIP, TRACKED, "0.431 (", "to 1.49 (nodes 10 apart, symmetric noise)")(r)
             and sum(judged(CLIP, r, TRACKED).condition.values()) == 5
         ),
-        "is up to 5.09 times that of GT-Clip (gradient). Where nodes are 1 apart, DSGD-GClip": (
+        "is up to 5.09 times that of GT-Clip (gradient). In the median situation": (
             lambda r: (
                 measured(CLIP, "tracking lowers", "to 5.09 (nodes 10 apart")(r)
                 and judged(CLIP, r, "tracking lowers").holds_for.count("10 apart") == 2

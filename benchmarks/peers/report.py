@@ -39,7 +39,7 @@ same points, up to rounding.
   launches.
 - *Gap* is the largest difference from Gossamer's simulator in any coordinate of any node, after
   {rounds} rounds.
-- "100 stacked" is `gs.sweep` with 100 settings at once. The rounds of all 100 settings are added up.
+- "100 stacked" is `gs.sweep` with 100 settings at once. The rounds of all settings are added up.
 - "Processes" is `DecentralizedOptimizer` on a torch module with autograd. decent-dp also uses
   autograd. DISROPT computes its gradient in closed form with numpy.
 - decent-dp sends messages while it computes the next gradient. It has no gradient tracking.

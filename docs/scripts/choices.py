@@ -110,8 +110,8 @@ BAD = {
         "coordinates, or only signs; messages in every 5th step only; several faults at once": ILL,
     },
     "alike": {
-        "one of these faults: one-way links; lost messages; messages that carry only a tenth of the "
-        "coordinates; messages in every 5th step only": bad_networks.PARTS["alike"][1:-1],
+        "one of these faults: one-way links; lost messages; messages that carry only a tenth of "
+        "the coordinates; messages in every 5th step only": bad_networks.PARTS["alike"][1:-1],
         "one-way links with lost, short and rare messages": ("all at once",),
     },
 }

@@ -75,8 +75,8 @@ class NoiseLevel(Experiment[Size]):
                 grows,
             ),
             Verdict(
-                "Among all noises tried, GT-NSGDm comes closest to the optimum under Gaussian noise "
-                "with scale 1",
+                "Among all noises tried, GT-NSGDm comes closest to the optimum under Gaussian "
+                "noise with scale 1",
                 f"lowest: {best} ({errors[best]:.3f}); "
                 f"Gaussian, scale 1: {errors['Gaussian, scale 1']:.3f}",
                 best == "Gaussian, scale 1",
