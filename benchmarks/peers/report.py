@@ -76,7 +76,7 @@ with $(I + W)/2$ in place of W.
 
 LOSSES = """\
 Here {nodes} nodes on a ring solve the same kind of problem for {rounds:,} rounds, with exact
-gradients. GT-NSGDm has steps of length {normalized}. All other methods share another step size. We
+gradients. GT-NSGDm has steps of length {normalized}. We
 used each tool's own settings for lost and compressed messages:
 
 - decent-bench uses `UniformDropRate({lost})` and `TopK({sent})`.
