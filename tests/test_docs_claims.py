@@ -330,7 +330,7 @@ CLAIMS = [
         "a step size that is too small is the costliest mistake, for every method": (
             short_steps_are_dearest
         ),
-        "four times too high at most about doubles the error": guess_high,
+        "four times too high, the error roughly doubles at worst": guess_high,
     }.items()
 ]
 CLAIMS += [

@@ -112,7 +112,8 @@ BAD = {
     "alike": {
         "one of these faults: one-way links; lost messages; messages that carry only a tenth of "
         "the coordinates; messages in every 5th step only": bad_networks.PARTS["alike"][1:-1],
-        "one-way links with lost, short and rare messages": ("all at once",),
+        "all faults at once: one-way links; lost messages; messages that carry only a part of the "
+        "coordinates, in every 5th step only": ("all at once",),
     },
 }
 """Nodes → words for networks → their names in the study."""

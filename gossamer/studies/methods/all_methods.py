@@ -231,7 +231,7 @@ def _robustness(results: Results) -> Table:
     ]
     title = (
         "Robustness: in how many situations a method is robust, in how many it ends lower than "
-        "GT-NSGDm, and for what share of the settings tried its error is at most twice its lowest"
+        "GT-NSGDm, and the share of settings whose error is at most twice the method's lowest"
     )
     return Table(title, ["method", "robust", "lower than GT-NSGDm", "good settings"], rows)
 
