@@ -113,8 +113,13 @@ def _escaped(text: str) -> str:
 
 
 def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Answers autodoc, before its sections are read by napoleon."""
-    lines[:] = restructured("\n".join(lines)).splitlines()
+    """Answers autodoc, before its sections are read by napoleon.
+
+    In the first line of an attribute napoleon would take the words before a colon for a type; an
+    empty comment is put there.
+    """
+    first = ["..", ""] if what in {"attribute", "data", "property"} else []
+    lines[:] = first + restructured("\n".join(lines)).splitlines()
 
 
 def setup(app: "Sphinx") -> None:
