@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import count
 from typing import Any
 from weakref import WeakSet
 
@@ -32,7 +33,6 @@ class Captured:
     Args:
         function: of tensors on one device, to a tensor or tuples of tensors.
         generators: what it draws from, beside the default generator.
-        dtype: to which arguments in floating point are cast on their way, if to any.
 
     >>> double = Captured(lambda z: 2 * z)
     >>> double(torch.ones(1)), double.replays
@@ -43,9 +43,8 @@ class Captured:
         self,
         function: Callable[..., Result],
         generators: Sequence[torch.Generator] = (),
-        dtype: torch.dtype | None = None,
     ) -> None:
-        self.function, self.generators, self.dtype = function, tuple(generators), dtype
+        self.function, self.generators = function, tuple(generators)
         self.refusal: Exception | None = None
         self._alike: list[tuple[torch.Size, torch.dtype, torch.device]] | None = None
         self._calls = 0
@@ -59,24 +58,18 @@ class Captured:
     def __call__(self, *arguments: Tensor) -> Result:
         """`function(*arguments)`."""
         if not self._can_capture(_device(arguments, self.generators)):
-            return self._as_written(arguments)
+            return self.function(*arguments)
         alike = [(z.shape, z.dtype, z.device) for z in arguments]
         if alike != self._alike:
             self.forget()
         self._alike, self._calls = alike, self._calls + 1
         if self._calls == AS_WRITTEN + 1:
             self._graph = self._capture(arguments)
-        return self._as_written(arguments) if self._graph is None else self._graph(*arguments)
+        return self.function(*arguments) if self._graph is None else self._graph(*arguments)
 
     def forget(self) -> None:
         """Begin anew: the next calls are taken as the function is written."""
         self._alike, self._calls, self._graph = None, 0, None
-
-    def _as_written(self, arguments: Sequence[Tensor]) -> Result:
-        return self.function(*map(self._cast, arguments))
-
-    def _cast(self, argument: Tensor) -> Tensor:
-        return argument.to(self.dtype) if argument.is_floating_point() else argument
 
     def _can_capture(self, device: torch.device) -> bool:
         free = device.type == "cuda" and not torch.cuda.is_current_stream_capturing()
@@ -84,7 +77,7 @@ class Captured:
 
     def _capture(self, arguments: Sequence[Tensor]) -> "Graph | None":
         try:
-            return Graph(self.function, [*map(self._cast, arguments)], self.generators)
+            return Graph(self.function, arguments, self.generators)
         except Exception as reason:  # whatever a capture does not allow, the function can do
             _leave_capture(self.generators)
             self.refusal = reason
@@ -94,7 +87,7 @@ class Captured:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the graph, which another process captures for itself."""
-        return vars(Captured(self.function, self.generators, self.dtype))
+        return vars(Captured(self.function, self.generators))
 
 
 class Graph:
@@ -118,7 +111,8 @@ class Graph:
             self._graph.register_generator_state(generator)
         states = [generator.get_state() for generator in generators]
         own_random_state = torch.random.fork_rng([device])
-        with torch.cuda.device(device), own_random_state, torch.cuda.graph(self._graph):
+        capture = torch.cuda.graph(self._graph, stream=_trunk(device))
+        with torch.cuda.device(device), own_random_state, capture:
             self._result = function(*self._arguments)
         for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)
@@ -164,6 +158,51 @@ def side_by_side(jobs: Iterable[Callable[[], None]], device: torch.device) -> No
             job()
     for branch in branches:
         main.wait_stream(branch)
+
+
+class Aside:
+    """Jobs on CUDA in a branch of its own beside what follows; on a CPU done at once.
+
+    >>> aside, z = Aside(torch.device("cpu")), torch.ones(2)
+    >>> aside.do(torch.Tensor.zero_, z)
+    >>> aside.wait()
+    >>> z
+    tensor([0., 0.])
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._branch = _next_branch(device) if device.type == "cuda" else None
+        self._held: list[Tensor] = []
+
+    def do(self, job: Callable[..., object], *tensors: Tensor) -> None:
+        """`job(*tensors)`, after what has been done; their memory is kept until `wait`."""
+        if self._branch is None:
+            job(*tensors)
+            return
+        self._held += tensors
+        self._branch.wait_stream(torch.cuda.current_stream(self._branch.device))
+        with torch.cuda.stream(self._branch):
+            job(*tensors)
+
+    def wait(self) -> None:
+        """What follows comes after all jobs."""
+        if self._branch is not None and self._held:
+            torch.cuda.current_stream(self._branch.device).wait_stream(self._branch)
+        self._held.clear()
+
+
+def _next_branch(device: torch.device) -> torch.cuda.Stream:
+    return _branches(device)[next(_taken) % BRANCHES]
+
+
+_taken = count()
+"""Branches that jobs aside were given."""
+
+
+@cache
+def _trunk(device: torch.device) -> torch.cuda.Stream:
+    """What is captured here goes before what its branches do."""
+    return torch.cuda.Stream(device, priority=-1)
 
 
 @cache

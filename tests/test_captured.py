@@ -23,11 +23,6 @@ def test_on_a_cpu_the_function_is_called_as_it_is_written():
     assert not captured.replays
 
 
-def test_arguments_are_cast_on_their_way():
-    found = Captured(lambda z, index: z[index], dtype=torch.float64)(torch.ones(2), torch.tensor(1))
-    assert found.dtype == torch.float64
-
-
 def test_another_process_captures_for_itself():
     assert pickle.loads(pickle.dumps(Captured(halved))).function is halved
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from gossamer.algorithms.admissible import Fraction, Order, StepSize
 from gossamer.algorithms.algorithm import Algorithm
 from gossamer.algorithms.mixing import Mix, total_like
-from gossamer.algorithms.operators import descend, estimate_and_track, inverse
+from gossamer.algorithms.operators import descend, estimate_and_track, inverse, norm
 
 
 class GTNSGDmState(NamedTuple):
@@ -66,7 +66,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
         """Estimate, track, then move by exactly α along the tracker."""
         # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ,  yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         v, y, d, length = estimate_and_track(*state, grad, self.momentum, mix, self.order)
-        scale = self.lr * inverse(length)
+        scale = self.lr * inverse(norm(d) if length is None else length)
         x = descend(x, scale, d, mix, self.order)  # xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)
         return x, GTNSGDmState(v, y)
 

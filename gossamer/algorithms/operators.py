@@ -118,8 +118,8 @@ class Tracked(NamedTuple):
     d: Tensor
     """The tracker in the precision of v: a total has more digits than a direction needs."""
 
-    length: Tensor
-    """‖d‖, with the last axis kept."""
+    length: Tensor | None
+    """‖d‖, with the last axis kept, if the pass over d has found it."""
 
 
 def estimate_and_track(
@@ -130,7 +130,7 @@ def estimate_and_track(
     >>> from gossamer.algorithms import Both
     >>> v, y, grad = torch.tensor([[1.0], [2.0], [3.0]])
     >>> estimate_and_track(v, y, grad, 0.5, Both(lambda z: z / 2), "adapt-then-combine")
-    Tracked(v=tensor([2.]), y=tensor([1.5000]), d=tensor([1.5000]), length=tensor([1.5000]))
+    Tracked(v=tensor([2.]), y=tensor([1.5000]), d=tensor([1.5000]), length=None)
     """
     if order == "adapt-then-combine":
         at_once = _at_once(mix, "push_estimate", y, v, grad, momentum)
@@ -138,8 +138,7 @@ def estimate_and_track(
             return Tracked(*at_once)
     new = ema(v, grad, momentum)
     y = track(y, new, v, mix, order)
-    d = y.to(v.dtype)
-    return Tracked(new, y, d, norm(d))
+    return Tracked(new, y, y.to(v.dtype), None)
 
 
 def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor:

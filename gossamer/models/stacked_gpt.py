@@ -1,10 +1,12 @@
 """The GPT of many nodes at once: one batched product where a loop would make many small ones."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.captured import Captured
+from gossamer.captured import Aside, Captured
 from gossamer.models.fused import (
     Layer,
     Slot,
@@ -18,6 +20,7 @@ from gossamer.models.fused import (
     windowed_attention,
 )
 from gossamer.models.gpt import GPT
+from gossamer.twin import Twin
 
 Slots = dict[str, Slot]
 """The GPT's parameter names → parameters of all models."""
@@ -31,7 +34,7 @@ class StackedGPT:
     the head's gradients are computed without keeping logits. Parameters are cast to `dtype` once
     per evaluation; their gradients are summed in float32 or better.
 
-    On CUDA an evaluation is captured as a graph and then replayed.
+    On CUDA an evaluation is captured as a graph that reads a `Twin` of x, and then replayed.
 
     Args:
         model: the GPT whose sizes, attention and dropout to use.
@@ -43,7 +46,8 @@ class StackedGPT:
         self.norm_first = model.style == "gpt"
         self.layers, self.dtype = len(model.blocks), dtype
         self.shapes = {name: p.shape for name, p in model.named_parameters()}
-        self._evaluate = Captured(self.evaluate, dtype=dtype)
+        self._twin: Twin | None = None
+        self._evaluate = Captured(self._evaluate_twin)
 
     def grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """∇ of each model's mean loss on its own batch, `(models, dim)`; see `Captured`.
@@ -53,27 +57,50 @@ class StackedGPT:
             inputs: tokens, `(models, batch, time)`.
             targets: tokens, `(models, batch, time)`.
         """
-        return self._evaluate(x.contiguous(), inputs, targets)
+        x = x.contiguous()
+        if not x.is_cuda:
+            return self.evaluate(x.to(self.dtype), inputs, targets)
+        self.twin(x).follow(x)
+        return self._evaluate(inputs, targets)
+
+    def twin(self, x: Tensor) -> Twin:
+        """The copy that evaluations at points like `x`, `(models, dim)`, read."""
+        found, dtype = self._twin, self.dtype or x.dtype
+        if found is None or not _alike(found.copy, x, dtype):
+            self._twin = found = Twin(torch.empty_like(x, dtype=dtype))
+            self._evaluate.forget()
+        return found
+
+    def _evaluate_twin(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        assert self._twin is not None
+        return self.evaluate(self._twin.copy, inputs, targets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the twin, which another process makes for itself."""
+        return {**vars(self), "_twin": None}
 
     @torch.enable_grad()
     def evaluate(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The gradient, operation by operation: each puts those of its own parameters."""
         grad = torch.empty_like(x, dtype=torch.promote_types(x.dtype, torch.float32))
-        head = self.shapes["head.weight"].numel()  # whose gradient needs no zeros
-        torch._foreach_zero_([row[:-head] for row in grad])
-        slots = self.slots(x.detach(), grad)
+        zeros, aside = Aside(x.device), Aside(x.device)
+        slots = self.slots(x.detach(), grad, aside)
         hidden = self.trunk(slots, inputs)  # (models, positions, width)
-        d_hidden = head_grad(hidden.detach(), *slots["head.weight"], targets.flatten(1))
+        head = self.shapes["head.weight"].numel()  # whose gradient needs no zeros
+        zeros.do(lambda *rows: torch._foreach_zero_(rows), *(row[:-head] for row in grad))
+        d_hidden = head_grad(hidden.detach(), slots["head.weight"], targets.flatten(1))
+        zeros.wait()
         hidden.backward(d_hidden)
+        aside.wait()
         return grad
 
-    def slots(self, x: Tensor, grad: Tensor) -> Slots:
+    def slots(self, x: Tensor, grad: Tensor, aside: Aside) -> Slots:
         """The parameters that `x`, `(models, dim)`, holds, and where in `grad` theirs belong."""
         sizes = [shape.numel() for shape in self.shapes.values()]
         parts = zip(self.shapes.items(), x.split(sizes, 1), grad.split(sizes, 1), strict=True)
         return {
-            name: Slot(*(part.view(len(x), *shape) for part in pair))
-            for (name, shape), *pair in parts
+            name: Slot(value.view(-1, *shape), to.view(-1, *shape), aside)
+            for (name, shape), value, to in parts
         }
 
     def trunk(self, slots: Slots, tokens: Tensor) -> Tensor:
@@ -120,6 +147,10 @@ class StackedGPT:
     def _norm_before(self, layer: int, slots: Slots) -> Layer:
         """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""
         return part(slots, f"blocks.{layer}.norm1" if layer < self.layers else "norm")
+
+
+def _alike(z: Tensor, x: Tensor, dtype: torch.dtype) -> bool:
+    return (z.shape, z.device, z.dtype) == (x.shape, x.device, dtype)
 
 
 def block(slots: Slots, layer: int, names: str) -> list[Layer]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gossamer.networks.narrow import is_narrow, mixed, mixed_estimate, mixed_move
+from gossamer.twin import Twin
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +23,13 @@ class Mixer:
         pulls: R, `(n, n)`, dense or CSR, in the precision of messages.
         pushes: C, likewise; the same tensor where both are W.
         exact: C in float64, for totals.
+        twin: where `pull_move` also writes its result, if anywhere.
     """
 
     pulls: Tensor
     pushes: Tensor
     exact: Tensor
+    twin: Twin | None = field(default=None, kw_only=True)
     memory: ClassVar[tuple[()]] = ()
     """Of its links: none."""
 
@@ -80,7 +83,7 @@ class Mixer:
         per_run = scale.ndim == 0 or scale.shape[-1] == 1
         if not alike or not stacked or not per_run or not is_narrow(self.pulls, x):
             return None
-        return mixed_move(self.pulls, x, scale, direction)
+        return mixed_move(self.pulls, x, scale, direction, self.twin)
 
     def split(self, message: Tensor) -> Tensor:
         """C q of messages q, in float64."""

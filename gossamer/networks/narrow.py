@@ -11,12 +11,17 @@ import torch
 from torch import Tensor
 
 from gossamer.triton_language import installed, jit, padded, tl
+from gossamer.twin import Twin
 
 MOST_NODES = 32
 """Most nodes whose values at a few coordinates a program holds in registers."""
 
 NUMBERS = 4096
 """Numbers that a program holds, those of all nodes at the coordinates that it mixes."""
+
+THREADS = 128
+"""Of a program, and so many coordinates it mixes where it also writes them in half precision: with
+several coordinates per thread such a pass takes half as long again on an H200."""
 
 TRACKED, WARPS = 2048, 8
 """The same where a tracker is mixed, and into how many warps they are split; fastest on an H200."""
@@ -31,7 +36,8 @@ def mixed(weights: Tensor, z: Tensor) -> Tensor:
     """W z over the leading axis, in the precision of W."""
     z = z.contiguous()
     out = torch.empty_like(z, dtype=weights.dtype)
-    _mix[_grid(z)](weights, z, out, *_sizes(z))
+    columns, nodes, places, at_once = _sizes(z)
+    _mix[-(-columns // at_once),](weights, z, out, columns, nodes, places, at_once)
     return out
 
 
@@ -58,21 +64,28 @@ def mixed_estimate(
     return new, out, rounded, squares.sum(-1, keepdim=True).sqrt().to(v.dtype)
 
 
-def mixed_move(weights: Tensor, x: Tensor, scale: Tensor, direction: Tensor) -> Tensor:
-    """W (x − s·d) with a step size s for every node and run; x is `(nodes, runs, dim)`."""
+def mixed_move(
+    weights: Tensor, x: Tensor, scale: Tensor, direction: Tensor, twin: Twin | None = None
+) -> Tensor:
+    """W (x − s·d) with a step size s for every node and run; x is `(nodes, runs, dim)`.
+
+    The result's copy is written to `twin`, if there is one.
+    """
     x, direction = x.contiguous(), direction.contiguous()
     scale = scale.expand(*x.shape[:2], 1).contiguous()
     out, runs, dim = torch.empty_like(x), x.shape[1], x.shape[2]
-    _mix_move[_grid(x)](weights, x, scale, direction, out, runs, dim, *_sizes(x))
+    short = None if twin is None else twin.copy
+    columns, nodes, places, at_once = _sizes(x)
+    at_once = at_once if twin is None else THREADS
+    _mix_move[-(-columns // at_once),](
+        weights, x, scale, direction, out, short, runs, dim, columns, nodes, places, at_once
+    )
+    if twin is not None:
+        twin.of = out
     return out
 
 
-def _grid(z: Tensor) -> tuple[int]:
-    columns, _, _, at_once = _sizes(z)
-    return (-(-columns // at_once),)
-
-
-def _sizes(z: Tensor) -> tuple[int, ...]:
+def _sizes(z: Tensor) -> tuple[int, int, int, int]:
     """Columns, nodes, their next power of two, and columns of a program."""
     nodes, places = len(z), padded(len(z))
     return z.numel() // nodes, nodes, places, NUMBERS // places
@@ -139,7 +152,7 @@ def _mix_estimate(
 
 @jit
 def _mix_move(
-    weights, x, scale, direction, out, runs, dim, columns,
+    weights, x, scale, direction, out, short, runs, dim, columns,
     NODES: tl.constexpr, PADDED: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
@@ -154,3 +167,5 @@ def _mix_move(
         total += weight[:, None] * value[None, :]
         at += columns
     _store(out, total, row, column, columns, NODES)
+    if short is not None:
+        _store(short, total.to(short.dtype.element_ty), row, column, columns, NODES)

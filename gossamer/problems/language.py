@@ -19,6 +19,7 @@ from gossamer.problems.evaluator import Evaluator, stacked_gradients
 from gossamer.problems.module_problem import ModuleProblem
 from gossamer.problems.problem import as_call, require_nodes
 from gossamer.seeding import stream
+from gossamer.twin import Twin
 
 LanguageProtocol = Literal["causal", "paper"]
 
@@ -96,6 +97,13 @@ class LanguageProblem(ModuleProblem):
         self.batches = batches
         if vectorize:
             self.evaluator = StackedGPTEvaluator(self.evaluator, StackedGPT(model, autocast))
+
+    def twin(self, x: Tensor) -> Twin | None:
+        """That of the stacked GPT on CUDA, which evaluates all runs at once if it draws nothing."""
+        by, at_once = self.evaluator, self.dropout == 0 or x.shape[1] == 1
+        if not isinstance(by, StackedGPTEvaluator) or not x.is_cuda or not at_once:
+            return None
+        return by.stacked.twin(x.flatten(0, 1))
 
     def describe(self) -> dict[str, Any]:
         """What the problem was built from."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gossamer.data.moving import Device, destination, move
 from gossamer.errors import whole
+from gossamer.twin import Twin
 
 
 class Problem(ABC):
@@ -77,6 +78,10 @@ class Problem(ABC):
     def momentary_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The same, perhaps in memory that the next call overwrites."""
         return self.sample_grad(x, t, seeds)
+
+    def twin(self, x: Tensor) -> Twin | None:
+        """The copy of points like `x` that `momentary_grad` reads, if it reads one."""
+        return None
 
     def loss(self, points: Tensor) -> Tensor:
         """f at each of the points: `(points, dim)` → `(points,)`."""

@@ -1,6 +1,7 @@
 """The one loop: n nodes × many runs, advanced together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from gossamer.errors import require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.native import Lanes, NativeLoop
-from gossamer.networks import Network
+from gossamer.networks import Mixer, Network, Talk
 from gossamer.networks.chance import Coins
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -192,11 +193,17 @@ class Stack:
 
     def _step_one_by_one(self, end: int) -> None:
         for method in self.algorithm.along(range(self.t, end), self.x):
-            mix, grad = self.channel.talk(self.t, self.links), self._grad(self.x)
+            mix, grad = self._talk(), self._grad(self.x)
             given = (method, self.t, self.x, grad, self.state, mix)
             self.x, state = self._step(*given, *self._asked_for())
             self.state, self.links = _without(grad, state), mix.memory
             self.t += 1
+
+    def _talk(self) -> Talk:
+        """The mix of the step to come, which writes the new x also for the next gradient."""
+        mix = self.channel.talk(self.t, self.links)
+        twin = self._model.twin(self.x)
+        return replace(mix, twin=twin) if twin is not None and isinstance(mix, Mixer) else mix
 
     def _asked_for(self) -> tuple[Local, ...]:
         """What the step to come is given beside its arguments, if it asks for it."""

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from gossamer.models.fused import _bias_gelu as gelu
-from gossamer.models.fused._add_norm import ELEMENTS, norm_launch
+from gossamer.models.fused._add_norm import ELEMENTS, norm_grad_launch, norm_launch
 from gossamer.models.fused.attention import LONGEST, attention_bytes
 from gossamer.models.fused.feed import WIDEST, feed_bytes
 from gossamer.models.fused.head import Blocks, head_blocks, head_bytes
@@ -76,9 +76,10 @@ def test_attention_of_usual_heads_fits_and_that_of_the_widest_does_not():
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_of_any_width_stay_in_registers(width: int):
-    launch = norm_launch(width)
     hidden = rows_at_a_time(4 * width, gelu.ROWS, gelu.ELEMENTS)
-    assert launch.rows * width <= ELEMENTS * launch.warps // 4
+    for models, launch in itertools.product((8, 40), (norm_launch, norm_grad_launch)):
+        rows, _, warps = launch(width, models)
+        assert rows * width <= ELEMENTS * warps // 4
     assert hidden * 4 * width <= gelu.ELEMENTS
     if width <= 256:
         assert hidden == gelu.ROWS

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from gossamer.captured import AS_WRITTEN
+from gossamer.captured import AS_WRITTEN, Aside
 from gossamer.models import GPT
 from gossamer.models.fused.head import LOGITS_AT_ONCE
 from gossamer.models.gpt import Style
@@ -63,7 +63,7 @@ def errors_of(stacked: StackedGPT, found: Tensor, exact: Tensor) -> dict[str, fl
     """The relative error of every parameter's gradient."""
     return {
         name: float((mine - right).norm() / right.norm())
-        for name, (mine, right) in stacked.slots(found, exact).items()
+        for name, (mine, right, _) in stacked.slots(found, exact, Aside(found.device)).items()
     }
 
 

@@ -8,6 +8,7 @@ import gossamer as gs
 from gossamer.data import BatchOrder, TokenWindows, token_shard, zipf_corpus
 from gossamer.problems.batches import TokenBatches
 from gossamer.problems.language import LanguageProblem, shuffled
+from gossamer.simulation import Stack
 
 CORPUS = zipf_corpus(4_000, num_types=47)
 TINY = {"stride": 3, "batch_size": 4, "context": 8, "width": 16, "heads": 2}
@@ -128,3 +129,20 @@ def test_shows_its_task_and_sizes():
 def test_a_number_of_nodes_is_whole():
     with pytest.raises(gs.InvalidInput, match=r"num_nodes: got 1\.5, need an integer"):
         LanguageProblem(zipf_corpus(500, num_types=10), 1.5, stride=4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("method", [gs.GTNSGDm(0.01, 0.8), gs.DSGD(0.01), gs.QGDSGDm(0.01, 0.8)])
+@pytest.mark.parametrize("seeds", [[0], [0, 1]])
+def test_the_copy_that_a_gradient_reads_is_that_of_x(method: gs.Algorithm, seeds: list[int]):
+    """Whether or not the step has written it."""
+    sizes = {"stride": 8, "batch_size": 4, "context": 16, "width": 32, "heads": 2}
+    problem = LanguageProblem(CORPUS, 4, **sizes, autocast=torch.bfloat16).to("cuda", torch.float32)
+    stack = Stack(method, problem, gs.ring(4), None, seeds, torch.float32, "cuda")
+    for _ in range(6):
+        stack.advance(1)
+        twin = problem.twin(stack.x)
+        written = twin.of is stack.x
+        assert torch.equal(twin.follow(stack.x), stack.x.flatten(0, 1).bfloat16())
+        if isinstance(method, gs.GTNSGDm):
+            assert written

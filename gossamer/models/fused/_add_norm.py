@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -25,6 +25,9 @@ from gossamer.triton_language import jit, padded, tl
 
 NARROW = 128
 """Width up to which few threads with few rows are fastest on an H200."""
+
+FEW = 16
+"""Models up to which the additions at the end of the backward pass are felt."""
 
 ELEMENTS = 4096
 """Most elements of a program's rows; with twice as many the backward pass leaves the registers."""
@@ -71,7 +74,7 @@ class _AddNorm(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         total, normed = torch.empty_like(h), torch.empty_like(h)
         seed = mask_seed(h.device) if dropout > 0 else None
-        grid, sizes, warps = _sizes(h, after)
+        grid, sizes, warps = _sizes(h, after, norm_launch)
         _forward[grid](
             h, branch, bias and bias.value, *after.values(), total, normed, seed, dropout,
             *sizes, dropout > 0, num_warps=warps,
@@ -98,7 +101,7 @@ def join_grad(
     """∂h and ∂branch from those of the sum and its norm; puts the parameters' gradients."""
     d_h = torch.empty_like(total)
     d_branch = torch.empty_like(total) if dropout > 0 else d_h
-    grid, sizes, warps = _sizes(total, after)
+    grid, sizes, warps = _sizes(total, after, norm_grad_launch)
     _backward[grid](
         total, after.weight.value, *contiguous(grads), d_h, d_branch, bias and bias.grad,
         after.weight.grad, after.bias.grad, seed, dropout, *sizes, dropout > 0,
@@ -125,21 +128,36 @@ class Launch(NamedTuple):
     """Threads of a program, by 32."""
 
 
-def norm_launch(width: int) -> Launch:
-    """What was fastest on an H200, of rows that stay in registers.
+def norm_launch(width: int, models: int) -> Launch:
+    """Of the forward pass, what was fastest on an H200, of rows that stay in registers.
 
-    >>> norm_launch(128), norm_launch(1024)
-    (Launch(rows=8, programs=1024, warps=1), Launch(rows=4, programs=512, warps=4))
+    >>> norm_launch(128, models=8), norm_launch(1024, models=8)
+    (Launch(rows=4, programs=4096, warps=1), Launch(rows=4, programs=512, warps=4))
     """
-    if width <= NARROW:
-        return Launch(8, 1024, 1)
+    return Launch(4, 512 * models, 1) if width <= NARROW else _wide_launch(width)
+
+
+def norm_grad_launch(width: int, models: int) -> Launch:
+    """Of the backward pass, whose programs end with additions to the same sums.
+
+    >>> norm_grad_launch(128, models=8), norm_grad_launch(128, models=40)
+    (Launch(rows=8, programs=1024, warps=1), Launch(rows=4, programs=10240, warps=1))
+    """
+    if width > NARROW:
+        return _wide_launch(width)
+    return Launch(8, 128 * models, 1) if models <= FEW else Launch(4, 256 * models, 1)
+
+
+def _wide_launch(width: int) -> Launch:
     return Launch(rows_at_a_time(padded(width), 16, ELEMENTS), 512, 4)
 
 
-def _sizes(h: Tensor, after: Layer) -> tuple[tuple[int, int], tuple[int, ...], int]:
+def _sizes(
+    h: Tensor, after: Layer, launch: Callable[[int, int], Launch]
+) -> tuple[tuple[int, int], tuple[int, ...], int]:
     """The grid, the sizes that both kernels are given, and their warps."""
     models, positions, width = h.shape
-    block, programs, warps = norm_launch(width)
+    block, programs, warps = launch(width, models)
     share, rows = split_rows(positions, models, block, programs)
     sizes = (positions, rows, *after.strides(), width, padded(width), block)
     return (models, share), sizes, warps

@@ -31,5 +31,5 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         (h,) = ctx.saved_tensors
-        put_weight_grad(grads[0], h, ctx.weight.grad)
+        ctx.weight.aside.do(put_weight_grad, grads[0], h, ctx.weight.grad)
         return torch.bmm(grads[0], ctx.weight.value), None

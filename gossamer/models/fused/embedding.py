@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused._add_norm import contiguous, norm, norm_launch
+from gossamer.models.fused._add_norm import contiguous, norm, norm_grad_launch
 from gossamer.models.fused.launch import has_kernel
 from gossamer.models.fused.mask import kept, mask_seed
 from gossamer.models.fused.residual import add_sum, load_rows, store_with_norm, total_grad
@@ -17,8 +17,8 @@ from gossamer.models.fused.rows import add_rows, models_of
 from gossamer.models.fused.slot import Layer, Slot
 from gossamer.triton_language import jit, padded, tl
 
-WINDOWS = 8
-"""Windows that a program goes through."""
+WINDOWS, WINDOWS_BACK = 2, 8
+"""Windows that a program of either pass goes through."""
 
 
 def embed(tokens: Tensor, token: Slot, position: Slot) -> Tensor:
@@ -70,7 +70,7 @@ class _EmbedNorm(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         total = table.new_empty(len(table), tokens[0].numel(), table.shape[-1])
         normed, seed = torch.empty_like(total), mask_seed(table.device) if dropout > 0 else None
-        grid, sizes, warps = _sizes(tokens, table.shape[-1], after)
+        grid, sizes, warps = _sizes(tokens, table.shape[-1], after, WINDOWS)
         _forward[grid](
             tokens, table, position.value, *after.values(), total, normed, seed, dropout,
             *sizes, dropout > 0, num_warps=warps,
@@ -83,7 +83,7 @@ class _EmbedNorm(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[None, ...]:
         tokens, total, seed = ctx.saved_tensors
         d_table, position, after = ctx.parameters
-        grid, sizes, warps = _sizes(tokens, total.shape[-1], after)
+        grid, sizes, warps = _sizes(tokens, total.shape[-1], after, WINDOWS_BACK)
         _backward[grid](
             tokens, total, after.weight.value, *contiguous(grads), d_table, position.grad,
             after.weight.grad, after.bias.grad, seed, ctx.dropout, *sizes, ctx.dropout > 0,
@@ -93,17 +93,17 @@ class _EmbedNorm(torch.autograd.Function):
 
 
 def _sizes(
-    tokens: Tensor, width: int, after: Layer
+    tokens: Tensor, width: int, after: Layer, together: int
 ) -> tuple[tuple[int, int, int], tuple[int, ...], int]:
     """The grid, the sizes that both kernels are given, and their warps.
 
     A program holds half as many rows of a window as one of `add_norm`: it also adds to a table.
     """
     models, windows, time = tokens.shape
-    rows, _, warps = norm_launch(width)
+    rows, _, warps = norm_grad_launch(width, models=1)
     block = max(1, rows // 2)
-    grid = (-(-windows // WINDOWS), -(-time // block), models)
-    sizes = (windows, time, *after.strides(), width, padded(width), block, WINDOWS)
+    grid = (-(-windows // together), -(-time // block), models)
+    sizes = (windows, time, *after.strides(), width, padded(width), block, together)
     return grid, sizes, warps
 
 

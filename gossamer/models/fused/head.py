@@ -15,8 +15,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gossamer.captured import Aside  # noqa: F401
 from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.rows import add_rows
+from gossamer.models.fused.slot import Slot
 from gossamer.models.fused.softmax_error import softmax_error
 from gossamer.triton_language import jit, tl
 
@@ -78,7 +80,7 @@ def head_bytes(width: int, blocks: Blocks) -> int:
     return max(2 * width * (blocks.tile + rows) + 4 * rows, 4 * width * blocks.tile)
 
 
-def head_grad(hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor) -> Tensor:
+def head_grad(hidden: Tensor, head: Slot, targets: Tensor) -> Tensor:
     """Gradients of every model's mean cross-entropy at its head U.
 
     With p = softmax(U h) at each of N positions and e_y the indicator of its target,
@@ -87,24 +89,23 @@ def head_grad(hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor)
 
     Args:
         hidden: h, `(models, positions, width)`.
-        weight: U, `(models, vocabulary, width)`.
-        d_weight: where to write ∂/∂U, in the precision to sum in.
+        head: U, `(models, vocabulary, width)`, and where to write ∂/∂U.
         targets: y, `(models, positions)`.
 
     Returns ∂/∂h.
 
-    >>> hidden, weight = torch.ones(1, 1, 2), torch.zeros(1, 3, 2)
-    >>> d_weight = torch.empty(1, 3, 2)
-    >>> head_grad(hidden, weight, d_weight, torch.tensor([[0]]))      # p = (⅓, ⅓, ⅓)
+    >>> hidden, weight, device = torch.ones(1, 1, 2), torch.zeros(1, 3, 2), torch.device("cpu")
+    >>> head = Slot(weight, torch.empty(1, 3, 2), Aside(device))
+    >>> head_grad(hidden, head, torch.tensor([[0]]))                  # p = (⅓, ⅓, ⅓)
     tensor([[[0., 0.]]])
-    >>> d_weight
+    >>> head.grad
     tensor([[[-0.6667, -0.6667], [ 0.3333,  0.3333], [ 0.3333,  0.3333]]])
     """
     if has_kernel(hidden):
         blocks = head_blocks(hidden.shape[-1], shared_memory(hidden.device))
         if blocks is not None:
-            return _fused_head_grad(hidden, weight, d_weight, targets, blocks)
-    return _head_grad_in_pieces(hidden, weight, d_weight, targets)
+            return _fused_head_grad(hidden, head, targets, blocks)
+    return _head_grad_in_pieces(hidden, head.value, head.grad, targets)
 
 
 def _head_grad_in_pieces(
@@ -124,14 +125,13 @@ def _head_grad_in_pieces(
     return torch.cat(d_hidden, 1)
 
 
-def _fused_head_grad(
-    hidden: Tensor, weight: Tensor, d_weight: Tensor, targets: Tensor, blocks: Blocks
-) -> Tensor:
+def _fused_head_grad(hidden: Tensor, head: Slot, targets: Tensor, blocks: Blocks) -> Tensor:
     """The two passes, then −h at the target's row of ∂/∂U.
 
     There p is near 1 when the model is sure, and the second pass has rounded it to bfloat16; the
     factor of h takes that rounding back, (p − 1) − rounded(p).
     """
+    weight, d_weight, aside = head
     models, positions, width = hidden.shape
     vocabulary, targets = weight.shape[1], targets.contiguous()
     d_hidden = torch.empty_like(hidden)
@@ -145,7 +145,7 @@ def _fused_head_grad(
     _weight_grad[-(-vocabulary // blocks.tile), models](
         hidden, weight, log_sum, d_weight, *strides, *sizes, **launch
     )
-    add_rows(d_weight, targets, hidden, factor)
+    aside.do(add_rows, d_weight, targets, hidden, factor)
     return d_hidden
 
 

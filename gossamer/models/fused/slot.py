@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from gossamer.captured import Aside
+
 
 class Slot(NamedTuple):
     """A parameter of all models, `(models, …)`, that one operation uses.
@@ -19,6 +21,9 @@ class Slot(NamedTuple):
 
     grad: Tensor
     """Zeros, in the precision to sum in, which the operation's backward pass makes the gradient."""
+
+    aside: Aside
+    """Where to do what nothing but the gradient waits for."""
 
     def tracked(self) -> Tensor:
         """The value, whose gradient autograd finds and adds to `grad`."""
