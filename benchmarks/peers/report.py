@@ -31,7 +31,8 @@ This page compares Gossamer with three similar tools: decent-bench, DISROPT and 
 All tools ran the same problem, graph, update and number of rounds. Every node has its own
 least-squares problem in {dim} dimensions, in float64, with exact gradients and one thread per
 process. Gossamer applies each update in the same order as the other tool, so both must end at the
-same points, up to rounding.
+same points, up to rounding. Two updates differ a little from Gossamer's own methods, "ring of 20,
+tracking" and "four in pairs". We wrote them for this comparison (`benchmarks/peers/forms.py`).
 
 - *Case* names the number of nodes, the graph and the method. "In pairs" means that a node talks to
   one neighbour per round.

@@ -104,16 +104,19 @@ def constant_steps() -> list[Choice]:
 WELL = ("one-way", "loss both ways", "loss one way", "four bits")
 ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare", "all at once")
 BAD = {
-    "different": {
-        "one of these faults: one-way links; lost messages; messages of four bits per number": WELL,
-        "one of these faults: messages lost in bursts; messages that carry only a tenth of the "
-        "coordinates, or only signs; messages in every 5th step only; several faults at once": ILL,
-    },
     "alike": {
-        "one of these faults: one-way links; lost messages; messages that carry only a tenth of "
-        "the coordinates; messages in every 5th step only": bad_networks.PARTS["alike"][1:-1],
-        "all faults at once: one-way links; lost messages; messages that carry only a part of the "
-        "coordinates, in every 5th step only": ("all at once",),
+        "one of these faults: one-way links; messages lost at random; messages that carry only a "
+        "tenth of the coordinates; messages in every 5th step only": (
+            bad_networks.PARTS["alike"][1:-1]
+        ),
+        "several faults at once, e.g. one-way links, messages lost at random, and messages that "
+        "carry only a fifth of the coordinates, in every 2nd step only": ("all at once",),
+    },
+    "different": {
+        "one of these faults: one-way links; messages lost at random; messages of four bits per "
+        "number": WELL,
+        "several faults at once, or one of these: messages lost in bursts; messages that carry "
+        "only a tenth of the coordinates, or only signs; messages in every 5th step only": ILL,
     },
 }
 """Nodes → words for networks → their names in the study."""
@@ -126,7 +129,7 @@ def bad() -> list[Choice]:
     results = gathered("bad-networks").results
     return [
         Choice(
-            f"{words}; nodes {nodes}, {noise}",
+            f"nodes {nodes}, {noise}; {words}",
             [_errors(bad_networks.in_situation(results, nodes, n, law)) for n in names],
         )
         for nodes, groups in BAD.items()

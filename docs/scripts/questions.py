@@ -16,6 +16,7 @@ from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language.grids import MODERN
 from gossamer.studies.language.modern_table import TASKS, candidate, gaps, tuned_name
 from gossamer.studies.methods import all_methods, bad_networks
+from gossamer.studies.methods.compared import median_error
 
 Settings = Mapping[str, Any]
 
@@ -111,25 +112,49 @@ def command(answer: Answer) -> str:
 
 
 def answered(answer: Answer) -> str:
-    """The recommendation."""
+    """The recommendation, after the faults of the network, if it has some."""
     best, times = next(iter(multiples(answer.row.situations).items()))
-    faults = answer.row.known.rpartition("; ")[0]
-    where = f"on networks with {faults}" if faults else "of this situation"
+    _, _, faults = answer.row.known.partition("; ")
+    case = f"*Your network has {faults}.*\n\n" if faults else ""
+    such = "on such networks" if len(answer.row.situations) > 1 else "on such a network"
+    where = such if faults else "of this situation"
+    compared = {method for errors in answer.row.situations for method in errors}
     return (
-        f"**Take {link(best)}**, e.g. `{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"Its error was {ended(times)} in [our measurements](#a-method) {where}.\n\n"
+        f"{case}**Take {link(best)}**, e.g. "
+        f"`{call(best, answer.found[best]['hyperparameters'])}`. "
+        f"Its error was {ended(times, len(compared))} in [our measurements](#a-method) {where}."
+        f"{'' if faults else elsewhere(answer, best)}\n\n"
         f"{_bash(command(answer))}"
     )
 
 
-def ended(times: float) -> str:
-    """Where a method ended, from its largest multiple of the lowest error.
+def ended(times: float, methods: int) -> str:
+    """Where a method ended, from its largest multiple of the lowest error of so many methods.
 
-    >>> ended(1.31)
-    'at most 1.31 times the lowest of all methods'
+    >>> ended(1.31, 18)
+    'at most 1.31 times the lowest of 18 methods'
     """
-    least = "the lowest of all methods"
+    least = f"the lowest of {methods} methods"
     return least if times == 1 else f"at most {times:.2f} times {least}"
+
+
+def elsewhere(answer: Answer, best: str) -> str:
+    """What ends lower on a good network in the study of bad ones, which has more methods."""
+    noise = choices.NOISES[answer.known.partition(", ")[2]]
+    found = bad_networks.in_situation(
+        gathered("bad-networks").results, answer.nodes, "clean", noise
+    )
+    lowest = next(iter(found))
+    if lowest == best:
+        return ""
+    times = median_error(found[lowest]) / median_error(found[best])
+    steps = EXPERIMENTS["bad-networks"].sizes["full"].steps
+    return (
+        f" [Another study](bad-networks.md#which-method-survives-what) compared {len(found)} "
+        f"methods on the same network under {noise} noise, for {steps:,} instead of "
+        f"{answer.steps:,} steps. There {link(lowest)} had the lowest error, {times:.2f} times "
+        f"that of {best}."
+    )
 
 
 def _bash(line: str) -> str:
@@ -171,16 +196,15 @@ def tabs(entries: Mapping[str, str], colons: int) -> str:
 
 def questions(_: str) -> str:
     """Both questions and all answers."""
+    pairs = zip(bad(0), bad(1), strict=True)
     by_nodes = {
-        "A good network": good(),
-        "A bad network": bad(0),
-        "A very bad network": bad(1),
+        "A good network": {a.known: answered(a) for a in good()},
+        "A bad network": {
+            one.known: "\n\n".join(map(answered, (one, several))) for one, several in pairs
+        },
     }
     second = "**2. What are your nodes and your noise like?**"
-    answers = {
-        network: f"{second}\n\n{tabs({a.known: answered(a) for a in found}, 3)}"
-        for network, found in by_nodes.items()
-    }
+    answers = {network: f"{second}\n\n{tabs(found, 3)}" for network, found in by_nodes.items()}
     corpora = {f"{TOKENS[corpus]} ({corpus})": language(corpus) for corpus in TASKS}
     answers["A language model"] = f"**2. What are its tokens?**\n\n{tabs(corpora, 3)}"
     answers["Nothing known, or no time to tune"] = UNKNOWN

@@ -1,6 +1,9 @@
 """Messages that travel while the gradient is computed: the same steps, to the bit."""
 
 from concurrent.futures import wait
+from contextlib import suppress
+from dataclasses import MISSING, fields
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,7 +11,15 @@ import torch.distributed as dist
 from processes import on_ranks
 from torch import Tensor, nn
 
-from gossamer.algorithms import Algorithm, DIGing, DSGDGClip, GTAdam, GTNSGDm, PushSum
+from gossamer.algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    DIGing,
+    DSGDGClip,
+    GTAdam,
+    GTNSGDm,
+    PushSum,
+)
 from gossamer.distributed import DecentralizedOptimizer
 from gossamer.distributed.ahead import Faster
 from gossamer.errors import InvalidInput
@@ -179,6 +190,32 @@ def test_what_may_be_done_between_two_steps():
         x, y = found["refusals"]
         assert x.startswith("overlap: got the parameters changed between two steps")
         assert y.startswith("overlap: got the state changed between two steps")
+
+
+ORDERED = ["GTNSGDm", "GTLayerNSGDm", "GTSignSGDm", "DeMuon", "DSGDClip", "DSGDGClip", "DSGDCClip"]
+AS_THEY_ARE = ["DIGing", "GTAdam", "MomentumTracking", "MoTEF", "EXTRA", "ATCTracking"]
+"""The methods of which the page says that their messages can travel with a gradient."""
+
+
+def test_the_page_names_the_methods_that_overlap():
+    overlapping = []
+    for name, method in ALGORITHMS.items():
+        missing = {f.name for f in fields(method) if f.default is MISSING}
+        given = {"lr": 0.1, "momentum": 0.5, "clip": 1.0, "scale": 1.0}
+        ordered = {"order": "combine-then-adapt"} if hasattr(method, "order") else {}
+        parameter = nn.Parameter(torch.zeros(2, 2))
+        made = method(**{name: given.get(name, 0.5) for name in missing}, **ordered)
+        optimizer = DecentralizedOptimizer([parameter], made, ring(1), overlap=True)
+        parameter.grad = torch.ones(2, 2)
+        with suppress(InvalidInput):
+            optimizer.step(lambda: torch.zeros(()))
+            overlapping.append(name)
+    assert sorted(overlapping) == sorted(ORDERED + AS_THEY_ARE)
+    page = (Path(__file__).parents[2] / "docs" / "distributed.md").read_text(encoding="utf-8")
+    *first, last = (f"`{name}`" for name in ORDERED)
+    words = " ".join(page.split())
+    assert f"it is also true of {', '.join(first)} and {last}. Methods that send" in words
+    assert all(f"`{name}`" in words for name in AS_THEY_ARE)
 
 
 def test_a_method_without_anything_known_is_refused():

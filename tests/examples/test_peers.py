@@ -9,6 +9,8 @@ from types import ModuleType
 import pytest
 import torch
 
+import gossamer as gs
+
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 
 
@@ -39,6 +41,22 @@ def test_a_missing_peer_is_named_with_its_reason(monkeypatch):
     results["agreement"]["missing"] = {"decent-bench": "needs python3.13"}
     assert "DISROPT is missing: needs mpirun.\n" in report.page(results)
     assert "decent-bench is missing: needs python3.13.\n" in report.page(results)
+
+
+def test_dgd_is_dsgd_gclip_in_the_other_order_without_clipping(monkeypatch):
+    """As the page says: its error is that of decent-bench's class in the second table."""
+    report, losses = load("report", monkeypatch), load("losses", monkeypatch)
+    rows = json.loads(report.RESULTS.read_text())["losses"]["rows"]
+    ((theirs,),) = [r["errors"] for r in rows if (r["method"], r["network"]) == ("DGD", "whole")]
+    task = load("task", monkeypatch).make_task(losses.NODES, rounds=losses.ROUNDS, repetitions=1)
+    hessians, linear = torch.tensor(task.hessians), torch.tensor(task.linear)
+    method = gs.DSGDGClip(losses.SLOWER * task.lr, clip=1e9, order="combine-then-adapt")
+    x, mixer = torch.zeros_like(linear), gs.ring(losses.NODES).mixer()
+    state = method.init(x)
+    for t in range(task.rounds):
+        grad = torch.einsum("nij,nj->ni", hessians, x) + linear
+        x, state = method.step(t, x, grad, state, mixer)
+    assert task.error(x.numpy()) == pytest.approx(theirs, rel=1e-12)
 
 
 def test_the_forms_of_tracking_find_the_optimum_and_the_others_stop_near_it(monkeypatch):

@@ -1,4 +1,4 @@
-"""Every method on two problems under three noises: which is low, which is robust, which is easy."""
+"""Eleven methods, two problems, three noises: which is low, which is robust, which is easy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,9 +82,9 @@ class AllMethods(Experiment[Size]):
 
     name = "all-methods"
     study = "methods"
-    title = "All methods, on nodes that are alike and that differ"
+    title = "Eleven methods, on nodes that are alike and that differ"
     about = (
-        "Every method on 20 nodes of a 2-hop ring (λ = 0.904) under the synthetic study's three "
+        "Eleven methods on 20 nodes of a 2-hop ring (λ = 0.904) under the synthetic study's three "
         "noises, on two problems of 20 parameters: its regression, whose nodes hold samples of one "
         "law, and a quadratic whose nodes have optima some 10 apart in every coordinate. In each "
         "of these six situations every method is tuned by the full grid of its search set with "

@@ -160,12 +160,12 @@ def _printed(results: Results, ours: dict[int, float]) -> Verdict:
     return Verdict(
         "As n increases from 2 to 40 the final errors are 0.40, 0.35, 0.29, 0.20, 0.21",
         ", ".join(f"{error:.3f}" for error in ours.values())
-        + f"; largest difference to the printed errors {max(gaps):.3f}; of {len(rows)} other "
-        f"choices of (α, β, T) near ours, {fit} fit the printed errors as well",
+        + f"; largest difference to the printed errors {max(gaps):.3f}; of {len(rows)} choices of "
+        f"(α, β, T) around ours, {fit} fit the printed errors",
         max(gaps) <= TOLERANCE and 2 * fit >= len(rows),
         f"It holds if all five errors are within {TOLERANCE} of the printed ones, with our "
-        "parameters and with at least half of the others. The paper prints no parameters. We chose "
-        "ours because they fit; no procedure leads to them.",
+        "parameters and with at least half of the choices around them. The paper prints no "
+        "parameters. We chose ours because they fit; no procedure leads to them.",
     )
 
 

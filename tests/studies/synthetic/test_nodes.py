@@ -63,7 +63,7 @@ def test_the_printed_errors_flip_with_the_numbers(finals: list[float], fits: int
 def test_the_share_of_neighbouring_parameters_that_fit_is_told():
     """The shown (α, β, T) alone is no evidence: it was chosen because it fits."""
     found = judged("final errors are", results(fits=12))
-    assert "of 48 other choices of (α, β, T) near ours, 12 fit the printed errors" in found.ours
+    assert "of 48 choices of (α, β, T) around ours, 12 fit the printed errors" in found.ours
     assert "neighbours" not in found.holds_for
     assert "no procedure leads to them" in found.note
 
