@@ -1,4 +1,4 @@
-"""The colours of all pictures: a method has the same one everywhere, on light and dark pages."""
+"""The colours of all pictures; a method has the same colour in all of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -36,7 +36,10 @@ class Look(NamedTuple):
     """How a line is drawn."""
 
     colour: str
+    """Colour on a light page, as "#rrggbb"."""
+
     line: str = "-"
+    """Line style as in matplotlib, e.g. `"--"`."""
 
 
 LOOKS = {
@@ -68,10 +71,10 @@ LOOKS = {
 
 
 def looks(labels: Sequence[str], taken: Iterable[Look] = ()) -> list[Look]:
-    """The look of every line of one picture, in which those `taken` are drawn already.
+    """A look for the line of each label; looks in `taken` are already used in the picture.
 
-    A method that comes twice keeps its colour, e.g. "GT-Clip (tracker)" beside "GT-Clip
-    (gradient)"; others than ours get colours that are free.
+    If a method appears twice, e.g. as "GT-Clip (tracker)" and "GT-Clip (gradient)", both lines have
+    its colour, in different line styles. Other labels get colours that are not used yet.
 
     >>> looks(["GT-NSGDm", "GT-NSGDm (lr = 0.1)", "mine"])
     [Look(colour='#0072b2', line='-'), Look(colour='#0072b2', line='--'), Look(...'#d55e00', ...)]

@@ -1,4 +1,4 @@
-"""One exception for bad input, whose message names a way out, and the checks that raise it."""
+"""The exception for bad input, whose message says what to do, and the checks that raise it."""
 
 import operator
 from collections.abc import Iterable
@@ -8,11 +8,14 @@ from typing import SupportsIndex
 
 
 class InvalidInput(ValueError):
-    """Input that cannot be used: the message gives name, value, admissible set and a way out."""
+    """Raised for input that cannot be used.
+
+    The message says which input it is, what was given, what is admissible, and often what to do.
+    """
 
 
 def require(ok: bool, name: str, value: object, admissible: str, way_out: str = "") -> None:
-    """Raise `InvalidInput` unless `ok`.
+    """Raise `InvalidInput` unless `ok`; the other arguments form its message.
 
     >>> require(0.5 < 1, "momentum", 0.5, "a number in [0, 1)")
     >>> require(1.5 < 1, "momentum", 1.5, "a number in [0, 1)", "try 0.9")
@@ -27,7 +30,7 @@ def require(ok: bool, name: str, value: object, admissible: str, way_out: str = 
 
 
 def whole(name: str, value: SupportsIndex, least: int) -> int:
-    """`value` as an int, at least `least`.
+    """Returns `value` as an int; refuses it unless it is an integer and not below `least`.
 
     >>> whole("n", 2.5, 1)
     Traceback (most recent call last):
@@ -44,7 +47,10 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
 
 
 def real(name: str, value: object, admissible: str, way_out: str = "") -> float:
-    """`value` as a float, if it is a number at all; whether it is admissible is checked after.
+    """Returns `value` as a float; refuses it unless it is a number.
+
+    Whether the number is admissible is not checked here; `admissible` and `way_out` are words for
+    the message.
 
     >>> real("probability", "10%", "a number in [0, 1)", "0.1 loses one message in ten")
     Traceback (most recent call last):
@@ -59,7 +65,7 @@ def real(name: str, value: object, admissible: str, way_out: str = "") -> float:
 
 
 def choice(name: str, value: str, options: Iterable[str]) -> str:
-    """`value`, one of `options`; a misspelling is answered with what was probably meant.
+    """Returns `value` if it is one of `options`; otherwise refuses it and suggests a similar word.
 
     >>> choice("weights", "metroplis", ["laplacian", "metropolis"])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Work spread over an executor: any of `concurrent.futures`, on one machine or many."""
+"""Work spread over workers by any executor of `concurrent.futures`, on one machine or many."""
 
 import os
 import signal
@@ -35,10 +35,11 @@ ATTEMPTS = 3
 def spread(
     work: Callable[[Item], Result], todo: deque[Item], executor: Executor
 ) -> Iterator[tuple[Item, Result]]:
-    """Every item with the result of `work`, as they are done.
+    """Yields every item of `todo` together with the result of `work`, in order of completion.
 
-    Whoever takes them may append to `todo`. A worker that dies costs the items it was at, which are
-    done again; an executor that dies with it is replaced by this process.
+    Meanwhile the caller may append items to `todo`. If a worker dies, unfinished items are tried
+    again, each at most three times in all. If the executor fails, this process does the rest of the
+    work itself.
     """
     running: dict[Future[Result], Item] = {}
     deaths: Counter[int] = Counter()
@@ -66,7 +67,7 @@ def spread(
 
 
 def as_executor(executor: object) -> Executor | None:
-    """The executor; what is none is refused."""
+    """Returns its argument, an executor or None; anything else is refused."""
     fits = executor is None or (hasattr(executor, "submit") and not isinstance(executor, type))
     need = "an executor of concurrent.futures, or None"
     require(fits, "executor", repr(executor), need, "e.g. gs.Workers(4)")
@@ -92,12 +93,12 @@ def _require_sent(future: Future[Any]) -> None:
 
 
 def worker_count(executor: Executor) -> int:
-    """How many workers an executor has; of one that does not tell, a guess on the high side."""
+    """The executor's number of workers, or 16 (a high guess) if it does not say."""
     return int(getattr(executor, "workers", MANY))
 
 
 class ThisProcess(Executor):
-    """An executor without workers: what is submitted is done at once, here."""
+    """An executor without workers, which does submitted work at once in this process."""
 
     workers = 1
 
@@ -105,7 +106,7 @@ class ThisProcess(Executor):
         self._one_at_a_time = Lock()
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """A future that is done."""
+        """Calls the function and returns a future that is already done."""
         future: Future[Result] = Future()
         with self._one_at_a_time:
             try:
@@ -116,10 +117,10 @@ class ThisProcess(Executor):
 
 
 class Workers(Executor):
-    """Processes on this machine, one thread each, started anew when one dies.
+    """Worker processes on this machine, with one thread each; they are restarted if one dies.
 
     Args:
-        jobs: how many.
+        jobs: number of processes.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -127,7 +128,7 @@ class Workers(Executor):
         self._pool, self._renewing = self._start(), Lock()
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """As every executor's."""
+        """Like `submit` of every executor in `concurrent.futures`."""
         with self._renewing, _uninterrupted():
             try:
                 return self._pool.submit(fn, *args, **kwargs)
@@ -137,7 +138,7 @@ class Workers(Executor):
                 return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As every executor's."""
+        """Like `shutdown` of every executor in `concurrent.futures`."""
         self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
     def _start(self) -> ProcessPoolExecutor:

@@ -1,4 +1,4 @@
-"""The look of every figure: colour-blind safe, readable in print and on a page."""
+"""The look of all figures: safe for colour-blind readers, readable in print and on a page."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -43,10 +43,10 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw with the house style, and leave matplotlib as it was.
+    """Context manager that draws in Gossamer's style and then restores matplotlib's settings.
 
-    But in a notebook the first figure turns matplotlib interactive, which it has to stay for the
-    next ones to be shown.
+    One setting is not restored: in a notebook, the first figure makes matplotlib interactive, and
+    it must stay so for the next figures to be shown.
     """
     import matplotlib as mpl
 
@@ -57,7 +57,7 @@ def style() -> Iterator[None]:
 
 
 def panels(count: int, *, width: float = 3.6, height: float = 3.0) -> "tuple[Figure, list[Axes]]":
-    """A row of `count` axes, drawn without a window."""
+    """A figure with `count` axes in a row, which opens no window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -76,9 +76,10 @@ def curve(
     center: Literal["median", "mean"] = "median",
     band: tuple[float, float] = (0.0, 1.0),
 ) -> None:
-    """Median or mean over seeds, with a band between two quantiles; `values[record][seed]`.
+    """Draw the median or mean of `values[record][seed]` over seeds, and a band between quantiles.
 
-    The band is labelled "_" and the same, so that a page hides it with its curve.
+    The label of the band is that of the curve with "_" in front, so that a page that hides the
+    curve can hide the band, too.
     """
     array = np.asarray(values, dtype=float)
     array = np.where(np.isfinite(array), array, np.nan)
@@ -91,7 +92,7 @@ def curve(
 
 
 def plain_log_numbers(axis: "Axis") -> None:
-    """Label a logarithmic axis 0.2, 1, 30 in place of powers of ten where few digits do."""
+    """Label a logarithmic axis 0.2, 1, 30, not by powers of ten, if it is within 0.001 to 10000."""
     from matplotlib.ticker import LogFormatterSciNotation
 
     class PlainNumbers(LogFormatterSciNotation):
@@ -105,7 +106,7 @@ def plain_log_numbers(axis: "Axis") -> None:
 
 
 def plain_log_axes(figure: "Figure") -> None:
-    """The same for every logarithmic axis of a figure that has no numbers of its own."""
+    """`plain_log_numbers` for those logarithmic axes of a figure that have no other labels."""
     from matplotlib.ticker import LogFormatter
 
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
@@ -121,15 +122,16 @@ def heat_map(
     columns: Sequence[str],
     letters: float = 7,
 ) -> None:
-    """Cells with something written in each.
+    """Draw a table of shaded cells with a text in each.
 
     Args:
-        ax: where to draw.
-        shades: of each cell, from 0, light, to 1, dark; above it has failed, NaN was not tried.
-        texts: what is written there.
-        rows: names of the rows, the first on top.
+        ax: axes to draw on.
+        shades: shade of each cell, from 0 (light) to 1 (dark). A value above 1 marks a
+            failure, NaN a cell that was not tried; both have colours of their own.
+        texts: text in each cell.
+        rows: names of the rows, from top to bottom.
         columns: names of the columns.
-        letters: size of what is written, in points.
+        letters: font size of the texts, in points.
     """
     from matplotlib import colormaps
 

@@ -1,4 +1,4 @@
-"""Figures as SVG: a file that is right on light and dark pages, or a piece of a page."""
+"""Figures as SVG: files that suit light and dark pages, or elements of a page."""
 
 import io
 import re
@@ -18,10 +18,10 @@ DARK_RULES = "".join(
 
 
 def for_both(figure: "Figure", metadata: Mapping[str, str | None] | None = None) -> str:
-    """The figure as a file of its own, in the colours of the page that shows it.
+    """The figure as the content of an SVG file with colours for both light and dark pages.
 
-    A browser takes the dark ones where the page, or the reader's system, is dark; every other
-    program takes the light ones.
+    A browser shows the colours for dark pages if the page, or the reader's system, is dark. All
+    other programs show the colours for light pages.
     """
     svg = _written(figure, metadata)
     rules = f"<style>@media (prefers-color-scheme: dark){{{DARK_RULES}}}</style>"
@@ -29,7 +29,7 @@ def for_both(figure: "Figure", metadata: Mapping[str, str | None] | None = None)
 
 
 def for_a_page(figure: "Figure") -> str:
-    """The figure without a ground, and with text that is text."""
+    """The figure as SVG with a transparent background and with text as letters, not as paths."""
     from matplotlib import rc_context
 
     with rc_context({"svg.fonttype": "none", "savefig.transparent": True}):
@@ -37,7 +37,12 @@ def for_a_page(figure: "Figure") -> str:
 
 
 def inline(figure: "Figure", describes: str = "") -> str:
-    """The figure as an element of a page, whose colours and background it takes."""
+    """The figure as an SVG element, which takes the text colour and background of its page.
+
+    Args:
+        figure: the figure.
+        describes: description of the figure for readers who cannot see it.
+    """
     from html import escape
 
     svg = for_a_page(figure)

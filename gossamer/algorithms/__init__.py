@@ -1,4 +1,9 @@
-"""The decentralized methods, one file each; `ALGORITHMS` lists them by class name."""
+"""The decentralized methods, one file each; `ALGORITHMS` lists them by class name.
+
+In the equations, xᵗ are the parameters of all nodes in step t, gᵗ are stochastic gradients at xᵗ,
+and W is the mixing matrix. *The paper* is the one that introduced GT-NSGDm: Yu, Jakovetić and Kar
+(2026).
+"""
 
 from typing import Any
 
@@ -100,7 +105,7 @@ MAKERS: dict[str, Any] = {"PushSum": PushSum}
 
 
 def named(text: str) -> Algorithm[Any] | type[Algorithm[Any]]:
-    """What a user types for a method: its class by name, or the method with hyper-parameters.
+    """The method that `text` names: a class, or an instance if hyper-parameters are given.
 
     >>> named("PushSum(DSGD)") is PushSum(DSGD)
     True

@@ -18,7 +18,10 @@ Scalar = float | Tensor
 
 @dataclass(frozen=True)
 class Interval:
-    """The admissible set of a hyper-parameter, an interval of finite numbers."""
+    """The admissible set of a real-valued hyper-parameter, an interval of finite numbers.
+
+    `high` does not belong to the interval, and `low` does only if `closed_low` is True.
+    """
 
     low: float
     high: float
@@ -33,7 +36,7 @@ class Interval:
         return self.low < number < self.high or (self.closed_low and number == self.low)
 
     def begins_at(self, value: Scalar) -> bool:
-        """Whether `value` is the least admissible number."""
+        """Whether `value` is the smallest admissible number."""
         return self.closed_low and bool(torch.as_tensor(value == self.low).all())
 
     def __str__(self) -> str:
@@ -44,7 +47,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Integers:
-    """The admissible set of a hyper-parameter that counts: integers from `low` to `high`."""
+    """The admissible set of an integer hyper-parameter, the integers from `low` to `high`."""
 
     low: int
     high: float = math.inf
@@ -60,7 +63,7 @@ class Integers:
 
 @dataclass(frozen=True)
 class OneOf:
-    """The admissible set of a hyper-parameter that is a word, or on or off."""
+    """The admissible set of a hyper-parameter that is a word or a bool, one of `options`."""
 
     options: tuple[Any, ...]
 

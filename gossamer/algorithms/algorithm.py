@@ -21,47 +21,48 @@ StateT = TypeVar("StateT", bound=tuple[Tensor, ...])
 
 
 class Stateless(NamedTuple):
-    """The state of a method that remembers nothing."""
+    """The empty state of a method that remembers nothing."""
 
 
 @dataclass(frozen=True)
 class Algorithm(ABC, Generic[StateT]):
-    """A decentralized method, written once for any leading axes and any `mix`.
+    """A decentralized method: the same code runs in the simulator and on real processes.
 
-    Tensors end in the parameter axis and every norm is over that axis; `mix` is the only
-    communication. In the simulator tensors are `(nodes, runs, dim)` and `mix` is one product
-    with W; on real processes they are `(dim,)` and `mix` exchanges buffers with the neighbours.
-    A method pulls opinions, `mix.pull(x)`, and pushes totals, `mix.push(y)`: see `Mix`.
+    The last axis of every tensor holds the parameters, and every norm is over that axis. In the
+    simulator tensors have the shape `(nodes, runs, dim)`, and `mix` multiplies by W. On a real
+    process they have the shape `(dim,)`, and `mix` exchanges messages with the neighbours. There is
+    no other communication. `mix.pull(x)` averages the parameters, `mix.push(y)` mixes quantities
+    whose sum over the nodes matters: see `Mix`.
 
-    A subclass is a frozen dataclass of hyper-parameters annotated with their admissible sets
-    (`Positive`, `Fraction`, …), which are checked on construction. In place of a number it takes a
-    `Schedule`, or a function of t: then what is checked on construction are the steps where the
-    schedule turns, of a function the first one, and all others before they are taken.
+    A subclass is a frozen dataclass. Its fields are the hyper-parameters, annotated with their
+    admissible sets (`Positive`, `Fraction`, …). Values are checked on construction. Instead of a
+    number you can give a `Schedule` or a function of t. On construction a schedule is checked at
+    its `turns` and a function at step 0; all other steps are checked before they are executed.
     """
 
     label: ClassVar[str] = ""
-    """What papers, tables and figures call the method; by default the name of its class."""
+    """Name of the method in papers, tables and figures; by default the name of its class."""
 
     tracker: ClassVar[str | None] = None
     """Name of the state field that tracks the network's average gradient, if there is one."""
 
     pushes: ClassVar[tuple[str, ...]] = ()
-    """Names of the state fields that are totals, which the step pushes; by default the tracker.
+    """Names of the state fields that are totals (see `Mix`); by default only the tracker.
 
-    A method that pushes nothing needs a balanced network, or `PushSum`.
+    A method without totals needs a balanced network, or `PushSum`.
     """
 
     needs_symmetric: ClassVar[bool] = False
-    """Whether it needs W = Wᵀ in every round, and is refused where there is none."""
+    """Whether the method needs W = Wᵀ in every round; it is refused on other networks."""
 
     asks_local: ClassVar[bool] = False
-    """Whether `step` has one more argument, `local`: see `Local`."""
+    """Whether `step` has the additional argument `local` (see `Local`)."""
 
     asks_shapes_only: ClassVar[bool] = False
-    """Whether that argument is annotated as `Shapes`, which is no more than shapes."""
+    """Whether `step` needs only shapes from `local`, which is then annotated as `Shapes`."""
 
     scheduled: ClassVar[tuple[str, ...]] = ()
-    """Names of the hyper-parameters that a schedule gives; set on the methods that have some."""
+    """Names of the hyper-parameters for which this method was given a schedule."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -79,35 +80,36 @@ class Algorithm(ABC, Generic[StateT]):
 
     @abstractmethod
     def init(self, x: Tensor) -> StateT:
-        """State before step 0: a NamedTuple of tensors like the parameters `x`.
+        """The state before step 0, a NamedTuple of tensors shaped like the parameters `x`.
 
-        A total that is pushed begins as `total_like(x)`, which no rounding will bias. What is one
-        number per node is like `x[..., :1]`.
+        A total (see `Mix`) starts as `total_like(x)`, i.e. as 0 in float64, so that rounding hardly
+        changes its sum. A field with one number per node has the shape of `x[..., :1]`.
         """
 
     @abstractmethod
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: StateT, mix: Mix
     ) -> tuple[Tensor, StateT]:
-        """Step `t` = 0, 1, …: from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; pure.
+        """Step `t` = 0, 1, …, from xᵗ and the stochastic gradient at xᵗ to xᵗ⁺¹; a pure function.
 
-        Whoever calls it may give a plain function z ↦ W z as `mix`; it arrives with both verbs. A
-        step that needs a second gradient, random numbers or the shapes of the parameters has one
-        more argument, `local`, see `Local`.
+        The caller may also pass a plain function z ↦ W z as `mix`, which is then used for both pull
+        and push. A step that needs a second gradient, random numbers or the shapes of the
+        parameters has one more argument, `local`: see `Local`.
 
-        On CUDA the step is compiled, and `t` and the hyper-parameters that are numbers arrive as
-        tensors of no axes. Arithmetic does not notice. What needs a Python number does, e.g.
-        `lrs[min(t, 2)]` or `generator.manual_seed(t)`: such a step is run as it is written, with
-        a warning, and is slower. In long runs on a CPU the step is called a few times, likewise
-        with tensors, to be recorded and taken in C (`gossamer.native`), or is run as it is written.
+        On CUDA the step is compiled, and `t` and the real-valued hyper-parameters are passed to it
+        as tensors without axes. These work in arithmetic, but not in code that needs a Python
+        number, such as `lrs[min(t, 2)]` or `generator.manual_seed(t)`. A step with such code is not
+        compiled but run as written, which is slower, and a warning says so. On a CPU, long runs
+        translate the step to C (`gossamer.native`): they call it a few times with such tensors and
+        record its operations. If this fails, the step runs as written.
         """
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: StateT) -> dict[str, Tensor]:
-        """What is worth knowing of step `t` beside its state, before it is taken; pure.
+        """Numbers about step `t` to record as metrics, computed before the step; a pure function.
 
-        Name → one number per point, of shape `x.shape[:-1]`, e.g. the share of coordinates that
-        will be clipped. The simulator records it as metrics, and calls it only at the steps that
-        are recorded. By default nothing.
+        Returns name → tensor of shape `x.shape[:-1]`, i.e. one number for each node and run, e.g.
+        the share of coordinates that will be clipped. The simulator calls `info` only at the steps
+        that are recorded, and averages the numbers over the nodes. By default there are none.
         """
         return {}
 
@@ -128,7 +130,7 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """What is told of them: all numbers, and words where they are not the default.
+        """Name → value of the hyper-parameters, except words that have their default value.
 
         >>> from gossamer.algorithms import DSGDGClip
         >>> DSGDGClip(lr=0.1, clip=1.0).hyperparameters
@@ -146,7 +148,7 @@ class Algorithm(ABC, Generic[StateT]):
     # ------------------------------------------------------------------ schedules
 
     def at(self, t: int, like: Tensor | None = None) -> Self:
-        """The method of step `t`: itself, or one with the numbers that its schedules give there.
+        """The method with each schedule replaced by its value at step `t`.
 
         >>> from gossamer.algorithms import DSGD, Linear
         >>> DSGD(lr=Linear(0.1, 100)).at(50)
@@ -155,9 +157,10 @@ class Algorithm(ABC, Generic[StateT]):
         return next(iter(self.along(range(t, t + 1), like)))
 
     def along(self, steps: range, like: Tensor | None = None) -> Iterable[Self]:
-        """The method of each of these steps.
+        """The method at each of these steps, with schedules replaced by their values as in `at`.
 
-        What a schedule gives to stacked runs, `(runs, 1)`, has the precision and device of `like`.
+        For stacked runs these values are tensors `(runs, 1)`, in the precision and on the device of
+        `like`.
         """
         if not self.scheduled:
             return itertools.repeat(self, len(steps))
@@ -184,7 +187,7 @@ class Algorithm(ABC, Generic[StateT]):
         return values.unbind() if like is None else values.to(like).unbind()
 
     def holding(self, values: Mapping[str, Any]) -> Self:
-        """The same method with these numbers in place of its own, which are not checked."""
+        """The same method with other hyper-parameters, name → value, which are not checked."""
         held = object.__new__(type(self))
         vars(held).update(vars(self), **values)
         return held
@@ -192,7 +195,7 @@ class Algorithm(ABC, Generic[StateT]):
     # ------------------------------------------------------------------ stacked runs
 
     def require_runs(self, runs: int) -> None:
-        """Refuse hyper-parameters that do not broadcast over `runs` stacked runs."""
+        """Refuse hyper-parameters whose shape does not fit a stack of this many runs."""
         schedules = {name: getattr(self, name).tensors for name in self.scheduled}
         tensors = {name: [value] for name, value in self._tensors.items()} | schedules
         for name, value in ((name, z) for name, listed in tensors.items() for z in listed):
@@ -200,15 +203,15 @@ class Algorithm(ABC, Generic[StateT]):
             require(shape in ((), (runs, 1)), name, f"shape {shape}", per_run)
 
     def to(self, *, dtype: torch.dtype, device: torch.device | str) -> Self:
-        """The same method, its tensors in another precision or on another device.
+        """The same method with its tensors in another precision or on another device.
 
-        Schedules stay where they are: what they give is moved, see `along`.
+        Schedules stay on the CPU in float64; `along` converts their values.
         """
         cast = {name: value.to(device, dtype) for name, value in self._tensors.items()}
         return dataclasses.replace(self, **cast)
 
     def select(self, runs: Tensor) -> Self:
-        """The same method for a subset of its stacked runs, `runs` indexing the runs axis."""
+        """The same method for those of its stacked runs whose indices are in `runs`."""
         chosen = {name: value[runs] for name, value in self._tensors.items() if value.ndim > 0}
         schedules = {name: getattr(self, name).select(runs.cpu()) for name in self.scheduled}
         return dataclasses.replace(self, **chosen, **schedules)

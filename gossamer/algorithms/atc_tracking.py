@@ -12,13 +12,13 @@ from gossamer.algorithms.operators import minus
 
 @dataclass(frozen=True)
 class ATCTracking(GTDSGD):
-    """Gradient tracking that mixes parameters after their step, and the tracker before its change.
+    """Gradient tracking that mixes the tracker before its update and the parameters after theirs.
 
     yᵗ = W yᵗ⁻¹ + gᵗ − gᵗ⁻¹                                 y⁰ = g⁰
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`
 
-    Between DIGing, which mixes neither the new gradient nor the step, and GT-DSGD, which mixes both
-    and is also called Aug-DGM or ATC-DIGing.
+    The method lies between DIGing, which mixes neither the new gradient nor the step, and GT-DSGD,
+    which mixes both, as Aug-DGM and ATC-DIGing do.
 
     Reference: Di Lorenzo and Scutari, NEXT (2016); Scutari and Sun, SONATA (2019).
     """

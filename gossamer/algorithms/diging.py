@@ -17,8 +17,8 @@ class DIGing(GTDSGD):
     yᵗ = W yᵗ⁻¹ + gᵗ − gᵗ⁻¹                                 y⁰ = g⁰
     xᵗ⁺¹ = W xᵗ − α yᵗ                                      α = `lr`
 
-    What is sent, xᵗ and yᵗ⁻¹, is known before the gradient is. On a network with compressed
-    messages it is BEER.
+    The nodes send xᵗ and yᵗ⁻¹, which they know before they compute the gradient. On a network with
+    compressed messages the method is known as BEER.
 
     Reference: Nedić, Olshevsky and Shi, Achieving geometric convergence for distributed
     optimization over time-varying graphs (2017); Qu and Li (2018).

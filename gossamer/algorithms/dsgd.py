@@ -18,7 +18,8 @@ class DSGD(Algorithm[Stateless]):
     xᵗ⁺¹ = W (xᵗ − α gᵗ)                                    α = `lr`
 
     Under noise of bounded variance it converges up to a bias of order α, which comes from
-    differences between the nodes. Under heavy tails a single large gradient throws every node off.
+    differences between the nodes. Under heavy tails a single large gradient can throw all nodes
+    far off.
 
     Reference: Nedić and Ozdaglar (2009); Lian et al. (2017).
 

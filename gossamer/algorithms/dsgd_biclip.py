@@ -18,11 +18,11 @@ class DSGDBiClip(Algorithm[Stateless]):
     xᵗ⁺¹ = W (xᵗ − α B(gᵗ))                                 α = `lr`
     B(g)ₖ = sign(gₖ) min(max(|gₖ|, d), u)                   d = `floor`, u = `clip`, sign(0) = 0
 
-    Large coordinates are cut as in DSGD-CClip, and small ones are raised, as adaptive methods do,
-    without their memory. With d = u it is sign descent.
+    Large coordinates are reduced as in DSGD-CClip. Small ones are enlarged, as in adaptive methods
+    such as Adam, but without storing anything. With d = u the method is sign descent.
 
     Reference: Lee, Zaheer and Li, Efficient distributed optimization under heavy-tailed noise
-    (2025), whose inner steps these are.
+    (2025), whose nodes clip their gradients in this way.
     """
 
     label: ClassVar[str] = "DSGD-BiClip"
@@ -43,7 +43,7 @@ class DSGDBiClip(Algorithm[Stateless]):
         return mix.pull(minus(x, self.lr, d)), state  # xᵗ⁺¹ = W (xᵗ − α B(gᵗ))
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
-        """`clipped`, `raised`: the shares of coordinates above u, and below d without being 0."""
+        """The shares of coordinates k with |gₖ| > u (`clipped`) and 0 < |gₖ| < d (`raised`)."""
         size = grad.abs()
         raised = (size < self.floor) & (size > 0)
         return {

@@ -17,7 +17,8 @@ class DSGDCClip(Algorithm[Stateless]):
 
     xᵗ⁺¹ = W (xᵗ − α clamp(gᵗ, −τ, τ))                      α = `lr`, τ = `clip`
 
-    The paper's table prints W xᵗ − α clip(gᵗ, τ); `order="combine-then-adapt"` runs that.
+    In the paper's table of methods, nodes mix before they step, W xᵗ − α clip(gᵗ, τ). This is
+    `order="combine-then-adapt"`.
     """
 
     label: ClassVar[str] = "DSGD-CClip"
@@ -38,5 +39,5 @@ class DSGDCClip(Algorithm[Stateless]):
         return descend(x, self.lr, clipped, mix, self.order), state
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
-        """`clipped`: the share of coordinates with |gᵗ| > τ."""
+        """`clipped` is the share of coordinates k with |gₖ| > τ."""
         return {"clipped": (grad.abs() > self.clip).to(grad.dtype).mean(-1)}

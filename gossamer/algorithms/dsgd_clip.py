@@ -19,9 +19,11 @@ class DSGDClip(Algorithm[Stateless]):
     αₜ = α / (t+1)                                          α = `lr`
     τₜ = τ (t+1)^q                                          τ = `clip`, q = `clip_exponent`
 
-    The paper prints q = +2/5; only q = −2/5 shows its figure's "stable but fails to reach the
-    optimum", so the exponent is a field. The table prints W xᵗ − αₜ clip(gᵗ, τₜ);
-    `order="combine-then-adapt"` runs that.
+    The paper prints q = +2/5. It also says that the method remains "stable but fails to reach the
+    optimum", which we see only with q = −2/5. So q is a hyper-parameter.
+
+    In the paper's table of methods, nodes mix before they step, W xᵗ − αₜ clip(gᵗ, τₜ). This is
+    `order="combine-then-adapt"`.
 
     Reference: Sun and Chen, Distributed stochastic strongly convex optimization under
     heavy-tailed noises (2024).
@@ -47,5 +49,8 @@ class DSGDClip(Algorithm[Stateless]):
         return descend(x, lr * clip_factor(grad, clip), grad, mix, self.order), state
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
-        """`clipped`: 1 where ‖gᵗ‖ > τₜ; over the nodes, the share of gradients that are clipped."""
+        """`clipped` is 1 where ‖gᵗ‖ > τₜ and 0 elsewhere.
+
+        Its average over the nodes is the share of gradients that are clipped.
+        """
         return {"clipped": is_clipped(grad, self.clip * (t + 1) ** self.clip_exponent)}

@@ -17,8 +17,8 @@ class DSGDGClip(Algorithm[Stateless]):
 
     xᵗ⁺¹ = W (xᵗ − α gᵗ min(1, τ/‖gᵗ‖))                     α = `lr`, τ = `clip`
 
-    It is the strongest baseline of the paper, whose table prints W xᵗ − α clip(gᵗ, τ);
-    `order="combine-then-adapt"` runs that.
+    It is the strongest baseline of the paper's Transformer study. In the paper's table of methods,
+    nodes mix before they step, W xᵗ − α clip(gᵗ, τ). This is `order="combine-then-adapt"`.
     """
 
     label: ClassVar[str] = "DSGD-GClip"
@@ -39,5 +39,8 @@ class DSGDGClip(Algorithm[Stateless]):
         return descend(x, scale, grad, mix, self.order), state
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
-        """`clipped`: 1 where ‖gᵗ‖ > τ; over the nodes, the share of gradients that are clipped."""
+        """`clipped` is 1 where ‖gᵗ‖ > τ and 0 elsewhere.
+
+        Its average over the nodes is the share of gradients that are clipped.
+        """
         return {"clipped": is_clipped(grad, self.clip)}

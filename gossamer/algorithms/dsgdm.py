@@ -25,8 +25,9 @@ class DSGDm(Algorithm[DSGDmState]):
     uᵗ = β uᵗ⁻¹ + gᵗ                                        β = `momentum`, u⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α uᵗ)                                    α = `lr`
 
-    The momentum is a sum, so the step is up to α/(1−β) gradients long. If nodes differ, each
-    momentum pulls towards its node's own optimum, which enlarges the bias of DSGD.
+    The momentum is a sum of gradients, so if these stay the same, a step is up to 1/(1−β) times as
+    long as a step of DSGD. If the nodes differ, each momentum pulls towards its node's own optimum,
+    which makes the bias larger than that of DSGD.
 
     Reference: Yu, Jin and Yang, On the linear speedup analysis of communication efficient momentum
     SGD for distributed non-convex optimization (2019).

@@ -12,12 +12,13 @@ from gossamer.algorithms.operators import minus
 
 @dataclass(frozen=True)
 class EXTRA(Corrected):
-    """Decentralized gradient descent, corrected for differences between nodes; mixes, then steps.
+    """DSGD with a correction for differences between the nodes; it mixes, then steps.
 
     yᵗ⁺¹ = yᵗ + xᵗ − W̄ xᵗ                                   W̄ = (I + W)/2, y⁰ = 0
     xᵗ⁺¹ = W̄ xᵗ − α gᵗ − yᵗ⁺¹                               α = `lr`
 
-    Without y, which the difference of two steps removes, it is the original recursion with W̃ = W̄:
+    For constant α, subtracting two successive steps eliminates y and gives the published recursion
+    with W̃ = W̄:
 
         x¹ = W x⁰ − α g⁰,   xᵗ⁺² = (I + W) xᵗ⁺¹ − W̃ xᵗ − α (gᵗ⁺¹ − gᵗ).
 
@@ -29,7 +30,7 @@ class EXTRA(Corrected):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: CorrectedState, mix: Mix
     ) -> tuple[Tensor, CorrectedState]:
-        """Mix, add what mixing changed to the correction, then descend along both."""
+        """Mix, add to y what mixing removed, then descend along the gradient and y."""
         mixed = half_mixed(mix, x)  # W̄ xᵗ
         y = state.y + x - mixed  # yᵗ⁺¹ = yᵗ + xᵗ − W̄ xᵗ
         return minus(mixed, self.lr, grad) - y, CorrectedState(y)  # xᵗ⁺¹ = W̄ xᵗ − α gᵗ − yᵗ⁺¹

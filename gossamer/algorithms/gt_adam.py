@@ -46,7 +46,7 @@ class GTAdam(Algorithm[GTAdamState]):
     eps: Positive = 1e-8
 
     def init(self, x: Tensor) -> GTAdamState:
-        """Zero tracker, gradient and moments: sᵗ at t = 0 is then g⁰."""
+        """Tracker, last gradient and moments are 0, so that s⁰ = g⁰."""
         return GTAdamState(total_like(x), *(torch.zeros_like(x) for _ in range(3)))
 
     def step(
@@ -61,6 +61,6 @@ class GTAdam(Algorithm[GTAdamState]):
         return x, GTAdamState(s, grad, m, v)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTAdamState) -> dict[str, Tensor]:
-        """`tracker_norm`: ‖s‖ of the last step; `capped`: the share of coordinates with v = G."""
+        """`tracker_norm` is ‖sᵗ⁻¹‖, and `capped` is the share of coordinates with vᵗ = G."""
         capped = (state.v >= self.cap).to(x.dtype).mean(-1)
         return {"tracker_norm": torch.linalg.vector_norm(state.s, dim=-1), "capped": capped}

@@ -27,10 +27,11 @@ class GTClip(Algorithm[GTClipState]):
     yᵗ = W (yᵗ⁻¹ + hᵗ − hᵗ⁻¹)                               y⁻¹ = h⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`
 
-    That is `clipped="gradient"`. With `clipped="tracker"` h is the plain gradient, and the step is
-    α yᵗ min(1, τ/‖yᵗ‖). Clipped gradients bound the tracker, but nodes that differ are clipped
-    differently, so the method ends where the *clipped* gradients cancel. A clipped tracker leads to
-    the optimum, but a wild gradient first passes through the network.
+    This is the method with `clipped="gradient"`. With `clipped="tracker"`, hᵗ is the gradient
+    itself, and the step is α yᵗ min(1, τ/‖yᵗ‖). Clipping the gradients bounds the tracker. But if
+    the nodes differ, some gradients are clipped more than others, and the method ends where the
+    sum of the *clipped* gradients is 0. Clipping the tracker leads to the optimum, but a very large
+    gradient first spreads through the network.
     """
 
     label: ClassVar[str] = "GT-Clip"
@@ -47,7 +48,7 @@ class GTClip(Algorithm[GTClipState]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTClipState, mix: Mix
     ) -> tuple[Tensor, GTClipState]:
-        """Track what is clipped, or clip what was tracked; then descend."""
+        """Track the clipped gradients, or clip the tracker; then descend and mix."""
         h = clip_factor(grad, self.clip) * grad if self.clipped == "gradient" else grad
         y = mix.push(state.y + h - state.h)  # yᵗ = W (yᵗ⁻¹ + hᵗ − hᵗ⁻¹)
         d = y.to(x)
@@ -55,6 +56,9 @@ class GTClip(Algorithm[GTClipState]):
         return mix.pull(minus(x, lr, d)), GTClipState(y, h)  # xᵗ⁺¹ = W (xᵗ − α yᵗ)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTClipState) -> dict[str, Tensor]:
-        """`clipped`: 1 where ‖gᵗ‖ > τ, or ‖y‖ > τ in the last step; over the nodes, the share."""
+        """`clipped` is 1 where ‖gᵗ‖ > τ and 0 elsewhere.
+
+        If the tracker is clipped instead of the gradient, it is 1 where ‖yᵗ⁻¹‖ > τ.
+        """
         seen = grad if self.clipped == "gradient" else state.y.to(x)
         return {"clipped": is_clipped(seen, self.clip)}

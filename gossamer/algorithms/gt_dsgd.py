@@ -26,7 +26,8 @@ class GTDSGD(Algorithm[GTDSGDState]):
     yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)                               y⁻¹ = g⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`
 
-    The paper's table prints xᵢ inside the sum of the last line, which would never mix x.
+    As the second equation, the paper's table of methods prints Σⱼ wᵢⱼ (xᵢ − α yⱼ), with xᵢ instead
+    of xⱼ. The nodes would then never mix their parameters.
 
     Reference: Di Lorenzo and Scutari (2016); Xin, Pu, Nedić and Khan (2020).
     """
@@ -43,7 +44,7 @@ class GTDSGD(Algorithm[GTDSGDState]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTDSGDState, mix: Mix
     ) -> tuple[Tensor, GTDSGDState]:
-        """Track, then descend along the tracker."""
+        """Track, then descend along the tracker and mix."""
         y = mix.push((state.y + grad).sub_(state.grad))  # yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)
         x = mix.pull(minus(x, self.lr, y.to(x)))  # xᵗ⁺¹ = W (xᵗ − α yᵗ)
         return x, GTDSGDState(y, grad)

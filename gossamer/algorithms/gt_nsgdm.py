@@ -27,19 +27,21 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)                               α = `lr`, 0/0 := 0
 
-    Momentum averages the noise, tracking makes every yᵢ approach the network's average, and
-    normalizing *after* tracking moves along the normalized sum of gradients. Under noise with
-    only a p-th moment, 1 < p ≤ 2, E‖∇f‖ falls as T^(−(p−1)/(3p−2)), which is optimal.
+    Momentum averages out noise, and tracking makes every yᵢ approach the network's average
+    gradient. Normalizing *after* tracking gives a step along the normalized sum of the gradients.
+    If the noise has only a finite p-th moment, 1 < p ≤ 2, then E‖∇f‖ falls as T^(−(p−1)/(3p−2)) in
+    T steps, which is optimal.
 
-    One norm covers all parameters of a node; there is no ε.
+    One norm covers all parameters of a node, and no ε is added to it.
 
-    That is the paper's order, adapt then combine. With `order="combine-then-adapt"`
+    The paper's order is adapt-then-combine, as above. With `order="combine-then-adapt"` the
+    equations are
 
     yᵗ = W yᵗ⁻¹ + vᵗ − vᵗ⁻¹,   xᵗ⁺¹ = W xᵗ − α yᵗ/‖yᵗ‖
 
-    what is sent is known before the gradient is, so that messages can travel while it is computed
-    (`overlap` of `DecentralizedOptimizer`). The sum of y is the same, what nodes do is a little
-    less alike, and the paper's theorems are about the other order.
+    Nodes then know what to send before they compute the gradient, so that messages can travel
+    meanwhile (`overlap` of `DecentralizedOptimizer`). The sum of y over the nodes stays the same,
+    but the nodes' steps differ a little more, and the paper's theorems do not cover this order.
 
     >>> import torch
     >>> algorithm = GTNSGDm(lr=0.1, momentum=0.8)
@@ -71,5 +73,5 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
         return x, GTNSGDmState(v, y)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:
-        """`tracker_norm`: ‖y‖ of the last step, which normalization divides by."""
+        """`tracker_norm` is ‖yᵗ⁻¹‖, by which the previous step divided its tracker."""
         return {"tracker_norm": torch.linalg.vector_norm(state.y, dim=-1)}

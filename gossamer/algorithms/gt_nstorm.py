@@ -29,12 +29,13 @@ class GTNSTORM(Algorithm[GTNSTORMState]):
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = v⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ/‖yᵗ‖)                               α = `lr`, 0/0 := 0
 
-    gᵗ = ∇f(xᵗ; ξᵗ), so that both gradients are of one sample ξᵗ. Momentum averages over old points,
-    which biases it; here the second gradient moves the average to the new point.
+    Here gᵗ = ∇f(xᵗ; ξᵗ), so both gradients use the same sample ξᵗ. Momentum averages gradients at
+    old points and is therefore biased. The second gradient corrects the average for the move from
+    xᵗ⁻¹ to xᵗ.
 
     Reference: Cutkosky and Orabona, Momentum-based variance reduction in non-convex SGD (2019), for
     the estimator; Xin, Khan and Kar, A hybrid variance-reduced method for decentralized stochastic
-    non-convex optimization (2021), which tracks it without normalization.
+    non-convex optimization (2021), for tracking this estimator, without normalization.
     """
 
     label: ClassVar[str] = "GT-NSTORM"
@@ -44,13 +45,13 @@ class GTNSTORM(Algorithm[GTNSTORMState]):
     momentum: Fraction
 
     def init(self, x: Tensor) -> GTNSTORMState:
-        """v⁻¹ = y⁻¹ = 0; x⁻¹ is not used."""
+        """v⁻¹ = y⁻¹ = 0; step 0 does not use x⁻¹."""
         return GTNSTORMState(v=torch.zeros_like(x), y=total_like(x), x=x)
 
     def step(  # type: ignore[override]
         self, t: int, x: Tensor, grad: Tensor, state: GTNSTORMState, mix: Mix, local: Local
     ) -> tuple[Tensor, GTNSTORMState]:
-        """Estimate with a second gradient of the same sample, track, and move by α."""
+        """Estimate with a second gradient of the same sample, track, and move by α; then mix."""
         v = grad
         if t > 0:  # vᵗ = gᵗ + β (vᵗ⁻¹ − ∇f(xᵗ⁻¹; ξᵗ))
             v = grad + self.momentum * (state.v - local.grad(state.x))
@@ -60,5 +61,5 @@ class GTNSTORM(Algorithm[GTNSTORMState]):
         return moved, GTNSTORMState(v, y, x)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSTORMState) -> dict[str, Tensor]:
-        """`tracker_norm`: ‖y‖ of the last step, which normalization divides by."""
+        """`tracker_norm` is ‖yᵗ⁻¹‖, by which the previous step divided its tracker."""
         return {"tracker_norm": torch.linalg.vector_norm(state.y, dim=-1).to(x)}

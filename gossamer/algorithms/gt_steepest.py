@@ -19,15 +19,15 @@ from gossamer.algorithms.operators import descend, estimate_and_track, inverse_n
 
 @dataclass(frozen=True)
 class GTSteepest(Algorithm[GTNSGDmState]):
-    """Gradient tracking with momentum, then a step along `direction` of the tracker.
+    """Base class of methods that track momentum and step in a `direction` made from the tracker.
 
     vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
 
-    D(y) is the steepest direction of one norm, whose length does not depend on that of y. With the
-    Euclidean norm of all parameters it is `GTNSGDm`; a member of this family is one function.
-    `order` is that of `GTNSGDm`.
+    D(y) is the direction of steepest descent in some norm; its length does not depend on the length
+    of y. The Euclidean norm of all parameters gives `GTNSGDm`. A subclass only has to define
+    `direction`. The hyper-parameter `order` means the same as in `GTNSGDm`.
     """
 
     tracker: ClassVar[str | None] = "y"
@@ -38,7 +38,7 @@ class GTSteepest(Algorithm[GTNSGDmState]):
 
     @abstractmethod
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
-        """D(y), of the parameters that `local` takes apart."""
+        """D(y); `local` splits y into the tensors of the model."""
 
     def init(self, x: Tensor) -> GTNSGDmState:
         """v⁻¹ = y⁻¹ = 0."""
@@ -47,14 +47,14 @@ class GTSteepest(Algorithm[GTNSGDmState]):
     def step(  # type: ignore[override]
         self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState, mix: Mix, local: Shapes
     ) -> tuple[Tensor, GTNSGDmState]:
-        """Estimate, track, then move along the tracker's direction."""
+        """Estimate, track, then step along D(yᵗ) and mix."""
         # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ,  yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         v, y, d, _ = estimate_and_track(*state, grad, self.momentum, mix, self.order)
         x = descend(x, self.lr, self.direction(d, local), mix, self.order)  # W (xᵗ − α D(yᵗ))
         return x, GTNSGDmState(v, y)
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState) -> dict[str, Tensor]:
-        """`tracker_norm`: ‖y‖ of the last step."""
+        """`tracker_norm` is ‖yᵗ⁻¹‖, the norm of the tracker after the previous step."""
         return {"tracker_norm": torch.linalg.vector_norm(state.y, dim=-1).to(x)}
 
 
@@ -67,13 +67,14 @@ class GTLayerNSGDm(GTSteepest):
     xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
     D(y)ₗ = yₗ √sizeₗ / ‖yₗ‖                                for every tensor l, 0/0 := 0
 
-    The root mean square of every tensor's step is α, however large the tensor and its gradient.
+    In the step of every tensor the root mean square of the coordinates is α, however large the
+    tensor and its gradient are.
     """
 
     label: ClassVar[str] = "GT-LayerNSGDm"
 
     def direction(self, y: Tensor, local: Shapes) -> Tensor:
-        """Every tensor with root mean square 1."""
+        """Every tensor, scaled to root mean square 1."""
         stacks = zip(local.alike(y), local.kinds, strict=True)
         return local.apart(math.sqrt(kind.numel()) * inverse_norm(z) * z for z, kind in stacks)
 
@@ -86,7 +87,7 @@ class GTSignSGDm(GTSteepest):
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α sign(yᵗ))                              α = `lr`, sign(0) = 0
 
-    The steepest direction of the largest coordinate's norm.
+    sign(y) is the direction of steepest descent in the maximum norm.
     """
 
     label: ClassVar[str] = "GT-SignSGDm"
@@ -103,11 +104,12 @@ class DeMuon(GTSteepest):
     vᵗ = β vᵗ⁻¹ + (1−β) gᵗ                                  β = `momentum`, v⁻¹ = 0
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
-    D(y)ₗ ≈ U Vᵀ where yₗ = U Σ Vᵀ                          for every matrix l, by Newton and Schulz
+    D(y)ₗ ≈ U Vᵀ where yₗ = U Σ Vᵀ                          for every matrix l (Newton–Schulz)
     D(y)ₗ = yₗ / ‖yₗ‖                                       for every vector l, 0/0 := 0
 
-    The steepest direction of the spectral norm, in which a vector is a matrix of one column. A
-    tensor with more axes is the matrix of its first axis by all others.
+    D(y) is the direction of steepest descent in the spectral norm, where a vector counts as a
+    matrix with one column. A tensor with more than two axes is reshaped to a matrix with one row
+    for each index of its first axis.
 
     Reference: He, Ren, Mao and Larsson, DeMuon: a decentralized Muon for matrix optimization over
     graphs (2025).

@@ -20,20 +20,20 @@ class Chance(Protocol):
 
 
 class Shapes:
-    """The parameters as the tensors they are.
+    """Splits a vector of parameters into the model's tensors, and joins them again.
 
-    A step that asks for nothing else says so in the annotation of its argument, `local: Shapes`,
-    and is compiled on CUDA like any other.
+    If a step needs only this from its argument `local`, annotate the argument as `local: Shapes`.
+    The step is then compiled on CUDA like one without this argument.
 
     Args:
-        shapes: of the parameters, in the order in which x holds them.
+        shapes: shapes of the parameters, in the order in which x holds them.
     """
 
     def __init__(self, shapes: Sequence[torch.Size]) -> None:
         self.shapes = tuple(shapes)
 
     def tensors(self, x: Tensor) -> list[Tensor]:
-        """The pieces of `x`, of any leading axes, each a view shaped like its parameter.
+        """The model's tensors in `x`, as views; the leading axes of `x` are kept.
 
         >>> local = Shapes([torch.Size([2, 3]), torch.Size([2])])
         >>> [tuple(piece.shape) for piece in local.tensors(torch.zeros(4, 5, 8))]
@@ -44,20 +44,21 @@ class Shapes:
         return [part.view(part.shape[:-1] + shape) for part, shape in pairs]
 
     def vector(self, tensors: Iterable[Tensor]) -> Tensor:
-        """What `tensors` took apart."""
+        """The inverse of `tensors`: joins the tensors into one vector."""
         pairs = zip(tensors, self.shapes, strict=True)
         flat = [z.reshape(*z.shape[: z.ndim - len(shape)], shape.numel()) for z, shape in pairs]
         return torch.cat(flat, dim=-1)
 
     @property
     def kinds(self) -> list[torch.Size]:
-        """The shapes that there are, each once."""
+        """The different shapes, each listed once."""
         return list(dict.fromkeys(self.shapes))
 
     def alike(self, x: Tensor) -> list[Tensor]:
-        """The pieces of `x`, flat, those of one shape stacked: `(count, …, size)` for each kind.
+        """The model's tensors in `x`, flattened, with those of equal shape stacked.
 
-        What is the same work for tensors of one shape is then a few large operations.
+        Returns one stack `(count, …, size)` for each of `kinds`. Work that is the same for all
+        tensors of one shape then takes a few large operations.
 
         >>> local = Shapes([torch.Size([2, 3]), torch.Size([2]), torch.Size([2, 3])])
         >>> [tuple(stack.shape) for stack in local.alike(torch.zeros(4, 5, 14))]
@@ -67,15 +68,16 @@ class Shapes:
         return [torch.stack([parts[i] for i in self._of(kind)]) for kind in self.kinds]
 
     def apart(self, stacks: Iterable[Tensor]) -> Tensor:
-        """What `alike` stacked."""
+        """The inverse of `alike`: joins the stacks into one vector."""
         pairs = zip(self.kinds, stacks, strict=True)
         parts = {i: part for kind, z in pairs for i, part in zip(self._of(kind), z, strict=True)}
         return torch.cat([parts[i] for i in range(len(self.shapes))], dim=-1)
 
     def whole(self, stack: Tensor, kind: torch.Size) -> Tensor:
-        """A stack of `alike`, for what needs all numbers of a tensor, as matrix products do.
+        """A stack of `alike` with whole tensors, for operations such as matrix products.
 
-        It is the stack itself, unless several processes share the tensors, which then gather them.
+        This is the stack itself, unless a node consists of several processes that each hold a part
+        of every tensor. They then gather the parts.
         """
         return stack
 
@@ -84,20 +86,21 @@ class Shapes:
 
 
 class Local(Shapes):
-    """A second gradient, random numbers, and the parameters as the tensors they are.
+    """What a step can ask its node for: a second gradient, random numbers, separate tensors.
 
-    A step that asks for it has one more argument, named `local`:
+    A step that needs any of them has one more argument, named `local`:
 
         def step(self, t, x, grad, state, mix, local): ...
 
-    and is run as it is written, on CUDA too, unless it asks for `Shapes` only. Made anew for every
-    step. A type checker that finds the extra argument strange is told `# type: ignore[override]`.
+    Such a step is run as written, also on CUDA, unless it needs only `Shapes`. Every step gets a
+    new object. If a type checker objects to the additional argument, add the comment
+    `# type: ignore[override]`.
 
     Args:
         t: the step.
-        grad: point ↦ the gradient there of the sample of this step.
-        chance: the random numbers of the nodes and runs of the step's tensors.
-        shapes: of the parameters, in the order in which x holds them.
+        grad: point ↦ the gradient at this point, with the sample of this step.
+        chance: source of random numbers for the step's nodes and runs.
+        shapes: shapes of the parameters, in the order in which x holds them.
     """
 
     def __init__(
@@ -111,24 +114,25 @@ class Local(Shapes):
         self._t, self._grad, self._chance, self._asked = t, grad, chance, 0
 
     def grad(self, point: Tensor) -> Tensor:
-        """∇f_i(`point`; ξ) for the sample ξ of this step and with the noise of this step.
+        """∇f_i(`point`; ξ) with the sample ξ and the noise of this step.
 
-        At x it is `grad` again. Asking costs a gradient.
+        At x this is the gradient that the step was given. Each call costs one gradient evaluation.
         """
         return self._grad(point)
 
     def uniform(self, like: Tensor) -> Tensor:
-        """Numbers in [0, 1), shaped like `like`, which is like x or like `x[..., :1]`.
+        """A uniform random number in [0, 1) for each element of the given tensor.
 
-        They are a function of the run's seed, the step, the node, the coordinate, and how often
-        the step has asked: the same in the simulator and on processes, alone and in a stack, for
-        the step taken again.
+        Give x, or `x[..., :1]` for one number per node. The numbers depend only on the run's seed,
+        the step, the node, the coordinate and the number of earlier draws in the step. So they are
+        the same in the simulator and on real processes, for a run alone and in a stack, and if the
+        step is repeated.
         """
         dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
         return self._drawn(like.shape[-1], dtype).to(like, copy=True)
 
     def normal(self, like: Tensor) -> Tensor:
-        """Standard normal numbers, else as `uniform`."""
+        """Standard normal random numbers; otherwise the same as `uniform`."""
         u, v = self._drawn(2 * like.shape[-1], torch.float64).chunk(2, dim=-1)
         radius = torch.sqrt(-2 * torch.log1p(-u))  # Box and Muller
         return (radius * torch.cos(2 * math.pi * v)).to(like)

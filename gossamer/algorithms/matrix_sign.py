@@ -15,13 +15,14 @@ LEGS = 2, 3
 
 
 def newton_schulz(y: Tensor) -> Tensor:
-    """Nearly U Vᵀ, the matrix sign of y = U Σ Vᵀ, for every matrix over the last two axes.
+    """Approximately U Vᵀ, the matrix sign of y = U Σ Vᵀ, for each matrix in the last two axes.
 
-    Five steps z ← a z + (b G + c G²) z with G = z zᵀ, from z = y/‖y‖_F, and Muon's a, b and c.
-    Singular values of at least 0.01 ‖y‖_F end in [0.68, 1.14], smaller ones below 1.21; 0 stays 0.
+    Starting from z = y/‖y‖_F, it takes five steps z ← a z + (b G + c G²) z with G = z zᵀ and the
+    a, b and c of Muon. Singular values of at least 0.01 ‖y‖_F end in [0.68, 1.14], smaller ones
+    below 1.21; 0 stays 0.
 
-    On CUDA the products of a float32 y are taken in float16. The five steps let its rounding grow
-    to 2⁻¹¹ a⁵ = 0.24 at most, in the Frobenius norm, in which the result has the length √rank.
+    On CUDA, if y is in float32, the products are computed in float16. Its rounding errors
+    grow in five steps to a Frobenius norm of at most 2⁻¹¹ a⁵ = 0.24. That of U Vᵀ is √rank.
 
     >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
     >>> newton_schulz(100 * turn)

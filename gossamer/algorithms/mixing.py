@@ -10,25 +10,29 @@ from torch import Tensor
 
 
 class Mix(Protocol):
-    """One round of communication.
+    """One round of communication, in which every node hears its neighbours.
 
-    An *opinion*, such as the parameters x, is everybody's, to be averaged: equal values stay equal.
-    A *total*, such as a tracker y, counts by its sum over the nodes: the sum stays. On a network
-    with a doubly stochastic W both are z ↦ W z.
+    It treats two kinds of quantities differently. An *opinion*, such as the parameters x, is a
+    value on which the nodes are to agree. `pull` averages it, and nodes that agree still agree
+    afterwards. A *total*, such as a gradient tracker y, is a value of which only the sum over the
+    nodes matters. `push` redistributes it and keeps the sum.
+
+    With a doubly stochastic W both compute W z. A network on which both are the same is called
+    *balanced*.
     """
 
     def pull(self, z: Tensor) -> Tensor:
-        """R z with rows that sum to 1: pull(1) = 1."""
+        """R z, where the rows of R sum to 1, so that equal values stay equal."""
         ...
 
     def push(self, z: Tensor) -> Tensor:
-        """C z with columns that sum to 1: Σ push(z) = Σ z."""
+        """C z, where the columns of C sum to 1, so that the sum over the nodes stays the same."""
         ...
 
 
 @dataclass(frozen=True)
 class Both:
-    """A plain function z ↦ W z as both verbs, for tests and notebooks."""
+    """A `Mix` that pulls and pushes with one function z ↦ W z, for tests and notebooks."""
 
     mix: Callable[[Tensor], Tensor]
 
@@ -54,9 +58,10 @@ def takes_functions(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def state_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The precision in which parameters of this dtype are kept between steps: at least float32.
+    """The precision in which parameters of this dtype are kept between steps, at least float32.
 
-    A step is mostly smaller than the last digit of a parameter in bfloat16 or float16.
+    In bfloat16 or float16 most steps are smaller than the last digit of a parameter and would be
+    lost.
 
     >>> state_dtype(torch.bfloat16), state_dtype(torch.float64)
     (torch.float32, torch.float64)
@@ -65,11 +70,11 @@ def state_dtype(dtype: torch.dtype) -> torch.dtype:
 
 
 def total_like(x: Tensor) -> Tensor:
-    """A total of 0 for the parameters `x`: zeros in float64, whatever the precision of x.
+    """Zeros in the shape of `x`, always in float64: the initial value of a total (see `Mix`).
 
-    What rounding takes from a total is gone for ever, and heavy tails are made of spikes: in
-    float32, a gradient of 1e8 takes several units with it. Sums with tensors of a lower precision
-    are in float64 again.
+    Rounding errors change the sum of a total for ever, and heavy-tailed noise makes them large: in
+    float32, adding and then subtracting a gradient of 1e8 changes a total by several units. A total
+    stays in float64 if tensors of a lower precision are added to it.
 
     >>> x, spike = torch.zeros(1), torch.tensor([1e8])
     >>> (x + 0.25 + spike - spike).item(), (total_like(x) + 0.25 + spike - spike).item()

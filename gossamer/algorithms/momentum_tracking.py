@@ -27,7 +27,7 @@ class MomentumTracking(Algorithm[MomentumTrackingState]):
     yᵗ = W yᵗ⁻¹ + uᵗ − uᵗ⁻¹                                 y⁻¹ = 0
     xᵗ⁺¹ = W xᵗ − α yᵗ                                      α = `lr`
 
-    The authors write it with the correction cᵗ = uᵗ⁻¹ − W yᵗ⁻¹, so that yᵗ = uᵗ − cᵗ.
+    The authors define a correction cᵗ = uᵗ⁻¹ − W yᵗ⁻¹ instead of y, with yᵗ = uᵗ − cᵗ.
 
     Reference: Takezawa, Bao, Niwa, Sato and Yamada, Momentum tracking: momentum acceleration for
     decentralized deep learning on heterogeneous data (2023).
@@ -40,13 +40,13 @@ class MomentumTracking(Algorithm[MomentumTrackingState]):
     momentum: Fraction = 0.9
 
     def init(self, x: Tensor) -> MomentumTrackingState:
-        """u⁻¹ = y⁻¹ = 0: yᵗ at t = 0 is then g⁰."""
+        """u⁻¹ = y⁻¹ = 0, so that y⁰ = g⁰."""
         return MomentumTrackingState(u=torch.zeros_like(x), y=total_like(x))
 
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: MomentumTrackingState, mix: Mix
     ) -> tuple[Tensor, MomentumTrackingState]:
-        """Momentum, tracked; then mix and descend."""
+        """Update the momentum, track it, then mix and descend."""
         u = self.momentum * state.u + grad  # uᵗ = β uᵗ⁻¹ + gᵗ
         y = mix.push(state.y) + u - state.u  # yᵗ = W yᵗ⁻¹ + uᵗ − uᵗ⁻¹
         x = minus(mix.pull(x), self.lr, y.to(x))  # xᵗ⁺¹ = W xᵗ − α yᵗ

@@ -27,8 +27,9 @@ class MoTEF(Algorithm[MoTEFState]):
     vᵗ = W vᵗ⁻¹ + mᵗ − mᵗ⁻¹                                 v⁻¹ = 0
     xᵗ⁺¹ = W xᵗ − α vᵗ                                      α = `lr`
 
-    Compression and error feedback are the network's, `network.compressed(…)`: there W z is
-    z + γ (W − I) ĥ with the public copies ĥ of z. β = 0 is DIGing here and BEER there.
+    The network does the compression and error feedback: on `network.compressed(…)`, W z becomes
+    z + γ (W − I) ĥ, where ĥ are the copies of z that neighbours hold, updated by compressed
+    messages. With β = 0 the method is DIGing, and on a network with compression it is BEER.
 
     Reference: Islamov, Gao and Stich, Towards faster decentralized stochastic optimization with
     communication compression (2025).
@@ -47,7 +48,7 @@ class MoTEF(Algorithm[MoTEFState]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: MoTEFState, mix: Mix
     ) -> tuple[Tensor, MoTEFState]:
-        """Average the gradients, track the average, then mix and descend along the tracker."""
+        """Update the momentum, track it, then mix and descend along the tracker."""
         m = ema(state.m, grad, self.momentum)  # mᵗ = β mᵗ⁻¹ + (1−β) gᵗ
         v = mix.push(state.v) + m - state.m  # vᵗ = W vᵗ⁻¹ + mᵗ − mᵗ⁻¹
         x = minus(mix.pull(x), self.lr, v.to(x))  # xᵗ⁺¹ = W xᵗ − α vᵗ

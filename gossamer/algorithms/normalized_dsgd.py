@@ -17,8 +17,9 @@ class NormalizedDSGD(Algorithm[Stateless]):
 
     xᵗ⁺¹ = W (xᵗ − α gᵗ/‖gᵗ‖)                               α = `lr`
 
-    The average moves along the *sum of normalized* gradients rather than the normalized sum, so
-    heterogeneous nodes can cancel far from any stationary point, for every step size.
+    The average over the nodes moves along the sum of the *normalized* gradients, not along the
+    normalized sum. If the nodes differ, the normalized gradients can cancel far from any stationary
+    point, for every step size.
     """
 
     label: ClassVar[str] = "Normalized DSGD"

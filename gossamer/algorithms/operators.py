@@ -14,7 +14,7 @@ BLOCK = 65536
 
 
 def ema(old: Tensor, new: Tensor, momentum: Scalar) -> Tensor:
-    """β·old + (1 − β)·new with β = `momentum`, in one pass.
+    """β·old + (1 − β)·new with β = `momentum`, computed in one pass.
 
     >>> ema(torch.tensor([1.0]), torch.tensor([2.0]), 0.75)
     tensor([1.2500])
@@ -23,7 +23,7 @@ def ema(old: Tensor, new: Tensor, momentum: Scalar) -> Tensor:
 
 
 def minus(x: Tensor, scale: Scalar, direction: Tensor) -> Tensor:
-    """x − s·d with s = `scale` and d = `direction`, in one pass.
+    """x − s·d with s = `scale` and d = `direction`, computed in one pass.
 
     >>> minus(torch.tensor([3.0, 4.0]), 0.5, torch.tensor([2.0, 4.0]))
     tensor([2., 2.])
@@ -34,7 +34,7 @@ def minus(x: Tensor, scale: Scalar, direction: Tensor) -> Tensor:
 
 
 def inverse_norm(y: Tensor) -> Tensor:
-    """1/‖y‖, with 1/0 := 0 and no ε: what normalizes y.
+    """1/‖y‖, the factor that normalizes y, with 1/0 := 0 and no ε.
 
     >>> y = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
     >>> inverse_norm(y) * y
@@ -50,7 +50,7 @@ def norm(y: Tensor) -> Tensor:
 
 
 def inverse(length: Tensor) -> Tensor:
-    """1/ℓ, with 1/0 := 0.
+    """1/ℓ with ℓ = `length`, where 1/0 := 0.
 
     >>> inverse(torch.tensor([4.0, 0.0]))
     tensor([0.2500, 0.0000])
@@ -59,7 +59,7 @@ def inverse(length: Tensor) -> Tensor:
 
 
 def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
-    """min(1, τ/‖g‖) with τ = `clip`: what shortens g to the length τ at most.
+    """min(1, τ/‖g‖) with τ = `clip`, the factor that shortens g to the length τ if it is longer.
 
     >>> g = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
     >>> clip_factor(g, 1.0) * g
@@ -70,7 +70,7 @@ def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
 
 
 def is_clipped(g: Tensor, clip: Scalar) -> Tensor:
-    """1 where ‖g‖ > τ = `clip`, else 0, without the last axis.
+    """1 where ‖g‖ > τ, else 0, with τ = `clip`; the result lacks the last axis of g.
 
     >>> is_clipped(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
     tensor([1., 0.])
@@ -79,7 +79,7 @@ def is_clipped(g: Tensor, clip: Scalar) -> Tensor:
 
 
 def clip_components(g: Tensor, clip: Scalar) -> Tensor:
-    """Each coordinate clamped to [−τ, τ] with τ = `clip`.
+    """g with each coordinate clamped to [−τ, τ], τ = `clip`.
 
     >>> clip_components(torch.tensor([3.0, -0.4]), 1.0)
     tensor([ 1.0000, -0.4000])
@@ -88,7 +88,7 @@ def clip_components(g: Tensor, clip: Scalar) -> Tensor:
 
 
 def biclip(g: Tensor, floor: Scalar, clip: Scalar) -> Tensor:
-    """The size of each coordinate clamped to [d, u] with d = `floor` and u = `clip`; 0 stays 0.
+    """g with each coordinate's size clamped to [d, u], d = `floor` and u = `clip`; 0 stays 0.
 
     >>> biclip(torch.tensor([3.0, -0.01, 0.0, -0.4]), floor=0.1, clip=1.0)
     tensor([ 1.0000, -0.1000,  0.0000, -0.4000])
@@ -97,7 +97,7 @@ def biclip(g: Tensor, floor: Scalar, clip: Scalar) -> Tensor:
 
 
 def smooth_clip(z: Tensor, scale: Scalar, clip: Scalar) -> Tensor:
-    """c · z / √(z² + τ) for each coordinate, with c = `scale` and τ = `clip`; bounded by c.
+    """c · z / √(z² + τ) for each coordinate, with c = `scale` and τ = `clip`; at most c in size.
 
     >>> smooth_clip(torch.tensor([0.0, 3.0, 1e6]), scale=2.0, clip=16.0)
     tensor([0.0000, 1.2000, 2.0000])
@@ -125,7 +125,10 @@ class Tracked(NamedTuple):
 def estimate_and_track(
     v: Tensor, y: Tensor, grad: Tensor, momentum: Scalar, mix: Mix, order: Order
 ) -> Tracked:
-    """vᵗ = β v + (1−β) g, then yᵗ = W (y + vᵗ − v), on a GPU in one pass.
+    """vᵗ = β v + (1−β) g, then yᵗ = W (y + vᵗ − v), with β = `momentum` and g = `grad`.
+
+    With `order="combine-then-adapt"`, yᵗ = W y + vᵗ − v. Returns vᵗ, yᵗ, d (yᵗ in the precision of
+    v) and ‖d‖. On a GPU everything is computed in one pass if possible.
 
     >>> from gossamer.algorithms import Both
     >>> v, y, grad = torch.tensor([[1.0], [2.0], [3.0]])
@@ -142,9 +145,9 @@ def estimate_and_track(
 
 
 def track(y: Tensor, new: Tensor, old: Tensor, mix: Mix, order: Order) -> Tensor:
-    """W(y + new − old), or W y + new − old when the order is combine-then-adapt.
+    """W(y + new − old), or W y + new − old if `order` is "combine-then-adapt".
 
-    Either way Σ y over the nodes moves by Σ (new − old).
+    In both orders the sum of y over the nodes changes by the sum of new − old.
 
     >>> from gossamer.algorithms import Both
     >>> y, new, old = torch.tensor([3.0, 2.0, 1.0])
@@ -184,7 +187,9 @@ def in_blocks(*vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
 
 
 def descend(x: Tensor, scale: Scalar, direction: Tensor, mix: Mix, order: Order) -> Tensor:
-    """W(x − s·d), or W x − s·d when the order is combine-then-adapt.
+    """W(x − s·d), or W x − s·d if `order` is "combine-then-adapt".
+
+    Here s = `scale` and d = `direction`.
 
     >>> from gossamer.algorithms import Both
     >>> x, halve = torch.tensor(3.0), Both(lambda z: z / 2)

@@ -29,30 +29,32 @@ def PushSum(method: A) -> A: ...
 
 
 def PushSum(method: A | type[A]) -> A | type[A]:
-    """The method with its parameters averaged by push-sum, which any directed network does rightly.
+    """The same method, but averaging its parameters by push-sum, for directed networks of any kind.
 
-    pᵗ = min(1, wᵗ) (oᵗ − α dᵗ)                             α dᵗ: what the method subtracts
-    oᵗ⁺¹ = (oᵗ − α dᵗ) − pᵗ                                 o⁰ = 0, what the node owes
+    pᵗ = min(1, wᵗ) (oᵗ − α dᵗ)                             α dᵗ is what the method subtracts
+    oᵗ⁺¹ = (oᵗ − α dᵗ) − pᵗ                                 o⁰ = 0, the part still to be applied
     uᵗ⁺¹ = C (uᵗ + pᵗ)                                      u⁰ = x⁰
     wᵗ⁺¹ = C wᵗ                                             w⁰ = 1, one number per node
     xᵗ⁺¹ = uᵗ⁺¹ / wᵗ⁺¹
 
-    On a network that is not balanced, pulled parameters drift to the optimum of a *weighted* sum
-    of the objectives. Pushed totals keep their sum, so that Σ uᵢ moves by the plain sum of the
-    updates, and wᵢ measures how much of it is node i's. With a doubly stochastic C all w stay 1,
-    and the method is what it was.
+    C is the matrix of `mix.push`, whose columns sum to 1 (see `Mix`). On a network that is not
+    balanced, a method that pulls its parameters ends at the optimum of a *weighted* sum of the
+    objectives. Pushing keeps the sum over the nodes, so Σ uᵢ changes only by the plain sum of the
+    updates. Node i holds a share of Σ uᵢ, and wᵢ measures how large this share is. If C is doubly
+    stochastic, all w stay 1, and the method is the same as without push-sum.
 
-    In the literature u takes the whole update at once, which moves x by α d/w. A node that hears
-    little, or nothing for a while because messages are lost, has a tiny w: it is thrown far away,
-    and gradients that grow with the distance throw it further. Here it pays its update in parts, so
-    that x moves by no more than what is due; all is paid in the end.
+    In the literature the whole update is added to u at once, which moves x by α d/w. A node that
+    hears little, or for a while nothing because messages are lost, has a tiny w. The update then
+    throws it far away, and gradients that grow with the distance throw it further. Here a node
+    applies its updates in parts, so that x never moves by more than what is due, oᵗ − α dᵗ. The
+    rest is applied in later steps.
 
-    A method that pushes a tracker keeps doing so: `PushSum(GTDSGD)` is a variant of Push-DIGing
-    that adds the change of the gradient to the tracker before it mixes, not after. An update made
-    after mixing, W xᵗ − α dᵗ, becomes C uᵗ − α dᵗ.
+    A method that pushes a tracker keeps doing so. `PushSum(GTDSGD)` is a variant of Push-DIGing
+    that adds the change of the gradient to the tracker before it mixes, not after. If a method
+    makes its update after mixing, W xᵗ − α dᵗ, this becomes C uᵗ − α dᵗ, again in parts.
 
     Args:
-        method: a method, or its class; it must pull its parameters once in every step.
+        method: a method, or its class; it must pull its parameters exactly once in every step.
 
     Reference: Nedić and Olshevsky, Stochastic gradient-push for strongly convex functions on
     time-varying directed graphs (2016); Assran, Loizou, Ballas and Rabbat, Stochastic gradient

@@ -27,7 +27,8 @@ class QGDSGDm(Algorithm[QGDSGDmState]):
     dᵗ = (xᵗ − xᵗ⁺¹) / η
     m̂ᵗ⁺¹ = μ m̂ᵗ + (1−μ) dᵗ                                  μ = `quasi_momentum`
 
-    The paper's table prints dᵗ with the sign reversed, and indices that would not communicate.
+    This is the method of Lin et al. The paper's table of methods prints dᵗ with the opposite sign,
+    and an index with which the nodes would not mix their parameters.
 
     Reference: Lin, Karimireddy, Stich and Jaggi, Quasi-global momentum (2021).
     """
@@ -45,7 +46,7 @@ class QGDSGDm(Algorithm[QGDSGDmState]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: QGDSGDmState, mix: Mix
     ) -> tuple[Tensor, QGDSGDmState]:
-        """Momentum step and mix, then learn the momentum from how far x really moved."""
+        """Momentum step, mix, then update the momentum by how far x moved."""
         m = self.momentum * state.m_hat + grad  # mᵗ⁺¹ = β m̂ᵗ + gᵗ
         x_next = mix.pull(minus(x, self.lr, m))  # xᵗ⁺¹ = W (xᵗ − η mᵗ⁺¹)
         d = (x - x_next) / self.lr  # dᵗ = (xᵗ − xᵗ⁺¹)/η

@@ -28,18 +28,22 @@ else:
 class Schedule(ABC, _Number):
     """A hyper-parameter as a function of the step t = 0, 1, …, to be given in place of a number.
 
-    A schedule of your own is a function of t, or a frozen dataclass of numbers, annotated with
-    their admissible sets, that has `values`. Its numbers may be tensors `(runs, 1)`, one for each
-    stacked run; they are kept on the CPU in float64, wherever the method runs.
+    For a schedule of your own, give a function of t, or write a subclass: a frozen dataclass that
+    defines `values`, and whose fields are numbers annotated with their admissible sets. A field may
+    also be a tensor `(runs, 1)` with a number for each stacked run. Tensors are kept on the CPU in
+    float64, wherever the method runs.
     """
 
     @abstractmethod
     def values(self, t: Tensor) -> Tensor:
-        """The values at the steps `t`, `(steps, 1, 1)` in float64, or one for each run there."""
+        """The values at the steps `t`, a float64 tensor `(steps, 1, 1)` or `(steps, runs, 1)`.
+
+        The second shape holds a number for each stacked run. `t` has one of these shapes, too.
+        """
 
     @property
     def turns(self) -> list[Scalar]:
-        """Steps between which the values rise or fall: where they are extreme, as far as known."""
+        """The steps at which the values are largest or smallest, as far as these are known."""
         return [0]
 
     def __post_init__(self) -> None:
@@ -51,12 +55,15 @@ class Schedule(ABC, _Number):
             require(fits, f"{name} of {type(self).__name__}", value, str(admissible))
 
     def at(self, t: int) -> Scalar:
-        """The value at step `t`: a number, or one for each of the stacked runs, `(runs, 1)`."""
+        """The value at step `t`: a number, or for stacked runs a tensor `(runs, 1)`."""
         (value,) = self.values(torch.full((1, 1, 1), t, dtype=torch.float64))
         return value if self.is_stacked else float(value)
 
     def require_within(self, name: str, admissible: AdmissibleSet) -> None:
-        """Refuse a schedule of the hyper-parameter `name` that leaves its admissible set."""
+        """Refuse the schedule if its value at one of its `turns` is not in `admissible`.
+
+        The hyper-parameter is called `name` in the message.
+        """
         for t in self.turns:
             at = torch.as_tensor(t, dtype=torch.float64)
             found = self.values(at.expand(1, *(at.shape if at.ndim else (1, 1))))
@@ -65,7 +72,10 @@ class Schedule(ABC, _Number):
     def require_values(
         self, name: str, admissible: AdmissibleSet, t: Tensor, values: Tensor
     ) -> None:
-        """Refuse `values` at the steps `t` that the hyper-parameter `name` cannot have."""
+        """Refuse the schedule if one of `values`, those at the steps `t`, is not in `admissible`.
+
+        The hyper-parameter is called `name` in the message.
+        """
         if values not in admissible:
             wrong = next(value for value in values.flatten().tolist() if value not in admissible)
             steps = f"steps {t.min():.0f} to {t.max():.0f}" if len(t) > 1 else f"step {t.max():.0f}"
@@ -75,14 +85,14 @@ class Schedule(ABC, _Number):
 
     @property
     def tensors(self) -> list[Tensor]:
-        """Its numbers that are tensors."""
+        """Those numbers of the schedule that are tensors."""
         own = [getattr(self, field.name) for field in dataclasses.fields(self)]
         inner = [z for value in own if isinstance(value, Schedule) for z in value.tensors]
         return [value for value in own if isinstance(value, Tensor)] + inner
 
     @cached_property
     def is_stacked(self) -> bool:
-        """Whether every run has a value of its own."""
+        """Whether every stacked run has its own value."""
         return any(z.ndim > 0 for z in self.tensors)
 
     def select(self, runs: Tensor) -> Self:
@@ -93,7 +103,7 @@ class Schedule(ABC, _Number):
         return dataclasses.replace(self, **inner, **tensors)
 
     def of_run(self, run: int) -> "Schedule":
-        """The schedule of one of the stacked runs, its numbers no longer tensors."""
+        """The schedule of one of the stacked runs, with plain numbers in place of tensors."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         inner = {k: v.of_run(run) for k, v in own.items() if isinstance(v, Schedule)}
         numbers = {k: v[run].item() for k, v in own.items() if isinstance(v, Tensor) and v.ndim > 0}
@@ -102,7 +112,7 @@ class Schedule(ABC, _Number):
     # ------------------------------------------------------------------ how it is written down
 
     def describe(self) -> dict[str, Any]:
-        """Its kind and its numbers, for `from_description`."""
+        """The name of its class and its numbers, from which stored results restore it."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {"schedule": type(self).__name__, **own}
 
@@ -119,7 +129,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class InversePower(Schedule):
-    """α / (t + 1)^γ with α = `start` and γ = `exponent`, by default 1/2: α/√(t + 1).
+    """α / (t + 1)^γ with α = `start` and γ = `exponent`; the default γ = 1/2 gives α/√(t + 1).
 
     >>> InversePower(0.1).at(3)
     0.05
@@ -135,7 +145,7 @@ class InversePower(Schedule):
 
 @dataclass(frozen=True, repr=False)
 class Linear(Schedule):
-    """From `start` to `end` by equal amounts in each of `steps` steps, then constant.
+    """Goes linearly from `start` at step 0 to `end` at step k = `steps`, then stays constant.
 
     >>> [Linear(0.1, 4).at(t) for t in (0, 1, 4, 100)]
     [0.1, 0.075..., 0.0, 0.0]
@@ -146,25 +156,25 @@ class Linear(Schedule):
     end: Real = 0.0
 
     def values(self, t: Tensor) -> Tensor:
-        """ω + (α − ω)(1 − s) with α = `start`, ω = `end`, s = min(1, t / `steps`)."""
+        """ω + (α − ω)(1 − s) with α = `start`, ω = `end`, s = min(1, t/k) and k = `steps`."""
         return (1 - (t / self.steps).clamp(max=1)) * (self.start - self.end) + self.end
 
     @property
     def turns(self) -> list[Scalar]:
-        """The first step, and that of `end`."""
+        """Step 0, and the step at which `end` is reached."""
         return [0, self.steps]
 
 
 @dataclass(frozen=True, repr=False)
 class Cosine(Linear):
-    """From `start` to `end` along half a cosine in `steps` steps, then constant.
+    """Goes from `start` to `end` along half a cosine, and is otherwise like `Linear`.
 
     >>> [round(Cosine(0.1, 100).at(t), 4) for t in (0, 25, 50, 100, 200)]
     [0.1, 0.0854, 0.05, 0.0, 0.0]
     """
 
     def values(self, t: Tensor) -> Tensor:
-        """ω + r + r cos πs with r = (α − ω)/2, α = `start`, ω = `end`, s = min(1, t / `steps`)."""
+        """ω + r + r cos(πs) with r = (α − ω)/2 and α, ω and s as in `Linear.values`."""
         radius = (self.start - self.end) / 2
         height = torch.cos(t.clamp(max=self.steps) * (math.pi / self.steps))
         return height * radius + (self.end + radius)
@@ -172,9 +182,9 @@ class Cosine(Linear):
 
 @dataclass(frozen=True, repr=False)
 class WarmUp(Schedule):
-    """Up to the first value of `then` by equal amounts in each of `steps` steps, then along it.
+    """Rises linearly to the first value of a = `then`, and follows a from step k = `steps` on.
 
-    `then` is a number, a schedule or a function; it begins after the warm-up.
+    a is a number, a schedule or a function, which starts with its own step 0 at step k.
 
     >>> [WarmUp(Linear(1.0, 10), 4).at(t) for t in (0, 1, 3, 4, 5)]
     [0.25, 0.5, 1.0, 1.0, 0.9]
@@ -184,23 +194,23 @@ class WarmUp(Schedule):
     steps: Positive
 
     def values(self, t: Tensor) -> Tensor:
-        """min(1, (t + 1)/k) a(max(0, t − k)) with a = `then`, k = `steps`."""
+        """min(1, (t + 1)/k) · a(max(0, t − k)) with a = `then` and k = `steps`."""
         after = (t - self.steps).clamp(min=0)
         reached = self.then.values(after) if isinstance(self.then, Schedule) else self.then
         return ((t + 1) / self.steps).clamp(max=1) * reached
 
     @property
     def turns(self) -> list[Scalar]:
-        """The first step, and the turns of `then`."""
+        """Step 0, and the turns of a = `then`, shifted by k = `steps`."""
         inner = self.then.turns if isinstance(self.then, Schedule) else [0]
         return [0, *(turn + self.steps for turn in inner)]
 
 
 @dataclass(frozen=True, repr=False)
 class FunctionSchedule(Schedule):
-    """A function of your own from the step t, an int, to a number.
+    """A schedule given by a function of your own, which takes the step t (an int).
 
-    It is called with the steps that are taken, and the one after the last.
+    The function must return a number for every step of the run and for the step after the last.
     """
 
     function: Callable[[int], float]
@@ -209,7 +219,7 @@ class FunctionSchedule(Schedule):
         require(callable(self.function), "function", repr(self.function), "a function of t")
 
     def values(self, t: Tensor) -> Tensor:
-        """The function, step by step."""
+        """The value of the function at each step."""
         numbers = [self._value(int(step)) for step in t.flatten().tolist()]
         return torch.tensor(numbers, dtype=torch.float64).view(t.shape)
 
@@ -223,7 +233,7 @@ class FunctionSchedule(Schedule):
             ) from reason
 
     def describe(self) -> dict[str, Any]:
-        """Its name and how it is written, from which it cannot be made again."""
+        """The name and source code of the function; the schedule cannot be restored from them."""
         name, source = name_of(self.function), source_of(self.function)
         return {"schedule": type(self).__name__, "name": name, "source": source}
 

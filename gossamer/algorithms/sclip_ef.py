@@ -20,15 +20,15 @@ class SClipEFState(NamedTuple):
 
 @dataclass(frozen=True)
 class SClipEF(Algorithm[SClipEFState]):
-    """Smooth clipping of the difference between a gradient and its running estimate.
+    """DSGD along a running estimate of the gradient, updated by smoothly clipped differences.
 
     mᵗ⁺¹ = βₜ mᵗ + (1−βₜ) Ψₜ(gᵗ − mᵗ)                       m⁰ = 0
     xᵗ⁺¹ = W (xᵗ − αₜ mᵗ⁺¹)
     Ψₜ(z) = c/√(t+1) · z / √(z² + τ (t+1)^(3/5))            c = `scale`, τ = `clip`
     αₜ = α (t+1)^(−1/5), βₜ = β/√(t+1)                      α = `lr`, β = `momentum`
 
-    Every coordinate is clipped on its own. The theory needs symmetric noise, but only its first
-    absolute moment.
+    Every coordinate is clipped separately. The theory needs symmetric noise, but of its moments
+    only the first absolute moment must be finite.
 
     Reference: Yu, Jakovetić and Kar, Smoothed gradient clipping and error feedback (2023).
     """
@@ -47,7 +47,7 @@ class SClipEF(Algorithm[SClipEFState]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: SClipEFState, mix: Mix
     ) -> tuple[Tensor, SClipEFState]:
-        """Feed back the clipped innovation, then descend along the estimate and mix."""
+        """Update the estimate by the clipped difference, then descend along it and mix."""
         lr = self.lr * (t + 1) ** -0.2  # αₜ = α (t+1)^(−1/5)
         momentum = self.momentum * (t + 1) ** -0.5  # βₜ = β/√(t+1)
         scale, clip = self.scale * (t + 1) ** -0.5, self.clip * (t + 1) ** 0.6

@@ -1,4 +1,4 @@
-"""Models: the paper's GPT, for one node and for many nodes at once."""
+"""Models: the GPT of the GT-NSGDm paper, for one node and for many nodes at once."""
 
 from gossamer.models.gpt import GPT
 

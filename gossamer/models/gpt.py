@@ -16,31 +16,36 @@ Style = Literal["gpt", "pytorch"]
 class GPT(nn.Module):
     """A decoder-only Transformer: tokens `(batch, time)` → logits `(batch, time, vocabulary)`.
 
-        h = E[token] + P[position]
-        h = h + Attention(LayerNorm(h)),   h = h + W₂ GELU(W₁ LayerNorm(h)),     `layers` times
-        logits = U LayerNorm(h)
+    h ← E[token] + P[position]
+    h ← h + Attention(LayerNorm(h))                         in every block
+    h ← h + W₂ GELU(W₁ LayerNorm(h))                        in every block
+    logits = U LayerNorm(h)
 
-    Biases everywhere but in the head U, which is not tied to the embedding E; the hidden layer
-    W₁ is four times the width. GELU is GPT's, by tanh. Weights start as N(0, 0.02²), biases at 0.
+    Every linear map has a bias except the head U, which does not share its weights with the
+    embedding E. The hidden layer is four times as wide as h. GELU is approximated by tanh, as in
+    GPT. Initially all matrices are drawn from N(0, 0.02²), and biases are 0.
 
-    This is the style `"gpt"`. The style `"pytorch"` is what `nn.TransformerEncoderLayer` is by
-    default, of the same size: LayerNorm after each sum, ReLU, and PyTorch's initial weights,
+    These are the equations of the style `"gpt"`. The style `"pytorch"` has the same sizes, but its
+    blocks are those of `nn.TransformerEncoderLayer` with default options, i.e. with LayerNorm after
+    each sum and with ReLU:
 
-        h = LayerNorm(h + Attention(h)),   h = LayerNorm(h + W₂ ReLU(W₁ h)),
+    h ← LayerNorm(h + Attention(h))                         in every block
+    h ← LayerNorm(h + W₂ ReLU(W₁ h))                        in every block
 
-    E from N(0, 1), P = 0, matrices uniform with a bound of 1/√columns, or Xavier's for q, k and v.
+    Its initial weights are those of PyTorch, too. E is drawn from N(0, 1), and P is 0. All other
+    matrices are uniform, with Xavier's bound for q, k and v, and the bound 1/√columns otherwise.
 
     Args:
-        vocabulary: number of words.
-        context: most tokens in a window.
-        width: of the residual stream.
-        heads: of attention.
+        vocabulary: number of different tokens.
+        context: maximum number of tokens in a window.
+        width: size of the vector h at each position.
+        heads: number of attention heads.
         layers: number of blocks.
-        causal: attend to the past only. If not, position i also sees the token i + 1 that it is
-            to predict, and the model learns to copy it.
-        dropout: on the attention weights, the output of every branch, and the embedding
-            (`"gpt"`) or the hidden layers (`"pytorch"`).
-        seed: of the initial weights.
+        causal: whether a position attends only to itself and the past. If not, position i also sees
+            the token i + 1 that it is to predict, and the model learns to copy it.
+        dropout: dropout probability. Dropout acts on the attention weights, on the output of every
+            branch, and on the embedding (`"gpt"`) or the hidden layers (`"pytorch"`).
+        seed: seed of the initial weights.
         style: `"gpt"` or `"pytorch"`.
 
     >>> sum(p.numel() for p in GPT().parameters())
@@ -100,7 +105,7 @@ class GPT(nn.Module):
                 uniform(layer.bias, layer.weight, generator)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Logits of the next token at every position."""
+        """The logits of the next token at every position."""
         if tokens.shape[-1] > self.context:
             found = f"windows of {tokens.shape[-1]}"
             raise InvalidInput(f"tokens: got {found}, need at most context = {self.context}")

@@ -1,4 +1,4 @@
-"""The report: one self-contained page and its figures, made from stored results only."""
+"""The report: one self-contained page with figures, made only from stored results."""
 
 from gossamer.report.page import write_report
 

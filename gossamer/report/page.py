@@ -85,9 +85,9 @@ class Incomplete:
 
 
 def write_report(experiments: Iterable[Experiment[Any]], out: Path, options: Options) -> Path:
-    """Draw and judge every experiment that can be read below `out`; returns the page's path.
+    """Write a page with figures and verdicts for all experiments with results below `out`.
 
-    A folder without any is refused.
+    Returns the path of the page. If no experiment has enough results, `out` is refused.
     """
     works = [Work.below(out, experiment, options) for experiment in experiments]
     root = out / options.size
