@@ -19,13 +19,13 @@ SHA256 = {
 def multi30k(folder: str | os.PathLike[str] | None = None) -> Corpus:
     """The English captions of Multi30k: 377,687 training and 13,326 validation tokens.
 
-    Captions follow one another in one stream without separators. The vocabulary has 10,208
-    words: 10,206 types of the training captions and `<pad>`, `<unk>`.
+    The captions form one stream without separators. The vocabulary has 10,208 entries: the 10,206
+    different words of the training captions, `<pad>` and `<unk>`.
 
     Args:
-        folder: holds `train.en.gz` and `val.en.gz`. By default the folder that the environment
-            variable `GOSSAMER_MULTI30K` names, else a cache that is filled by one download. The
-            content of both files is checked either way.
+        folder: the folder with `train.en.gz` and `val.en.gz`. By default it is the folder that the
+            environment variable `GOSSAMER_MULTI30K` names. If that is not set, it is a cache folder
+            into which the files are downloaded once. Their checksums are verified in any case.
 
     Reference: Elliott et al. (2016), https://github.com/multi30k/dataset.
     """

@@ -14,15 +14,16 @@ FILE = Download(
 
 
 def tiny_shakespeare(folder: str | os.PathLike[str] | None = None) -> Corpus:
-    """Tiny Shakespeare as characters: 1,003,854 to learn from, the last 111,540 to be judged on.
+    """Tiny Shakespeare as characters: 1,003,854 for training, the last 111,540 for validation.
 
-    The vocabulary has 67 entries: the 65 characters that occur, `<pad>` and `<unk>`. For words in
-    place of characters use `corpus_from_file`.
+    The vocabulary has 67 entries: the 65 characters that occur, `<pad>` and `<unk>`. If you want
+    words instead of characters, use `corpus_from_file`.
 
     Args:
-        folder: holds `input.txt`, or `input.txt.gz`. By default the folder that the environment
-            variable `GOSSAMER_TINY_SHAKESPEARE` names, else a cache that is filled by one download.
-            The content is checked either way.
+        folder: the folder with `input.txt` or `input.txt.gz`. By default it is the folder that the
+            environment variable `GOSSAMER_TINY_SHAKESPEARE` names. If that is not set, it is a
+            cache folder into which the file is downloaded once. Its checksum is verified in any
+            case.
 
     Reference: Karpathy (2015), https://github.com/karpathy/char-rnn.
     """

@@ -14,12 +14,13 @@ from gossamer.seeding import stream
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """Features of any shape and a label for each: an integer names a class, other numbers are real.
+    """Samples, each with features of any shape and with a label: a class or a real number.
 
-    `load` gives those that need no internet; any arrays make one, `Dataset("mine", X, y)`.
+    Integer labels are classes. `load` returns data sets that need no internet, and
+    `Dataset("mine", X, y)` makes one from your own arrays.
 
     Args:
-        name: what results call it.
+        name: the name of the data set in results.
         features: a tensor or array, `(samples, …)`, kept in float64.
         labels: a tensor or array, `(samples,)`, kept in int64 or float64.
 
@@ -48,11 +49,14 @@ class Dataset:
 
     @property
     def num_classes(self) -> int | None:
-        """How many classes there are, if labels name classes."""
+        """The number of classes; None if the labels are real numbers."""
         return None if self.labels.is_floating_point() else len(self.labels.unique())
 
     def standardized(self) -> Self:
-        """Every feature shifted and scaled to mean 0 and variance 1; a constant one becomes 0."""
+        """The same data set with every feature scaled to mean 0 and variance 1.
+
+        A feature that is constant becomes 0.
+        """
         centered = self.features - self.features.mean(0)
         deviation = centered.square().mean(0).sqrt()
         tiny = 1e-12 * self.features.abs().amax(0)
@@ -60,31 +64,34 @@ class Dataset:
         return replace(self, features=centered / scale)
 
     def hold_out(self, share: float, seed: int = 0) -> tuple[Self, Self]:
-        """The rest, and a random `share` of the samples to be judged on."""
+        """Hold out a random `share` of the samples; returns the kept and the held-out samples."""
         count = round(share * len(self))
         require(0 < count < len(self), "share", share, "a number in (0, 1) that leaves samples")
         order = torch.randperm(len(self), generator=stream("held out", seed))
         return self.take(order[count:]), self.take(order[:count])
 
     def take(self, index: Tensor) -> Self:
-        """The samples that `index` picks."""
+        """The data set of the samples with these indices."""
         return replace(self, features=self.features[index], labels=self.labels[index])
 
     def split(
         self, num_nodes: int, how: Split | None = None, seed: int = 0
     ) -> list[tuple[Tensor, Tensor]]:
-        """(features, labels) of every node, for any problem that is made of data.
+        """Split the samples over the nodes; returns the (features, labels) of each node.
+
+        The problems that take data, e.g. `gs.LogisticRegression`, take this list.
 
         Args:
-            num_nodes: n.
-            how: e.g. `gs.data.by_label(1)` or `gs.data.dirichlet(0.1)`; by default `iid()`.
-            seed: of the split.
+            num_nodes: number of nodes.
+            how: the split, e.g. `gs.data.by_label(1)` or `gs.data.dirichlet(0.1)`; by default
+                `iid()`.
+            seed: seed of the split.
         """
         parts = (how or iid())(self.labels, num_nodes, seed)
         return [(self.features[index], self.labels[index]) for index in parts]
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that name the samples and their labels."""
+        """A hash of the features and the labels, sixteen hexadecimal digits."""
         content = hashlib.sha256(self.features.numpy().tobytes())
         content.update(self.labels.numpy().tobytes())
         return content.hexdigest()[:16]

@@ -25,11 +25,11 @@ MNIST_5K = Download(
 
 
 def load(name: str, *, standardize: bool = False) -> Dataset:
-    """A set of samples that comes with an installed package.
+    """A data set that comes with an installed package and needs no download.
 
     Args:
-        name: one of `DATASETS`.
-        standardize: shift and scale every feature to mean 0 and variance 1.
+        name: "breast_cancer", "diabetes", "digits", "iris", "wine", "mnist_5k" or "mnist1d".
+        standardize: whether to scale every feature to mean 0 and variance 1.
 
     >>> load("breast_cancer")
     Dataset('breast_cancer', 569 samples of shape (30,), 2 classes)

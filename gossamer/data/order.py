@@ -17,7 +17,9 @@ from gossamer.seeding import stream
 
 
 def token_shard(tokens: Tensor, node: int, num_nodes: int) -> Tensor:
-    """The contiguous part of a stream that `node` holds; parts differ by at most one token.
+    """The part of a stream of tokens that `node` holds.
+
+    Each part is contiguous, and the lengths of the parts differ by at most one token.
 
     >>> [token_shard(torch.arange(7), node, 3).tolist() for node in range(3)]
     [[0, 1, 2], [3, 4], [5, 6]]
@@ -27,10 +29,11 @@ def token_shard(tokens: Tensor, node: int, num_nodes: int) -> Tensor:
 
 
 class TokenWindows:
-    """Windows of `context` tokens of a stream, `stride` apart, each with the next tokens as target.
+    """Windows of a stream of tokens as inputs, and the same windows shifted by one as targets.
 
-    Window k reads tokens k·stride, …, k·stride + context − 1 and predicts the same shifted by one.
-    An index may be a tensor; inputs and targets then have its shape with the context appended.
+    With s = `stride` and c = `context`, the inputs of window k are tokens k s, …, k s + c − 1, and
+    its targets are tokens k s + 1, …, k s + c. `windows[k]` returns both. If k is a tensor of
+    several indices, inputs and targets have the shape of k with a last axis of length c added.
 
     >>> windows = TokenWindows(torch.arange(10), context=4, stride=2)
     >>> len(windows), *windows[1]
@@ -59,7 +62,7 @@ class TokenWindows:
     def to(
         self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
     ) -> "TokenWindows":
-        """The same windows on another device; tokens are integers in every precision."""
+        """The same windows on another device; `dtype` has no effect, since tokens are integers."""
         tokens = move(self.tokens, *destination(device, dtype))
         return TokenWindows(tokens, self.context, self.stride)
 
@@ -72,21 +75,21 @@ def read_windows(tokens: Tensor, start: Tensor, context: int) -> tuple[Tensor, T
 
 @dataclass(frozen=True)
 class BatchOrder:
-    """The batches of one node: every epoch a new permutation of its samples, cut into batches.
+    """The batches of one node: in every epoch its samples are shuffled and cut into batches.
 
-    The last samples of an epoch that do not fill a batch are left out of it.
+    Samples at the end of an epoch that do not fill a batch are left out of this epoch.
 
     Args:
-        size: how many samples the node holds.
+        size: number of samples that the node holds.
         batch_size: samples per step.
-        seed: of the run.
-        node: which node.
+        seed: the seed of the run.
+        node: the number of the node, since each node has its own random order.
 
     >>> order = BatchOrder(size=7, batch_size=3, seed=0, node=1)
     >>> order.steps_per_epoch, order.at(5).tolist(), order.at(5).tolist()
     (2, [1, 6, 4], [1, 6, 4])
 
-    On a real process it drives a loader:
+    For torch's loader, write
     `DataLoader(dataset, batch_sampler=list(order.batches(0, steps)))`.
     """
 
@@ -103,7 +106,7 @@ class BatchOrder:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps in which every sample is seen at most once."""
+        """Number of steps in an epoch, in which no sample is used twice."""
         return self.size // self.batch_size
 
     def epoch(self, epoch: int) -> Tensor:
@@ -113,7 +116,7 @@ class BatchOrder:
         return order[:used].view(self.steps_per_epoch, self.batch_size)
 
     def at(self, t: int) -> Tensor:
-        """Sample indices of step `t` = 0, 1, …, `(batch_size,)`."""
+        """Sample indices of step `t`, counted from 0, `(batch_size,)`."""
         epoch, step = divmod(whole("t", t, 0), self.steps_per_epoch)
         return _recent_epoch(self, epoch)[step].clone()
 

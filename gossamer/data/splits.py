@@ -26,7 +26,16 @@ Cut = Callable[[np.ndarray, int, "np.random.Generator"], Parts]  # in quotes: lo
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """A way to deal samples out, with the name that it shows itself by."""
+    """A way to divide samples among nodes, made e.g. by `iid()` or `by_label(2)`.
+
+    A split is called like a function, `split(data, num_nodes, seed)`, and returns the indices of
+    each node's samples. Here `data` are labels, or a data set that has `labels` or `targets`.
+
+    Args:
+        name: the text that it is printed as.
+        cut: the function that divides the samples. It is given the labels, the number of nodes and
+            a generator of random numbers, and returns the indices of each node's samples.
+    """
 
     name: str
     cut: Cut
@@ -51,7 +60,7 @@ class Split:
 
 
 def iid() -> Split:
-    """All samples in random order, in parts as equal as possible.
+    """Divides the samples at random into parts whose sizes are as equal as possible.
 
     >>> [part.tolist() for part in iid()([0] * 7, 3)]
     [[1, 4, 6], [2, 3], [0, 5]]
@@ -60,7 +69,7 @@ def iid() -> Split:
 
 
 def sizes(shares: Sequence[float]) -> Split:
-    """Random samples in parts of given sizes, one per node, proportional to `shares`.
+    """Divides the samples at random; the size of node i's part is proportional to `shares[i]`.
 
     >>> [len(part) for part in sizes([5, 3, 2])(torch.zeros(100), 3)]
     [50, 30, 20]
@@ -79,10 +88,11 @@ def sizes(shares: Sequence[float]) -> Split:
 
 
 def dirichlet(alpha: float) -> Split:
-    """The samples of every class in random parts p ~ Dirichlet(α, …, α), drawn for each class.
+    """Divides each class among the nodes in random shares, drawn from Dirichlet(α, …, α).
 
-    α = `alpha`: 100 is nearly iid, 1 uneven, 0.1 leaves most of a class with a few nodes. Shares
-    are drawn again until every node holds a sample.
+    Here α is `alpha`. With α = 100, the nodes have nearly equal shares of each class. With α = 1,
+    the shares are uneven. With α = 0.1, a few nodes hold most of a class. Shares are drawn again
+    until every node holds a sample.
 
     Reference: Hsu, Qi and Brown (2019), in the form of Yurochkin et al. (2019).
 
@@ -109,9 +119,10 @@ def dirichlet(alpha: float) -> Split:
 
 
 def by_label(per_node: int) -> Split:
-    """Every node holds samples of exactly `per_node` classes, dealt out in turn.
+    """Gives every node samples of exactly `per_node` classes.
 
-    A class goes to as many nodes as any other, give or take one, in parts as equal as possible.
+    The numbers of nodes that hold a class differ by at most one from class to class. The nodes that
+    hold a class share its samples as equally as possible.
 
     >>> labels = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
     >>> [labels[part].tolist() for part in by_label(1)(labels, 4)]
@@ -139,9 +150,10 @@ def by_label(per_node: int) -> Split:
 
 
 def shards(per_node: int) -> Split:
-    """Sorted by label and cut into equal shards, of which every node gets `per_node` at random.
+    """Cuts the samples, sorted by label, into shards; each node gets `per_node` random shards.
 
-    A node then holds about `per_node` classes. Reference: McMahan et al. (2017).
+    The shards are equally large, up to one sample. So a node holds about `per_node` classes.
+    Reference: McMahan et al. (2017).
 
     >>> labels = torch.arange(1000) % 10
     >>> [len(part) for part in shards(2)(labels, 5)]

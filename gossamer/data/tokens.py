@@ -24,9 +24,10 @@ _RULES = (
 
 
 def basic_english(text: str) -> list[str]:
-    """Tokens of English text by the rules of torchtext's `basic_english`.
+    """Splits English text into tokens by the rules of torchtext's `basic_english`.
 
-    Lower-case; `. , ( ) ! ? '` are tokens of their own, `; :` separate, `"` vanishes.
+    The text is converted to lower case and split at white space and at `; :`. Each of
+    `. , ( ) ! ? '` is a token of its own. Each `"` is removed.
 
     >>> basic_english("A man's hat (red); \\"odd\\".")
     ['a', 'man', "'", 's', 'hat', '(', 'red', ')', 'odd', '.']
@@ -39,7 +40,7 @@ def basic_english(text: str) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Vocabulary:
-    """The words a model knows; a token is an index into `words`.
+    """The words that a model knows; a token is an index into `words`.
 
     >>> vocabulary = Vocabulary.of(["b", "a", "b"])
     >>> vocabulary
@@ -52,7 +53,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Vocabulary":
-        """`<pad>`, `<unk>`, then every other type that occurs, the most frequent first."""
+        """The vocabulary of a text: `<pad>`, `<unk>`, then its words, the most frequent first."""
         counts = Counter(words)
         types = counts.keys() - {PAD, UNKNOWN}
         return cls((PAD, UNKNOWN, *sorted(types, key=lambda word: (-counts[word], word))))
@@ -64,12 +65,12 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words)"
 
     def encode(self, words: Iterable[str]) -> Tensor:
-        """Tokens `(words,)`; a word that is not known is `<unk>`."""
+        """The token of each word, as one vector; an unknown word becomes `<unk>`."""
         unknown = self._index[UNKNOWN]
         return torch.tensor([self._index.get(word, unknown) for word in words], dtype=torch.int64)
 
     def decode(self, tokens: Tensor) -> list[str]:
-        """The words of tokens."""
+        """The words that the tokens stand for."""
         return [self.words[token] for token in tokens.tolist()]
 
     @cached_property
@@ -79,7 +80,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, repr=False)
 class Corpus:
-    """One stream of tokens to learn from, one to be judged on, and their vocabulary."""
+    """A stream of tokens for training, another one for validation, and their vocabulary."""
 
     name: str
     train: Tensor
@@ -92,15 +93,16 @@ class Corpus:
 
     @classmethod
     def of(cls, name: str, train: Sequence[str], validation: Sequence[str]) -> "Corpus":
-        """Encode two sequences of words by the vocabulary of the first."""
+        """A corpus of two sequences of words; the vocabulary consists of the training words."""
         vocabulary = Vocabulary.of(train)
         return cls(name, vocabulary.encode(train), vocabulary.encode(validation), vocabulary)
 
     def unigram_loss(self) -> float:
-        """Cross-entropy on the validation stream of the training stream's word frequencies.
+        """The validation loss of predicting each word by its frequency in the training stream.
 
-        In nats per token, with one count added to every type: what a model that ignores the
-        context can reach. On Multi30k it is 5.63, where the paper's stalled baselines stand.
+        It is the cross-entropy in nats per token, with 1 added to the count of every word of the
+        vocabulary. A model that ignores the context can reach this loss. On Multi30k it is 5.63,
+        and several baselines of the GT-NSGDm paper end there.
 
         >>> corpus = Corpus.of("tiny", ["a", "a", "b"], ["a", "b"])
         >>> corpus
@@ -112,14 +114,17 @@ class Corpus:
         return float(-(counts / counts.sum()).log()[self.validation].mean())
 
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that name the two streams."""
+        """A hash of the two streams, sixteen hexadecimal digits."""
         content = hashlib.sha256(self.train.numpy().tobytes())
         content.update(self.validation.numpy().tobytes())
         return content.hexdigest()[:16]
 
 
 def corpus_from_file(path: str | os.PathLike[str], *, validation_share: float = 0.1) -> Corpus:
-    """A corpus of any UTF-8 text file; the last `validation_share` of its words is held out."""
+    """A corpus from a UTF-8 text file; its last words are held out for validation.
+
+    The words are those of `basic_english`; `validation_share` is the share that is held out.
+    """
     require(0 < validation_share < 1, "validation_share", validation_share, "a number in (0, 1)")
     try:
         words = basic_english(Path(path).read_text(encoding="utf-8-sig"))

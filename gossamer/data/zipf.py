@@ -22,7 +22,9 @@ def zipf_corpus(
     validation_share: float = 0.1,
     seed: int = 0,
 ) -> Corpus:
-    """`zipf_text` as a corpus; the last `validation_share` of it is held out.
+    """A corpus made by `zipf_text`; its last part is held out for validation.
+
+    `validation_share` is the share that is held out. For the other arguments see `zipf_text`.
 
     >>> corpus = zipf_corpus(20_000, num_types=200)
     >>> len(corpus.train), len(corpus.vocabulary)
@@ -45,20 +47,23 @@ def zipf_text(
     spread: float = 0.05,
     seed: int = 0,
 ) -> str:
-    """Sentences of ten words, one a line, whose word frequencies follow Zipf's law.
+    """Artificial text, one sentence of ten words per line; word frequencies follow Zipf's law.
 
-    Word k = 1, …, `num_types` has frequency π_k ∝ k^(−`exponent`) and owns an arc of length π_k
-    on a circle of length 1. The next word owns the point reached from a random point of the
-    present word's arc by a turn of one third plus U(0, `spread`). Turns keep the uniform law, so
-    π is exactly stationary; but which words follow is confined to an arc, and a model of the
-    context can do far better than one of the frequencies.
+    The words are numbered k = 1, …, `num_types`. Word k has frequency π_k ∝ k^(−s) with s =
+    `exponent`, and owns an arc of length π_k on a circle of length 1. To find the next word, take a
+    random point on the arc of the present word and move it along the circle by 1/3 + U, where U is
+    uniformly distributed on (0, `spread`). The owner of the new point is the next word. This move
+    takes a uniformly distributed point to a uniformly distributed point, so π is exactly
+    stationary. But only words on a part of the circle can follow a given word. So a model that
+    uses the context can do far better than one that knows only the frequencies.
 
     Args:
-        num_words: how many words to draw, the full stops not counted.
-        num_types: distinct words.
-        exponent: of Zipf's law.
-        spread: how much freedom the grammar leaves, 0 < spread ≤ 1; at 1 it has no structure.
-        seed: of the text.
+        num_words: number of words to draw; full stops are not counted.
+        num_types: number of different words.
+        exponent: the exponent s of Zipf's law.
+        spread: how freely the next word is chosen, 0 < spread ≤ 1. With 1, it does not depend on
+            the present word.
+        seed: seed of the text.
 
     >>> print(zipf_text(20, num_types=50))
     ba de ne be di pe bi fi ba bo .

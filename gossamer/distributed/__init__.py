@@ -1,4 +1,4 @@
-"""The same methods on real processes: torch.distributed, one node per rank."""
+"""The library's methods on real processes, with `torch.distributed`: each rank is one node."""
 
 from gossamer.distributed.checkpoint import export, read_nodes
 from gossamer.distributed.exchange import NeighborExchange

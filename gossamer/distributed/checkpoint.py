@@ -116,7 +116,11 @@ def prune(folder: Path, node: int, newest: int, keep: int) -> None:
 
 
 def read_nodes(folder: str | os.PathLike[str], step: int | None = None) -> list[NodeRecord]:
-    """All nodes of `step`, by default of the newest step that is complete and readable."""
+    """Read the checkpoints of all nodes at `step`, by default at the newest complete step.
+
+    A step is complete if the file of every node can be read. Each record has the node's vectors in
+    `tensors`, e.g. `tensors["x"]`.
+    """
     folder = Path(folder)
     problems = []
     for candidate in [step] if step is not None else reversed(steps_of_node(folder, 0)):
@@ -140,11 +144,19 @@ def export(
     node: int | None = None,
     step: int | None = None,
 ) -> None:
-    """Write one node's model, or the average of all (`node=None`), as a safetensors state dict.
+    """Write one node's model, or the average of all nodes' models, as a safetensors file.
 
-    Of a run whose checkpoints know the model it is whole: `model.load_state_dict(load_file(path))`
-    takes it. Averaged are buffers too, e.g. BatchNorm's running means and variances; integers are
-    those of node 0. The file appears whole or not at all.
+    If `Checkpoints` was given the model, the file has its complete state dict. You can load it by
+    `model.load_state_dict(load_file(path))`, where `load_file` is a function of
+    `safetensors.torch`. The average includes buffers of real numbers, e.g. BatchNorm's running
+    means and variances. Buffers of integers are those of node 0. The file is written completely or
+    not at all.
+
+    Args:
+        folder: the folder of the checkpoints.
+        path: the file to be written.
+        node: the node whose model is written; by default the average of all.
+        step: the step of the checkpoint; by default the newest complete one.
     """
     records = read_nodes(folder, step)
     known = node is None or 0 <= node < len(records)

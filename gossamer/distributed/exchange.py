@@ -22,28 +22,34 @@ Overlap = bool | Literal["auto"]
 
 
 class NeighborExchange:
-    """The messages of node i = `node`, one process of `group`; node numbers are its group ranks.
+    """Exchanges the messages of one node with its neighbours; used by `DecentralizedOptimizer`.
 
-    What is mixed may have any length. What the links remember from step to step, e.g. totals in
-    flight and public copies, is handed from talk to talk, in names of one node's.
+    Node i is the process with rank i in `group`. The vectors that are mixed may have any length.
+    Totals are vectors of which only the sum over the nodes matters, e.g. trackers. Links may have
+    to keep tensors from step to step, e.g. totals that have not arrived yet. These tensors are not
+    stored here: `talk` takes them as `memory`, and the object that it returns has the new ones as
+    its `memory`.
 
-    Lossy messages: where z has more digits than a message, as totals have, or with a narrow
-    `message_dtype` (e.g. bfloat16), neighbours see z rounded, at most the largest number of that
-    dtype. What a message lost stays with its sender, so that sums over the nodes are kept.
+    A message is rounded if the vector that is mixed has a higher precision than the messages. This
+    happens with a narrow `message_dtype`, e.g. bfloat16, and also with totals, which are kept in
+    float64. Numbers beyond the range of the messages' dtype are replaced by its largest number. The
+    sender keeps the error that this causes, so that sums over the nodes do not change.
 
     Args:
-        network: who hears whom in each round, with which weights, and what happens on the way.
-        node: the node that this process is.
+        network: which nodes send messages to which in each round, with which weights, and whether
+            messages are compressed or lost.
+        node: the number of this process's node.
         like: a tensor like the parameters, `(dim,)`.
         group: the process group that carries the messages; None for a network of one node.
         message_dtype: dtype of the messages; by default that of `like`.
         timeout: seconds that a neighbour may be silent.
-        seed: of the network's randomness, the same on all nodes; a simulated run of this seed has
-            the same losses, partners and coins.
-        overlap: whether what a step mixes of x and its state, untouched, is sent as soon as the
-            step before has ended, see `Ahead`; "auto" finds out whether that is faster, which need
-            not be the same on all nodes (with NCCL it is on).
-        wait: whether a mix waits for the messages of its step; if not, see `LateLinks`.
+        seed: determines the random choices of the network, and must be the same on all nodes. A
+            simulation with this seed makes the same choices.
+        overlap: whether x and fields of the state that the next step will mix unchanged are sent as
+            soon as a step has ended. With "auto", each node finds out for itself whether that is
+            faster. With NCCL, "auto" means True.
+        wait: whether a mix waits for the messages of its step. If not, it uses the messages that
+            have arrived.
     """
 
     def __init__(
@@ -74,15 +80,26 @@ class NeighborExchange:
         self._sent_ahead = 0
 
     def talk(self, t: int, memory: LinkMemory = (), held: Sequence[Tensor] = ()) -> NodeTalk:
-        """The `mix` of step t, after links that remember `memory`; all nodes must call it.
+        """The `mix` for step t, which exchanges the messages of this step with the neighbours.
 
-        `held` is x and the fields of the state, as the step is given them.
+        All nodes must call `talk` for every step.
+
+        Args:
+            t: the step.
+            memory: the tensors that the links kept, i.e. the `memory` after the last step.
+            held: x and the fields of the state, exactly the tensors that the step is given.
         """
         self.transport.step = t
         return NodeTalk(self._links, t, memory, held, self._ahead)
 
     def end(self, talk: NodeTalk, t: int, held: Sequence[Tensor]) -> None:
-        """End a step: begin of step t what `talk` has shown to be known before it."""
+        """End a step; with `overlap`, also send those messages of the next step that are known.
+
+        Args:
+            talk: the `mix` of the step that ends.
+            t: the next step.
+            held: x and the fields of the state after the step that ends.
+        """
         self._sent_ahead += talk.bytes_sent
         if self._ahead is None or (self._faster and not (talk.known and self._faster())):
             return
@@ -94,33 +111,38 @@ class NeighborExchange:
         self._ahead.begin(t, talk.known, held, talk.memory)
 
     def forget(self) -> None:
-        """Wait for what is under way before its step, and use none of it."""
+        """Wait for the messages that were sent ahead because of `overlap`, and discard them."""
         if self._ahead is not None:
             self._ahead.forget()
 
     def open(self) -> None:
-        """Where nobody waits: begin with empty mailboxes, together with all nodes."""
+        """With `wait=False`, ignore messages that are still under way; all nodes must call it."""
         if self._mailboxes is not None:
             self._mailboxes.open()
 
     @property
     def at_rest(self) -> bool:
-        """Whether no total can be under way: always between steps that wait for their messages."""
+        """Whether no total can be under way; between two steps with `wait=True` this is True."""
         return self._mailboxes is None or self._mailboxes.at_rest
 
     def posted(self) -> list[Posted]:
-        """Where nobody waits: which totals were sent, to be told to `bring_in` of all nodes."""
+        """With `wait=False`, how many messages with totals this node has sent to each neighbour."""
         return self._mailboxes.posted() if self._mailboxes else []
 
     def bring_in(self, memory: LinkMemory, told: Sequence[Sequence[Posted]]) -> LinkMemory:
-        """What the links remember when all that the nodes were `told` of has come, waited for."""
+        """With `wait=False`, wait for all totals that are under way; returns the new memory.
+
+        Args:
+            memory: the tensors that the links of this node keep.
+            told: for each node, the list that `posted` returned there.
+        """
         assert self._mailboxes is not None
         memory = brought_in(memory, told, self._mailboxes, self._wire)
         self._mailboxes.at_rest = True
         return memory
 
     def take_bytes_sent(self) -> int:
-        """Bytes of all messages of the steps since the last call."""
+        """Bytes of all messages that were sent in the steps since the last call."""
         taken, self._sent_ahead = self._sent_ahead, 0
         return taken + self.transport.take_bytes_sent()
 

@@ -18,7 +18,14 @@ CLOSED = re.compile(r"closed by peer|reset by peer|[Bb]roken pipe|refused")
 
 
 class PeerFailure(RuntimeError):
-    """A neighbour died or fell silent: the message names this rank, the edges and the step."""
+    """Raised if a neighbour died or fell silent; the message names rank, failed links and step.
+
+    Args:
+        rank: the rank that noticed the failure.
+        edges: the links that failed, as (sender, receiver); none in a collective.
+        step: the step in which they failed.
+        reason: why they failed, usually torch's message.
+    """
 
     def __init__(self, rank: int, edges: Sequence[tuple[int, int]], step: int, reason: str) -> None:
         self.rank, self.edges, self.step, self.reason = rank, list(edges), step, reason
@@ -27,12 +34,21 @@ class PeerFailure(RuntimeError):
         super().__init__(f"rank {rank}, step {step}: exchange failed{where} ({reason})")
 
     def numbered(self, numbers: Sequence[int]) -> "PeerFailure":
-        """The same, with the number that each rank had when the run began."""
+        """The same failure, with `numbers[r]` in place of every rank r.
+
+        Ranks are renumbered when nodes are dropped; `numbers` are those they had at first.
+        """
         edges = [(numbers[sender], numbers[receiver]) for sender, receiver in self.edges]
         return PeerFailure(numbers[self.rank], edges, self.step, self.reason)
 
     def silent(self, size: int) -> set[int]:
-        """Who of `size` ranks has been silent for too long; of what all do together, any other.
+        """The ranks that were silent for too long; empty if the failure is not a timeout.
+
+        They are the other ends of `edges`. If a collective timed out, there are no edges. Then all
+        other ranks are returned, because any of them may have been silent.
+
+        Args:
+            size: the number of all ranks.
 
         >>> PeerFailure(1, [(2, 1)], 5, "Timed out waiting 3000ms for recv").silent(4)
         {2}
@@ -49,7 +65,7 @@ class PeerFailure(RuntimeError):
 
 
 class Diverged(RuntimeError):
-    """Some node's x is no longer finite: the message names the first one, and its step."""
+    """Raised on all ranks if a node's x is no longer finite; the message names node and step."""
 
 
 def disconnect(group: dist.ProcessGroup | None, failure: BaseException) -> set[int]:

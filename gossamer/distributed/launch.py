@@ -39,21 +39,28 @@ def launched() -> bool:
 
 
 def join(timeout: float = 60.0, backend: str | None = None) -> int:
-    """Join the process group of the environment (torchrun's variables), and return the rank.
+    """Join the process group that torchrun's environment variables describe, and return the rank.
 
-    Like `torch.distributed.init_process_group()`, with what long runs need besides: an explicit
-    `timeout` in seconds, this process's own GPU, a store that listens where `MASTER_ADDR` says, an
-    error that names the ranks that are missing, and keys of its own for every attempt, so that
-    workers restarted by `torchrun --max-restarts` do not read those of the attempt that died.
-    Ranks that do not know the secret of the environment, if there is one, are refused by name;
-    where gloo connects ranks on first use only, when the optimizer is made.
-    Without these variables the process is a world of its own. If already joined, does nothing.
+    It calls `torch.distributed.init_process_group` and does more than that for long runs. The
+    process is assigned the GPU of its `LOCAL_RANK`, if there are GPUs. The ranks find each other
+    through torch's store, a server. A store that rank 0 starts listens at `MASTER_ADDR` only. If
+    ranks are missing, the error names them. Workers that `torchrun --max-restarts` restarts do not
+    read what the failed attempt left in the store. If the environment variable `GOSSAMER_SECRET` is
+    set, ranks that do not know the secret are refused, and the error names them. With
+    `TORCH_GLOO_LAZY_INIT=1`, this is checked only when the optimizer is created.
 
-    Returns when all ranks have connected, so that none can end, e.g. on bad input, while another
-    still waits for its connection. The group is left, by `leave`, when the process ends.
+    `join` returns when all ranks have connected. So no rank can end, e.g. because of bad input,
+    while another one still waits for a connection. The process leaves the group when it ends.
 
-    A rank that comes when the run has begun, e.g. again after its death, is in no group yet: making
-    its `DecentralizedOptimizer` waits to be let in.
+    Without torchrun's variables, the process is alone and has rank 0. If it has already joined,
+    `join` only returns its rank. A rank that starts after the run has begun, e.g. again after a
+    failure, is in no group yet. When it creates its `DecentralizedOptimizer`, it waits until the
+    other ranks call `admit`.
+
+    Args:
+        timeout: seconds to wait for the other ranks.
+        backend: "gloo" or "nccl"; by default gloo for tensors on the CPU and NCCL for those on
+            GPUs.
     """
     require(timeout > 0, "timeout", timeout, "a number of seconds above 0")
     atexit.unregister(leave)

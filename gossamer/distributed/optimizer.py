@@ -84,54 +84,68 @@ PICKLED = ("algorithm", "network", "seed", "message_dtype", "timeout", "overlap"
 
 
 class DecentralizedOptimizer(Optimizer):
-    """Runs `algorithm` on this process's model, talking to its graph neighbours only.
+    """A torch optimizer that runs `algorithm` on this process's model as one node of a network.
 
-    Each rank holds its own model and its own data; rank i is node i of `network`. A step is the
-    algorithm's own `step` on x, all parameters as one vector, with `mix` an exchange of messages
-    with the neighbours. Hyper-parameters live in the param groups, where schedulers find them, and
-    the algorithm's state in `self.state[p]`. All ranks must take the same number of steps, unless
-    they do so within `until_all_end` or do not wait for each other.
+    Each process, called a rank, has its own model and its own data. Rank i is node i of `network`
+    and exchanges messages with its neighbours only. A step is the algorithm's `step`, applied to
+    the vector x of all parameters of the model. Each `mix` in that step, i.e. each weighted average
+    with the neighbours, is an exchange of messages. Hyper-parameters are in the param groups, where
+    torch's schedulers find them, and the algorithm's state is in `self.state[p]`. All ranks must
+    take the same number of steps, except within `until_all_end` and with `wait=False`.
 
-    Making one is a collective: all ranks must agree on algorithm, network, shapes and step, and
-    all start from the parameters of rank 0.
+    Creating the optimizer is a collective, i.e. a call that all ranks must make together. The ranks
+    must agree on algorithm, network, shapes of the parameters, hyper-parameters and step. All of
+    them start from the parameters of rank 0.
 
-    A gradient with an inf or a NaN is left out: the node takes its step with gradient 0 and keeps
-    communicating, so its neighbours neither wait nor see it. `nonfinite_grads` counts them. When x
-    itself is no longer finite, all ranks raise `Diverged`, which names the first node and its step.
+    A gradient that contains an inf or a NaN is replaced by 0. So the node still takes its step, and
+    its neighbours need not wait for it. `nonfinite_grads` counts these gradients. If x itself would
+    become non-finite, all ranks raise `Diverged`, which names the first such node and its step.
 
     Args:
-        params: parameters, named parameters or param groups; a group may have a `weight_decay` λ,
-            by which x moves by −lr · λ · x in every step, whatever the method does. Those that do
-            not require a gradient are started equal, and mixed only once they do. From then on they
-            stay in: one that is frozen again has gradient 0.
-        algorithm: a method of `gossamer.algorithms`. A hyper-parameter that it gives a `Schedule`
-            follows it in all param groups, which show its value at the last step; torch's
-            schedulers drive the others.
-        network: a network of as many nodes as there are processes, or a function of that number.
-        process_group: who takes part; by default all processes of the launch. Processes launched
-            by torchrun are joined on the way, and one that was not launched is a network of one.
-        device_mesh: in its place, a mesh of torch: its first dimension is that of the nodes, and a
-            second one that of the processes of a node, who hold a part of its parameters each, and
-            talk to those who hold the same part in other nodes. The model is one of
-            `DistributedDataParallel` or `fully_shard` along that second dimension.
-        seed: of the network's randomness: which messages are lost, who meets whom, which coins
-            compressors throw. The same on all ranks, and as in a simulated run of this seed.
-        message_dtype: dtype of the messages; a narrower one than the parameters' makes the
-            messages lossy, see `NeighborExchange`.
-        timeout: seconds that a neighbour may be silent before it counts as failed (on gloo; with
-            NCCL the timeout of the process group holds).
-        overlap: whether messages travel while the next gradient is computed: those that are known
-            before it, as in the order combine-then-adapt, e.g. `GTNSGDm(…, order=…)`. The steps are
-            the same to the bit; parameters must not be changed between two steps. "auto" finds out
-            in the first 45 steps whether it is faster.
-        wait: whether a step waits for the messages of its neighbours. If not, it goes on with what
-            has come, and what comes late still counts, see `LateLinks`: each rank steps at its own
-            pace, and methods with a tracker, which alone are taken, remain exact. What all ranks do
-            together belongs behind `until_all_end`.
-        on_peer_failure: "raise" ends the run on every rank; "drop" goes on without the failed node
-            and restarts methods that track gradients from their current x, see `Survivors`.
-        min_nodes: with "drop", how many nodes it takes to go on: with fewer left, all raise. By
-            default more than half of those that began.
+        params: parameters, named parameters or param groups. If a group has a `weight_decay` λ,
+            each step also subtracts lr · λ · x from x, in addition to what the method does.
+            Parameters that do not require a gradient start equal on all ranks, and are not mixed
+            until they require one. From then on they stay mixed: if such a parameter is frozen
+            again, its gradient counts as 0.
+        algorithm: a method of `gossamer.algorithms`. If one of its hyper-parameters is a
+            `Schedule`, all param groups follow it and show its value at the last step. Torch's
+            schedulers may change the other hyper-parameters.
+        network: a network with one node per process (with `device_mesh`, one per node of the mesh),
+            or a function that makes the network for a given number of nodes, e.g. `gs.ring`.
+        process_group: the processes that take part; by default all that were launched together. The
+            optimizer calls `join` for processes that torchrun launched. A process that was launched
+            alone is a network of one node.
+        device_mesh: given instead of `process_group` if a node consists of several processes. It is
+            a `DeviceMesh` of torch: the first dimension counts the nodes, the second one the
+            processes of a node. The processes of a node train one model, by `fully_shard` or
+            `DistributedDataParallel` along the second dimension. Each of them updates its own part
+            of x and exchanges messages with the processes that update the same part in other
+            nodes. With `fully_shard` a process stores its own part of the model only. With
+            `DistributedDataParallel` it stores the whole model, and after every step the processes
+            of the node send each other their parts.
+        seed: determines the random choices of the network (lost messages, random links, random
+            numbers of compressors) and the random numbers of the method. It must be the same on
+            all ranks. A simulation with this seed makes the same choices.
+        message_dtype: dtype of the messages. If it is narrower than the parameters' dtype, messages
+            are rounded, see `NeighborExchange`.
+        timeout: seconds that a neighbour may be silent before it counts as failed. This holds for
+            gloo; with NCCL the timeout of the process group applies.
+        overlap: whether messages travel while the next gradient is computed. This needs a method
+            with messages that do not depend on that gradient, e.g. `GTNSGDm` with
+            `order="combine-then-adapt"`. The steps are bit for bit the same as without overlap. The
+            parameters must not be changed between two steps. "auto" finds out in the first 45 steps
+            whether overlap is faster.
+        wait: whether a step waits for the messages of its neighbours. With `wait=False` it uses the
+            messages that have arrived, and late ones count in a later step. So each rank takes
+            steps at its own pace. Only methods with a tracker, i.e. with gradient tracking, are
+            allowed. With these, the nodes can still come to rest only at the optimum of the average
+            objective. Call collectives after the `until_all_end` block.
+        on_peer_failure: with "raise", the failure of a node ends the run on every rank. With
+            "drop", the others go on without the failed node, and methods that track gradients
+            restart from their current x.
+        min_nodes: with "drop", the number of nodes that must be left for the run to go on. With
+            fewer, all ranks raise `PeerFailure`. The default is more than half of the original
+            nodes.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> from gossamer.networks import ring
@@ -151,11 +165,11 @@ class DecentralizedOptimizer(Optimizer):
     _holds_average = False
     _same_network = False
     crew = Crew()
-    """The processes that are this node."""
+    """The processes of this node; `crew.size` is their number, 1 without a `device_mesh`."""
     _last_grad: Tensor | None = None  # kept within until_all_end
     _ends: Ends | None = None
     came_at: int | None = None
-    """The step at which this rank was let in to a run that had begun."""
+    """The step at which `admit` let this rank in; None if it took part from the beginning."""
     _flat: FlatParameters
     _node: Node
 
@@ -253,43 +267,48 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def steps(self) -> int:
-        """Steps taken, the t of the next one."""
+        """Number of steps taken, which is also the index t of the next step."""
         return self._node.t
 
     @property
     def rank(self) -> int:
-        """The node of the network that this process is, alone or with others."""
+        """The number of this process's node in the network."""
         return rank_in(self.group)
 
     @property
     def group(self) -> dist.ProcessGroup | None:
-        """The process group of the network; None for a process that was not launched as one."""
+        """The process group that connects the nodes; None for a process that was launched alone."""
         return self._group or (dist.group.WORLD if dist.is_initialized() else None)
 
     @property
     def x(self) -> Tensor:
-        """This node's parameters as one vector, `(dim,)`; writing it moves the model.
+        """This node's parameters as one vector, `(dim,)`; writing into it changes the model.
 
-        With other processes in the node it is the part of it that this process holds, to be read
-        only: `restore` writes it.
-
-        Of a model in bfloat16 or float16 it is the copy in float32 that steps are taken with, to be
-        read only.
+        In two cases writing into it does not change the model, and `restore` must be used instead.
+        If the node has several processes, it is a copy of this process's part of the vector. For a
+        model in bfloat16 or float16, it is the float32 copy of the parameters that steps update.
         """
         self._flat.relink()
         return self._flat.buffer
 
     @property
     def algorithm_state(self) -> Any:
-        """The algorithm's state: a named tuple of `(dim,)` or `(1,)` tensors, to be written too."""
+        """The algorithm's state, a named tuple of `(dim,)` or `(1,)` tensors.
+
+        You may write into these tensors.
+        """
         return self._node.state
 
     @property
     def links(self) -> dict[str, Tensor]:
-        """What this node's links remember, by "<mix of a step>.<name>"; {} on most networks.
+        """The tensors that this node's links keep from step to step, by name; {} on most networks.
 
-        Totals on their way, "0.in_flight.<receiver>", and public copies of what was told, "1.copy"
-        and "1.copy.<sender>", with the messages that a lossy link still owes.
+        A name begins with the number of the mix in a step, e.g. in `GTNSGDm` 0 for the trackers and
+        1 for x. "0.in_flight.<receiver>" is the part of a tracker that has not reached its receiver
+        yet. With compressed messages, "1.copy" is what the neighbours know about this node's x, and
+        "1.copy.<sender>" is what this node knows about a neighbour's. Compressed messages that were
+        lost and must be sent again are kept, too. With `wait=False`, call `come_to_rest` before you
+        read `links`.
         """
         found, need = "totals that are under way", "all ranks at rest"
         way_out = "call come_to_rest() on all ranks first, or read it behind until_all_end()"
@@ -298,43 +317,46 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def counts(self) -> dict[str, int]:
-        """`bytes_sent` and `nonfinite_grads` of this rank since the run began, by name."""
+        """The counts `bytes_sent` and `nonfinite_grads` of this rank since the run began."""
         return {name: getattr(self, name) for name in COUNTS}
 
     def parameters(self) -> list[Tensor]:
-        """The mixed parameters, in the order in which `x` holds them."""
+        """The parameters that are mixed, in the order in which `x` contains them."""
         return self._flat.params
 
     def whole(self, z: Tensor) -> Tensor:
-        """The node's vector, of which `z`, e.g. `x`, is what this process holds.
+        """Joins the parts `z` of all processes of the node, e.g. their `x`, into one vector.
 
-        A collective of the processes of a node; `z` itself if it has no other.
+        A collective of the processes of a node. If the node has one process, it returns `z`.
         """
         return self._flat.whole(z)
 
     def part(self, z: Tensor) -> Tensor:
-        """What this process holds of the node's vector `z`."""
+        """This process's part of the node's whole vector `z`; the inverse of `whole`."""
         return self._flat.part(z)
 
     def parameter_names(self) -> list[str]:
-        """Their names, if the optimizer was made of named parameters; else numbers."""
+        """The names of `parameters()`; "parameter_0", … if the optimizer was given no names."""
         return names_of(self.param_groups, self._flat.params)
 
     @torch.no_grad()
     def mean(self) -> Tensor:
-        """x̄ = (1/n) Σ x_i, `(dim,)`; a collective."""
+        """x̄ = (1/n) Σ x_i, the average of all nodes' parameters, `(dim,)`; a collective."""
         return self._together.do(lambda: self._average(self.x), self.x.dtype)
 
     @torch.no_grad()
     def consensus_error(self) -> float:
-        """(1/n) Σ ‖x_i − x̄‖, how far the nodes disagree; a collective."""
+        """(1/n) Σ ‖x_i − x̄‖, the disagreement of the nodes; a collective."""
         apart = self.x - self.mean()
         distance = lambda: self._average(self.crew.norm(apart).view(1))  # noqa: E731
         return float(self._together.do(distance, apart.dtype))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
-        """Within, the model holds the network's average x̄; a collective on entry."""
+        """A context in which the model's parameters are x̄, the average over all nodes.
+
+        When it ends, the model has its own parameters again. Entering it is a collective.
+        """
         own, average = self.x.clone(), self.mean()
         self._move(average)
         self._holds_average = True
@@ -345,10 +367,11 @@ class DecentralizedOptimizer(Optimizer):
             self._move(own)
 
     def gather(self, say: Callable[[], Any]) -> list[Any]:
-        """What every rank says, by rank, as JSON knows it; a collective.
+        """The values that `say()` returns on all ranks, in the order of the ranks; a collective.
 
-        `say` is called again if ranks are dropped on the way. Of nodes of several processes, first
-        all that those of node 0 say, then those of node 1, and so on.
+        Values are sent as JSON, so they must consist of numbers, texts, lists and dictionaries.
+        If ranks are dropped meanwhile, `say` is called again. If nodes have several processes, the
+        values of all processes of node 0 come first, then those of node 1, and so on.
         """
 
         def gathered() -> Tensor:
@@ -426,11 +449,13 @@ class DecentralizedOptimizer(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """One step of the algorithm; `closure` is evaluated once, before any message is sent.
+        """Take one step of the algorithm; returns the loss if there is a `closure`.
 
-        A method that asks for gradients at other points evaluates it again, there, on the same
-        batch and with the same random numbers: it must clear the gradients, compute the loss of
-        this step's batch and call `backward`.
+        Without a closure, the gradients must have been computed before. A `closure` must clear the
+        gradients, compute the loss of this step's batch, call `backward` and return the loss. It is
+        evaluated at the current parameters before the step begins. Some methods, e.g. `GTNSTORM`,
+        need a second gradient of the same batch at another point. With these methods a closure is
+        required, and it is evaluated again at that point, with the same random numbers.
         """
         found, need = "one inside averaged_parameters()", "one outside: it would be lost there"
         require(not self._holds_average, "step", found, need)
@@ -536,23 +561,23 @@ class DecentralizedOptimizer(Optimizer):
 
     @contextmanager
     def until_all_end(self, steps: int | None = None) -> Iterator[None]:
-        """Within, each rank takes as many steps as it has data for; it ends when all have ended.
+        """A context in which each rank takes as many steps as it has data for.
 
-        A rank that has come to the end of the block keeps taking part, with the last gradient that
-        it computed (0 if none), until all others have come there, too. So nothing is added to the
-        trackers any more: their sum stays that of the last gradients of all nodes, and the optimum
-        of all nodes remains the point of rest. With gradient 0 the node would leave that sum, and
-        the others would move on to an optimum without it. But the noise in that gradient stays,
-        too, as long as the others go on.
+        When a rank comes to the end of the block, it goes on taking steps with the last gradient
+        that it computed (0 if there is none), until all ranks have come to the end. With the
+        repeated gradient, the sum of the trackers remains the sum of the last gradients of all
+        nodes. So the nodes can still come to rest only at the optimum of the average objective.
+        With gradient 0 instead, the others would move to an optimum that ignores this node. The
+        disadvantage is that the noise of the last gradient is repeated as well.
 
-        Ranks that wait for each other take the same number of steps, the largest `steps` of all,
-        and must say how many of their own there will be. Those that do not wait need not: who has
-        ended goes on at its own pace, those steps are not counted, and all are at rest in the end,
-        with the number of steps that the busiest has taken. A collective where it begins, if ranks
-        wait, and where it ends.
+        With `wait=True`, each rank must announce its number of steps. In the end all ranks have
+        taken the same number, which is the largest one announced. With `wait=False`, a rank repeats
+        its last gradient at its own pace, and these steps are not counted. In the end
+        `come_to_rest` is called, and `steps` becomes the largest number that any rank has taken.
+        Leaving the block is a collective. With `wait=True`, so is entering it.
 
         Args:
-            steps: how many this rank will take; not needed with `wait=False`.
+            steps: how many steps this rank will take in the block; not needed with `wait=False`.
 
         >>> # with optimizer.until_all_end(len(batches)):
         >>> #     for batch in batches:
@@ -583,9 +608,9 @@ class DecentralizedOptimizer(Optimizer):
 
     @property
     def someone_has_ended(self) -> bool:
-        """Within `until_all_end`, where ranks do not wait: whether some rank has come to its end.
+        """With `wait=False`, whether some rank has come to the end of its `until_all_end` block.
 
-        The rendezvous store is asked at most every 50 ms.
+        It is always False outside of such a block. The answer may be 50 ms old.
         """
         return self._ends is not None and bool(self._ends.told(self._numbers))
 
@@ -625,9 +650,11 @@ class DecentralizedOptimizer(Optimizer):
             self._show_moved()
 
     def come_to_rest(self) -> None:
-        """Bring in the totals that are under way where nobody waits; a collective there.
+        """With `wait=False`, wait until all totals that are under way have arrived; a collective.
 
-        Then `state_dict()` and `links` have them. `Checkpoints.save` does so itself.
+        A total is a quantity of which only the sum over the nodes matters, e.g. a tracker. After
+        this call `state_dict()` and `links` include what has arrived. `Checkpoints.save` makes the
+        call itself. With `wait=True` it does nothing.
         """
         if self.wait:
             return
@@ -644,12 +671,13 @@ class DecentralizedOptimizer(Optimizer):
     # ------------------------------------------------------------------ newcomers
 
     def admit(self) -> list[int]:
-        """Let in nodes that come back or come new, and return their numbers; a collective.
+        """Let waiting nodes join the run, and return their numbers; a collective.
 
-        They begin at the average x̄ of the others, which it stays, at their step and with their
-        hyper-parameters. All ranks form a new group on the network of their number, and methods
-        that track gradients restart from x, so that the sum of the trackers is that of all
-        gradients again. Needs `on_peer_failure="drop"`.
+        These are nodes that were started again after a failure, and new nodes. They start at the
+        average x̄ of the other nodes, so they do not change it, and with the others' step and
+        hyper-parameters. All ranks then form a new process group, and the network is rebuilt for
+        the new number of nodes. Methods that track gradients restart from x, so that the trackers
+        again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
         """
         policy, way_out = "raise", "where nobody can leave, nobody can come"
         require(self._survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
@@ -741,13 +769,15 @@ class DecentralizedOptimizer(Optimizer):
     # ------------------------------------------------------------------ start and restart
 
     def state_dict(self) -> StateDict:
-        """This node's state and hyper-parameters, as torch packs them, its counts and `links`."""
+        """This node's state and hyper-parameters in torch's format, with `counts` and `links`."""
         return {**super().state_dict(), "counts": self.counts, "links": self.links}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
-        """Load what `state_dict` returned; the ranks agree on the step before the next one.
+        """Load what `state_dict` returned on the same rank.
 
-        A state dict is one node's: each rank loads its own, or trackers are biased for ever.
+        Each rank must load its own state dict. With that of another rank, the trackers would be
+        wrong for the rest of the run. The next `step()` checks that all ranks have taken the same
+        number of steps.
         """
         _require_own(state_dict, self.algorithm, self.algorithm_state._fields)
         require_links(state_dict, self.network)
@@ -774,9 +804,10 @@ class DecentralizedOptimizer(Optimizer):
         state: Mapping[str, Tensor],
         links: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """Continue from step, x and state fields; the ranks agree on the step before the next.
+        """Continue at `step` with the parameters `x` and the fields of the algorithm's state.
 
-        Links begin anew unless it is given what they remembered.
+        `links` is an earlier value of the property `links`. Without it, the links begin as in a new
+        run. The next `step()` checks that all ranks have taken the same number of steps.
         """
         self._flat.relink()
         kept = self.algorithm_state._asdict()  # totals have a precision of their own
@@ -786,12 +817,12 @@ class DecentralizedOptimizer(Optimizer):
         self._agreed = False
 
     def count_from(self, counts: Mapping[str, int]) -> None:
-        """Continue from earlier `counts`; those that are not given go on as they are."""
+        """Continue counting from earlier `counts`; counts that are not given do not change."""
         for name in COUNTS:
             setattr(self, name, counts.get(name, getattr(self, name)))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters, which start from those of rank 0; a collective."""
+        """Add parameters; all ranks start from the values that rank 0 has. A collective."""
         without_compiler(Optimizer.add_param_group)(self, param_group)
         require_weight_decay(self.param_groups[-1])
         if hasattr(self, "_node"):
@@ -800,7 +831,7 @@ class DecentralizedOptimizer(Optimizer):
             self._start_equal(list(map(local, self.param_groups[-1]["params"])))
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients, or set them to zero, as torch's optimizers do."""
+        """Set the gradients to None, or with `set_to_none=False` to zero."""
         without_compiler(Optimizer.zero_grad)(self, set_to_none)
 
     def __getstate__(self) -> dict[str, Any]:

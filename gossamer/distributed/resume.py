@@ -52,19 +52,22 @@ class Offer(NamedTuple):
 
 
 class Checkpoints:
-    """Checkpoints of a run in `folder`, or in a folder of its group there; the two newest are kept.
+    """Saves the state of a run in `folder` and resumes it; the two newest steps are kept.
 
-    Holds each node's parameters, algorithm state, what its links remember, step, hyper-parameters,
-    counts, random number generators, the model's buffers and frozen parameters, and whatever
-    `extras` say of themselves. A rank reads and writes the files of its own node only, so the
-    folder may be shared or local.
+    A checkpoint contains each node's parameters, algorithm state, `links`, step, hyper-parameters,
+    counts and random number generators, the model's buffers and frozen parameters, and the
+    `state_dict()` of each of `extras`. A rank reads and writes the files of its own node only. So
+    the ranks may share the folder, or each may have a local one.
 
     Args:
-        folder: where the files are.
-        optimizer: whose parameters and state are saved.
-        model: what the parameters are of, so that nothing of it is lost and `export` writes what
-            `model.load_state_dict` takes; None for parameters that belong to no module.
-        extras: what else there is, by name.
+        folder: where the files are. If the optimizer's process group does not contain all
+            processes, the files are in a subfolder that is named after its ranks.
+        optimizer: the optimizer whose parameters and state are saved.
+        model: the module that the parameters belong to. Its buffers and frozen parameters are then
+            saved, too, and `export` can write its complete state dict. None if the parameters
+            belong to no module.
+        extras: further objects with a `state_dict` and a `load_state_dict`, each as a keyword
+            argument, e.g. `scheduler=scheduler`.
 
     >>> # checkpoints = Checkpoints("runs/a", optimizer, model, scheduler=scheduler)
     >>> # checkpoints.resume()
@@ -91,9 +94,10 @@ class Checkpoints:
             raise InvalidInput(problem) from reason
 
     def save(self) -> None:
-        """Write this node's file; older ones go when all ranks have written. A collective.
+        """Write this node's file; a collective.
 
-        The first process of a node gathers and writes what all of them hold.
+        Older files are deleted when all ranks have written theirs. If a node has several processes,
+        the first of them gathers the parts of all and writes the file.
         """
         self.optimizer.come_to_rest()
         self.optimizer.gather(self._write)
@@ -103,10 +107,13 @@ class Checkpoints:
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
-        Damaged files and those of another run are passed over with a warning. Where nothing else
-        is left, or a newer step of another number of nodes, it is refused on all ranks: a run never
-        starts over, or goes back behind a drop, unasked. A collective, but for a rank that was let
-        in to a run that had begun, which has its state from the others.
+        Files that are damaged or belong to another run are skipped with a warning. All ranks raise
+        an error in two cases: if files were skipped and no step is left that all ranks can read,
+        and if a newer step was saved with a different number of nodes. So a run never starts from
+        the beginning, or from a step before nodes were dropped, unless you delete or move files.
+
+        It is a collective, except on a rank that `admit` let in. That rank already has the state
+        of the others, and the call only returns the step at which it came in.
         """
         if self.optimizer.came_at is not None:
             return self.optimizer.came_at

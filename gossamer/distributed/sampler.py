@@ -9,10 +9,18 @@ from gossamer.errors import require
 
 
 class MinibatchSampler:
-    """An endless iterator of index batches over node `node`'s contiguous share of a dataset.
+    """An endless iterator of batches of sample indices, from one node's share of a data set.
 
-    The batches are those of `BatchOrder`, functions of `seed`, the node and the step alone, so its
-    place is one number, `position`.
+    The share is a contiguous part of the samples. The batches are those of `BatchOrder` and depend
+    on `seed`, the node and the step only. So the state of the iterator is one number, `position`,
+    which counts the batches drawn.
+
+    Args:
+        num_samples: number of samples in the data set.
+        batch_size: samples per batch.
+        num_nodes: number of nodes that share the data set.
+        node: the node whose share it is.
+        seed: seed of the random order.
 
     >>> import torch
     >>> sampler = MinibatchSampler(num_samples=8, batch_size=2, num_nodes=2, node=1, seed=0)
@@ -39,9 +47,9 @@ class MinibatchSampler:
         return self._first + self._order.at(self.position - 1)
 
     def state_dict(self) -> dict[str, Any]:
-        """The number of batches drawn."""
+        """The number of batches drawn so far."""
         return {"position": self.position}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on after the batches drawn before."""
+        """Continue after as many batches as had been drawn when the state was saved."""
         self.position = state_dict["position"]

@@ -20,7 +20,7 @@ Figures: TypeAlias = "dict[str, Figure]"
 """File stem → figure."""
 
 SizeName = Literal["test", "quick", "full"]
-"""Seconds, to see that everything works; minutes; or as large as the paper's."""
+"""It takes seconds, to see that everything works; or minutes; or it is as large as the paper's."""
 
 SIZES: tuple[SizeName, ...] = ("test", "quick", "full")
 
@@ -29,19 +29,21 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Options:
-    """How large an experiment is to be, and with which random numbers."""
+    """The size of an experiment and the seed of its random numbers."""
 
     size: SizeName = "quick"
-    """Also the folder of the results: studies of different size never overwrite each other."""
+    """How large the experiment is. "test" takes seconds, to see that everything works. "quick"
+    takes minutes. "full" is as large as in the paper that is reproduced. Each size has its own
+    folder of results, so results of one size never overwrite those of another."""
 
     seed: int = 0
-    """Shifts every seed of the study: data, tuning runs and reported runs."""
+    """Seed of all random numbers, i.e. those of the data, of tuning runs and of reported runs."""
 
     def __post_init__(self) -> None:
         choice("size", self.size, SIZES)
 
     def flags(self, out: str | None = None) -> str:
-        """What a command line is told of these options, and of a folder that is not the default.
+        """These options, and the folder `out`, as command-line flags; defaults are left out.
 
         >>> Options("full", seed=3).flags("my runs")
         " --size full --out 'my runs' --seed 3"
@@ -53,50 +55,57 @@ class Options:
 
 
 class Experiment(ABC, Generic[S]):
-    """One figure, table or claim: what to compute, and how to read what was computed.
+    """One figure, table or claim: what to compute, and how to draw and judge the results.
 
-    `units` says what to compute; everything else reads stored results only.
+    `units` defines what is computed. All other methods only read stored results.
     """
 
     name: ClassVar[str]
-    """What a user types: `gossamer run NAME`."""
+    """The name on the command line, as in `gossamer run NAME`."""
 
     title: ClassVar[str]
-    """A line for lists and the report."""
+    """One line that says what the experiment is, for lists and the report."""
 
     about: ClassVar[str]
-    """A paragraph for the report: what is run, and what the figure shows."""
+    """A paragraph for the report. It says what is run and what the figure shows."""
 
     study: ClassVar[str]
-    """The study it belongs to, which can be run as a whole. Ours are "synthetic" and "theory", on
-    the regression problem and about the theorems, minutes on a CPU; "methods", all beside each
-    other, which takes longer; and "language", which trains Transformers."""
+    """The group of experiments that it belongs to, which can be run as a whole. The library has
+    four studies. "synthetic" (experiments with a regression problem) and "theory" (checks of the
+    theorems) take minutes on a CPU. "methods" (all methods compared) takes longer. "language"
+    trains Transformers."""
 
     sizes: ClassVar[Mapping[SizeName, Any]]
-    """Size by name → what it means here, a frozen record of type `S`."""
+    """The settings of each size, by the name of the size. They may be of any type `S`, e.g. a
+    frozen dataclass."""
 
     @abstractmethod
     def units(self, size: S, seed: int) -> Sequence[Unit]:
-        """The work at this size, in the order it is done; `seed` shifts every seed."""
+        """The units of work, in the order in which they are computed.
+
+        Args:
+            size: the settings of this size, one of the values of `sizes`.
+            seed: the seed in `Options`, on which the seeds of all runs depend.
+        """
 
     @abstractmethod
     def figures(self, results: Results) -> Figures:
-        """File stem → figure."""
+        """The figures, by file name without its ending."""
 
     @abstractmethod
     def verdicts(self, results: Results) -> list[Verdict]:
-        """The paper's statements beside our measurements."""
+        """Statements, e.g. of the paper that is reproduced, each compared with our measurements."""
 
     def readable(self, results: Results, units: Sequence[Unit]) -> bool:
-        """Whether the results so far can be drawn and judged: by default, when all are there."""
+        """Whether there are enough results to draw and judge; by default, whether all are there."""
         return len(results) == len(units)
 
     def finding(self, results: Results) -> str:
-        """What was found, in one or two sentences that the report opens with; none by default."""
+        """One or two sentences on what was found, for the top of the report; empty by default."""
         return ""
 
     def printed(self, results: Results) -> list[Printed]:
-        """Numbers that a publication prints, beside ours; none by default."""
+        """Numbers printed in a publication, each with our number; none by default."""
         return []
 
     def tables(self, results: Results) -> list[Table]:

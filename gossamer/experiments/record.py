@@ -15,17 +15,20 @@ from gossamer.provenance import commit, device_name, versions
 
 @dataclass(frozen=True)
 class Record:
-    """What a file holds."""
+    """A stored result: the content of one JSON file."""
 
     config: dict[str, Any]
+    """The configuration, i.e. the fields of the unit that was computed."""
+
     result: Result
+    """The result that the unit computed."""
 
     made: dict[str, Any]
-    """Seconds, device, commit, time and versions."""
+    """How it was computed, i.e. the seconds it took, the device, commit, time and versions."""
 
     @classmethod
     def read(cls, path: Path) -> "Record":
-        """Read what `write` wrote; anything else is refused."""
+        """Read a file that `write` wrote; any other file is refused."""
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             made = {**found["made"], "seconds": float(found["made"]["seconds"])}
@@ -38,7 +41,7 @@ class Record:
 
     @classmethod
     def of(cls, unit: Unit, result: Result, seconds: float, device: str) -> "Record":
-        """The result of a unit that was just computed."""
+        """The record of a unit whose `result` was just computed."""
         made = {
             "seconds": round(seconds, 3),
             "device": device_name(device),
@@ -48,13 +51,13 @@ class Record:
         return cls(unit.config, result, {**made, **versions()})
 
     def write(self, path: Path) -> None:
-        """Write the file in one stroke."""
+        """Write the file atomically, i.e. completely or not at all."""
         text = json.dumps(_plain(vars(self)), indent=1)
         with whole_file(path) as partial:
             partial.write_text(text, encoding="utf-8")
 
     def differs_from(self, unit: Unit) -> list[str]:
-        """The fields in which this was made otherwise than the unit asks for."""
+        """The names of the fields in which `config` differs from the configuration of `unit`."""
         made, asked = self.config, json.loads(json.dumps(_plain(unit.config)))
         return [key for key in {**asked, **made} if made.get(key, ...) != asked.get(key, ...)]
 

@@ -18,15 +18,15 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Unit(ABC):
-    """A piece of work that is computed once, stored whole, and never again.
+    """A piece of work whose result is computed once and then stored in a file of its own.
 
-    A subclass is a frozen dataclass: its fields are all that determines the result, and `run` reads
-    nothing else. Where it is computed is no field: a device, like a version of torch, changes
-    digits or draws, and is stored with the result instead.
+    A subclass is a frozen dataclass. Its fields determine the result, and `run` reads nothing else.
+    The device is not a field. Like the version of torch, it can change the last digits or the
+    random numbers, so it is stored together with the result.
     """
 
     name: str
-    """Unique in its experiment; the stem of its file."""
+    """A name that is unique in the experiment, and the file name without its ending."""
 
     @abstractmethod
     def run(self, device: str) -> Result:
@@ -34,12 +34,12 @@ class Unit(ABC):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The fields as plain JSON: a stored result counts only if it was made with the same."""
+        """The fields as plain JSON. A stored result is used only if its fields are the same."""
         return _fields(self)
 
 
 def describe(value: Any) -> Any:
-    """A field of a unit as plain JSON.
+    """The value of a unit's field as plain JSON.
 
     >>> from gossamer.noise import Gaussian
     >>> describe({"noise": Gaussian(2.0), "dtype": torch.float32, "seeds": range(3)})

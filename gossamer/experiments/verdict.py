@@ -13,25 +13,28 @@ statement of another publication, or ours, as a goal or beyond the paper."""
 
 @dataclass(frozen=True)
 class Verdict:
-    """One statement beside what we measured, judged by its main condition."""
+    """A statement, our measurement, and whether the measurement confirms the statement."""
 
     statement: str
-    """What the paper says, or the expectation, quoted or close to it."""
+    """A statement of the paper or an expectation of ours, in its own words or close to them."""
 
     ours: str
-    """What we measured, with its spread."""
+    """Our measurement, with its spread."""
 
     condition: bool | Mapping[str, bool]
-    """Whether the main condition holds; or for which named parts of the statement it does."""
+    """Whether the statement holds; or, by the name of each part of it, whether this part holds."""
 
     note: str = ""
-    """Why, and under which reading it does hold."""
+    """An explanation, e.g. how the statement must be read in order to hold."""
 
     source: Source = "paper"
+    """Where the statement is from. "paper" is a statement of the paper about its results, "setting"
+    a number of its setting such as λ, "published" a statement of another publication, and "ours" a
+    statement of our own."""
 
     @property
     def holds(self) -> Holds:
-        """For all parts, for at least half of them, or for fewer.
+        """The answer "yes", "partly" (at least half of the statement's parts hold) or "no".
 
         >>> Verdict("λ is small", "0.1", {"ring": True, "complete": True, "path": False}).holds
         'partly'
@@ -43,7 +46,7 @@ class Verdict:
 
     @property
     def holds_for(self) -> str:
-        """The parts that the main condition holds for, where it holds for some and not for all."""
+        """The parts of the statement that hold, if some but not all of them do; else empty."""
         if isinstance(self.condition, bool) or self.holds == "yes":
             return ""
         return "; ".join(part for part, true in self.condition.items() if true)
@@ -51,25 +54,28 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number that a publication prints, beside ours."""
+    """A number printed in a publication, and our number."""
 
     where: str
-    """Numbers with the same words are drawn on one axis."""
+    """What is measured, e.g. "final error, complete networks". Numbers for which this text is the
+    same share one axis of the figure."""
 
     what: str
-    """The method, or what else tells the numbers there apart."""
+    """The method, or whatever else distinguishes numbers that share an axis."""
 
     printed: float
+    """The number in the publication."""
+
     ours: float
-    """The median or the mean of our runs."""
+    """Our number, which is the median or the mean of our runs."""
 
     runs: Sequence[float]
-    """The number of each of our runs."""
+    """The number that each of our runs gave."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows beside a figure: chosen hyper-parameters, final errors, costs."""
+    """A table for the report, e.g. of chosen hyper-parameters, final errors or costs."""
 
     title: str
     columns: Sequence[str]

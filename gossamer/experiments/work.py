@@ -25,7 +25,7 @@ Notify = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Work:
-    """An experiment at one size and seed, its results in one folder, a file per unit."""
+    """An experiment with a given size and seed, and the folder that has a result file per unit."""
 
     experiment: Experiment[Any]
     options: Options
@@ -35,21 +35,24 @@ class Work:
     def below(
         cls, out: str | os.PathLike[str], experiment: Experiment[Any], options: Options
     ) -> "Work":
-        """Below `out`, a folder per size and in it one per experiment."""
+        """An experiment whose folder is `<out>/<size>/<name of the experiment>`."""
         return cls(experiment, options, Path(out) / options.size / experiment.name)
 
     @cached_property
     def units(self) -> Sequence[Unit]:
-        """The units of work, in the order they are done."""
+        """The units of work, in the order in which they are computed."""
         size = self.experiment.sizes[self.options.size]
         return self.experiment.units(size, self.options.seed)
 
     def path(self, unit: Unit) -> Path:
-        """The unit's file."""
+        """The path of the unit's file."""
         return self.folder / f"{unit.name}.json"
 
     def load(self, unit: Unit) -> Record | None:
-        """The stored record, or None where there is none; a foreign one is refused."""
+        """The unit's stored record, or None if there is none.
+
+        A file that is damaged, or has a record of another configuration, is refused.
+        """
         path = self.path(unit)
         if not path.exists():
             return None
@@ -66,22 +69,22 @@ class Work:
         return record
 
     def stored(self) -> dict[str, Record]:
-        """Unit name → its record, of those that are stored; damaged or foreign ones are refused."""
+        """The stored records, by the name of the unit; refuses the same files as `load`."""
         found = ((unit.name, self.load(unit)) for unit in self.units)
         return {name: record for name, record in found if record is not None}
 
     def missing(self) -> list[Unit]:
-        """The units that are still to be computed; damaged or foreign results are refused."""
+        """The units that are still to be computed; refuses the same files as `load`."""
         stored = self.stored()
         return [unit for unit in self.units if unit.name not in stored]
 
     def results(self) -> Results | None:
-        """The results, or None while there are too few to read."""
+        """The results by the name of the unit; None while there are too few to draw and judge."""
         stored = {name: record.result for name, record in self.stored().items()}
         return stored if self.experiment.readable(stored, self.units) else None
 
     def count(self) -> tuple[int, int]:
-        """How many of the units are stored, and how many files are damaged or foreign."""
+        """The number of units that are stored, and the number of files that `load` refuses."""
         there = [unit for unit in self.units if self.path(unit).exists()]
         refused = sum(self._refuses(unit) for unit in there)
         return len(there) - refused, refused
@@ -106,11 +109,19 @@ class Work:
         notify: Notify = lambda name, done, total: None,
         part: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> list[Unit]:
-        """Compute and store what is missing; returns the units that were computed.
+        """Compute and store the units that are missing; returns them.
 
-        Interrupted at any moment, it loses only the units in progress and goes on there next time.
-        Another process on the same folder waits, and finds what was computed. `notify` is called
-        before each unit, with an executor after it; `part(name)` is entered for each.
+        If it is interrupted, only the units in progress are lost, and the next call computes them.
+        If another process runs the same work, the call waits for it and then uses its results.
+
+        Args:
+            device: where to compute, e.g. "cuda".
+            executor: computes several units at once; by default they are computed one by one.
+            notify: called as `notify(name, done, total)` before each unit, with its name, the
+                number of units done before it and the number of all units. With an executor, it is
+                called after the unit.
+            part: `part(name)` is a context manager that is entered while a unit is computed and
+                stored. With an executor, it is entered only while the result is stored.
         """
         writable_out(self.folder)  # found out before the work
         with locked(self.folder):
