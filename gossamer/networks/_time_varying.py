@@ -17,12 +17,13 @@ from gossamer.networks.static import StaticNetwork
 class TimeVarying(Periodic):
     """A network that repeats a cycle of τ rounds, W_{t mod τ} in round t; built by `time_varying`.
 
-    A single round may have λ = 1, and nodes without a link; the product of a cycle may not. So
-    `weights` is that product, W_{τ−1} … W_0, and `lam` the τ-th root of its distance from 11ᵀ/n.
+    A single round may have λ = 1, e.g. because some nodes have no link in it, but the product
+    W_{τ−1} … W_0 of a cycle must not. `weights` is this product, and `lam` is the τ-th root of
+    ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂.
 
     Args:
         cycle: the networks of rounds 0, …, τ − 1.
-        recipe: how it is built.
+        recipe: how the network is built.
     """
 
     cycle: tuple[StaticNetwork, ...]
@@ -38,14 +39,15 @@ class TimeVarying(Periodic):
 
 
 def time_varying(rounds: Iterable[Periodic | Matrix], *, name: str | None = None) -> TimeVarying:
-    """A network that takes the given ones in turn, for ever.
+    """A network that uses the given networks in turn, one per round, and then begins again.
 
     Args:
-        rounds: networks or doubly stochastic matrices, all of the same size. A matrix may have
-            λ = 1, e.g. when only two nodes talk; over all rounds, disagreement must contract.
-        name: what the network is called in results; by default the list of its rounds.
+        rounds: networks or doubly stochastic matrices, all of the same size. A single matrix may
+            have λ = 1, e.g. if only two nodes talk in its round, but all rounds together must
+            have λ < 1.
+        name: name of the network in results; by default made of the list of its rounds.
 
-    Two pairs talk, then the other two:
+    In even rounds the pairs 0–1 and 2–3 talk, in odd rounds the pairs 1–2 and 3–0:
 
     >>> import torch
     >>> pairs = torch.tensor([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]) / 2
@@ -62,10 +64,10 @@ def time_varying(rounds: Iterable[Periodic | Matrix], *, name: str | None = None
 
 
 def one_peer_exponential(n: SupportsIndex) -> TimeVarying:
-    """Each node hears one peer per round, i − s (mod n) with s = 2^(t mod ⌈log₂ n⌉).
+    """In round t, node i hears only node i − s (mod n) with s = 2^(t mod ⌈log₂ n⌉).
 
-    W_t = (I + P_s)/2 with (P_s z)_i = z_{i−s}: as cheap as a round can be, and exact averaging
-    after log₂ n rounds when n is a power of two.
+    W_t = (I + P_s)/2 with (P_s z)_i = z_{i−s}. Each node sends only one message per round, and if n
+    is a power of two, log₂ n rounds average exactly.
 
     >>> one_peer_exponential(8)
     one_peer_exponential(8): 8 nodes, period 3, degree 1, λ = 0

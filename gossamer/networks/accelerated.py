@@ -18,10 +18,11 @@ from gossamer.networks.static import StaticNetwork
 
 @dataclass(frozen=True, repr=False)
 class Accelerated(Modified):
-    """A network that exchanges k times per mix: z ↦ P_k(W) z, P_k(W) = T_k(W/λ) / T_k(1/λ).
+    """A network that mixes by k exchanges: z ↦ P_k(W) z with P_k(W) = T_k(W/λ) / T_k(1/λ).
 
-    T_k is Chebyshev's polynomial, so P_k is the polynomial of degree k with P_k(1) = 1 that is
-    smallest on [−λ, λ]: of the disagreement, 1/T_k(1/λ) is left, where k plain rounds leave λᵏ.
+    T_k is the k-th Chebyshev polynomial. Of all polynomials P of degree k with P(1) = 1, P_k has
+    the smallest maximum of |P| on [−λ, λ]. A mix leaves at most a share 1/T_k(1/λ) of the
+    disagreement, whereas k plain rounds leave up to λᵏ.
 
     Reference: Arioli and Scott, "Chebyshev acceleration of iterative refinement", 2014; Scaman et
     al., "Optimal algorithms for smooth and strongly convex distributed optimization", 2017.
@@ -43,7 +44,7 @@ class Accelerated(Modified):
 
     @property
     def call(self) -> str:
-        """How it is written."""
+        """The Python call that makes this modification, e.g. "accelerated(3)"."""
         return f"accelerated({self.k})"
 
     def _lam(self) -> float:
@@ -52,9 +53,10 @@ class Accelerated(Modified):
 
     @cached_property
     def momenta(self) -> tuple[float, ...]:
-        """ω₁ = 1, …, ω_k of the exchanges z_{s+1} = ω_{s+1} W z_s + (1 − ω_{s+1}) z_{s−1}.
+        """The ω of the exchanges z_{s+1} = ω_{s+1} W z_s + (1 − ω_{s+1}) z_{s−1}, s = 0, …, k − 1.
 
-        ω_{s+1} = 2 T_s(1/λ) / (λ T_{s+1}(1/λ)), or ω₂ = 2/(2 − λ²), ω_{s+1} = 1/(1 − λ²ω_s/4).
+        ω₁ = 1 and ω_{s+1} = 2 T_s(1/λ) / (λ T_{s+1}(1/λ)). They are computed recursively, by
+        ω₂ = 2/(2 − λ²) and then ω_{s+1} = 1/(1 − λ²ω_s/4).
         """
         omegas = [1.0]
         for s in range(1, self.k):
@@ -75,7 +77,7 @@ class Accelerated(Modified):
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """One product with P_k(W), or k with W where that has few entries."""
+        """A channel that mixes by one product with P_k(W), or k products with W if it is sparse."""
         if self.k == 1:
             return self.inner.channel(seeds, dtype, device)
         assert isinstance(self.inner, StaticNetwork)

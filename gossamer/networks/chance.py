@@ -65,11 +65,12 @@ def stream_keys(purpose: str, seeds: Iterable[int]) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Coins:
-    """The coins of every node in every run of a stack, or of one node in one run.
+    """Random numbers (*coins*) of all nodes in a stack of runs, or of one node in one run.
 
-    Runs with the same seed have the same coins, and those are computed once: what is drawn has
-    one row per distinct seed, `(nodes, distinct seeds, width)`, and `deal` hands the rows to the
-    runs. Of a node alone, e.g. on a process, all is `(width,)`, with the same bits.
+    They are a function of the seed, the node, the step and the quantity that is mixed. Runs with
+    the same seed have the same coins, which are drawn only once, `(nodes, distinct seeds, width)`;
+    `deal` copies them to the runs, `(nodes, runs, width)`. For a single node, e.g. in a process of
+    its own, a draw is `(width,)` and has the same bits.
 
     >>> stack, alone = Coins.of([5, 6, 5], torch.arange(4)), Coins.of(6, 3)
     >>> stack.at(9, 0).uniform(2).shape, stack.deal(stack.at(9, 0).uniform(2)).shape
@@ -78,12 +79,13 @@ class Coins:
     True
 
     Args:
-        key: 64 random bits of each node and distinct seed, `(nodes, distinct seeds)`, or `()`.
-        moment: step and quantity, in one integer.
-        rows: for each node and run, which row of `key.flatten()` is its own, `(nodes · runs,)`;
-            None where every run has a seed of its own.
-        runs: how many.
-        held: what a stack has drawn for the steps to come.
+        key: 64 random bits of each node and distinct seed, `(nodes, distinct seeds)`; `()` for a
+            single node.
+        moment: the step and the number of the quantity, combined in one integer.
+        rows: for each node and run the index of its key in `key.flatten()`, `(nodes · runs,)`;
+            None if all runs have different seeds.
+        runs: number of runs.
+        held: numbers that a stack has drawn ahead for later steps.
     """
 
     key: Tensor
@@ -96,10 +98,10 @@ class Coins:
     def of(
         cls, seeds: int | Sequence[int], nodes: int | Tensor, purpose: str = "compression"
     ) -> "Coins":
-        """Of the runs with these seeds, one for each, and these nodes; or of one seed and node.
+        """The coins of these nodes in runs with these seeds, or of one node in one run.
 
-        All lives on the device of `nodes`; a node alone is then a tensor without axes. The coins
-        of different purposes share nothing.
+        They are on the device of `nodes`; a single node on a GPU is given as a tensor without axes.
+        Coins for different purposes are independent.
         """
         nodes = torch.as_tensor(nodes)
         if isinstance(seeds, int):
@@ -112,13 +114,13 @@ class Coins:
         return cls(key, 0, (first + groups.place).flatten(), len(seeds))
 
     def at(self, t: int, site: int) -> "Coins":
-        """Those of step `t` for the mixed quantity number `site`: fresh ones."""
+        """The coins for step `t` and the quantity with number `site`, independent of all others."""
         return replace(self, moment=t * MOST_SITES + site)
 
     def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
-        """`width` numbers in [0, 1) for each node and distinct seed, not to be changed in place.
+        """`width` numbers in [0, 1) for each node and distinct seed.
 
-        A stack draws those of several steps at once.
+        They must not be changed in place. A stack draws the numbers of several steps at once.
         """
         t, site = divmod(self.moment, MOST_SITES)
         room = MOST_HELD // (self.key.numel() * width) if self.key.ndim else 1
@@ -130,7 +132,7 @@ class Coins:
         return self.held[name][1][t - first]
 
     def numbers(self, t: int, site: int, width: int, dtype: torch.dtype) -> Tensor:
-        """`uniform` of step `t` and quantity `site`, dealt: `width` numbers per node and run."""
+        """`width` numbers for each node and run, drawn for step `t` and the quantity `site`."""
         now = self.at(t, site)
         return now.deal(now.uniform(width, dtype))
 
@@ -141,7 +143,7 @@ class Coins:
         return _fraction(_absorbed(now[..., None], torch.arange(width, device=device)), dtype)
 
     def deal(self, drawn: Tensor) -> Tensor:
-        """What was drawn for each distinct seed, given to each run: `(nodes, runs, width)`."""
+        """Copies the numbers of each distinct seed to its runs: `(nodes, runs, width)`."""
         if self.rows is None:
             return drawn
         width = drawn.shape[-1]

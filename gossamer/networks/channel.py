@@ -31,19 +31,23 @@ class Room(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Which mix of a run: the `site`-th, counted from 0, of talk `t`."""
+    """Identifies one mix of a run: number `site`, counted from 0, in round `t`."""
 
     t: int
+    """Round of the network."""
+
     site: int
+    """Number of the mix within the round, counted from 0."""
+
     room: Room | None = None
-    """Where what is mixed is written, if in memory of the links."""
+    """Memory of the links that holds the quantity to be mixed; None if it is held elsewhere."""
 
     squares: list[float] | None = None
-    """Where ‖·‖² of the result is left, in parts, NaN for one of which it is not known."""
+    """If given, ‖result‖² is appended to this list, in one or more parts; NaN if not known."""
 
 
 class Deliveries(NamedTuple):
-    """Which links bring something in a step."""
+    """Which links deliver a message in a step."""
 
     receiver: Tensor
     """Of each link, `(E,)`."""
@@ -52,11 +56,15 @@ class Deliveries(NamedTuple):
     """Of each link, `(E,)`."""
 
     arrived: Tensor
-    """Whether it brings something, boolean `(E, runs)`, or `(E, 1)`."""
+    """Whether it delivers a message, boolean `(E, runs)`, or `(E, 1)`."""
 
 
 class Talk(Protocol):
-    """The `mix` of one step, and what the links remember after it."""
+    """The communication of one step; in the code of methods it is called `mix`.
+
+    `pull(z)` mixes opinions and `push(z)` mixes totals; `memory` is what the links remember after
+    these calls.
+    """
 
     @property
     def memory(self) -> LinkMemory: ...  # noqa: D102
@@ -78,46 +86,47 @@ class Remembers(Protocol):
 
 
 class Channel(ABC):
-    """The network as stacked runs use it; tensors are `(nodes, runs, dim)`."""
+    """A network as a stack of runs uses it in the simulator; tensors are `(nodes, runs, dim)`."""
 
     exchanges: int = 1
-    """How many times, one after the other, nodes exchange messages in a mix."""
+    """How many times in a row the nodes exchange messages in one mix."""
 
     whole_messages: bool = True
-    """Whether every message carries all numbers of a mix."""
+    """Whether every message contains all numbers of the quantity that is mixed."""
 
     period: int | None = None
-    """After how many steps all repeats, where nothing is drawn, lost or remembered."""
+    """Number of steps after which the communication repeats exactly; None if it need not."""
 
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:
-        """The mix of step t, after links that remember `memory`."""
+        """The communication of step t, where `memory` is what the links remember from before."""
 
     @abstractmethod
     def messages_sent(self, steps: range) -> Tensor:
-        """How many messages each node sends in a mix, lost ones among them, int64 on the CPU.
+        """The number of messages that each node sends in a mix, including lost ones.
 
         Args:
-            steps: one after the other, and at least one.
+            steps: consecutive steps, at least one.
 
         Returns:
-            `(steps, nodes, runs)`, or `(steps, nodes, 1)` where all runs send alike.
+            int64 on the CPU, `(steps, nodes, runs)`, or `(steps, nodes, 1)` if all runs send the
+            same number.
         """
 
     def traffic(self, steps: range, dim: int, itemsize: int) -> Tensor:
-        """Bytes that each node sends in a mix of `dim` numbers, likewise.
+        """The bytes that each node sends in a mix of `dim` numbers, shaped like `messages_sent`.
 
-        All numbers are in every message, each of `itemsize` bytes.
+        Here every message contains all numbers, with `itemsize` bytes each.
         """
         return self.messages_sent(steps) * (dim * itemsize)
 
     def bytes_sent(self, call: Call, dim: int, itemsize: int) -> Tensor:
-        """What each node sends at one call: `(nodes, runs)`, or `(nodes, 1)`."""
+        """The number of bytes that each node sends in one mix: `(nodes, runs)`, or `(nodes, 1)`."""
         return self.traffic(range(call.t, call.t + 1), dim, itemsize)[0]
 
     @abstractmethod
     def deliveries(self, t: int) -> Deliveries:
-        """Which links bring something in an exchange of step t."""
+        """Which links deliver a message in an exchange of step t."""
 
 
 class PlainChannel(Channel):

@@ -24,16 +24,18 @@ from gossamer.networks.static import StaticNetwork
 
 @dataclass(frozen=True, repr=False)
 class Compressed(Modified):
-    """A network whose nodes send the difference to what their neighbours know, compressed.
+    """A network whose nodes send compressed updates of what their neighbours know.
 
-    Of every quantity z that is mixed, all neighbours of a node hold a public copy ĥ, which it moves
-    by compressed messages. With M = R for opinions and M = C for totals,
+    For every quantity z that a node mixes, the node and all its neighbours hold a *public copy* ĥ,
+    an approximation of z. Compressed messages move all these copies alike, to Q(ĥ, z), where Q is
+    the compressor. Then the node mixes, with M = R for opinions and M = C for totals:
 
         ĥ ← Q(ĥ, z),   z ← z + γ (M ĥ − ĥ).
 
-    What a message does not say stays in z − ĥ and is said later; sums over the nodes are kept for
-    any Q. The first message is whole, ĥ = z. Where messages are lost, those that did not arrive are
-    sent again with the next one, so that all copies of a node are one.
+    What a message leaves out stays in z − ĥ and is sent later. The sum of a total over the nodes
+    does not change, whatever Q is. The first message is not compressed, so that ĥ = z. On a network
+    that loses messages, a lost message is sent again with the next one, so that all neighbours end
+    up with the same copy.
 
     Reference: Koloskova, Stich and Jaggi, "Decentralized stochastic optimization and gossip
     algorithms with compressed communication", 2019 (CHOCO).
@@ -57,31 +59,31 @@ class Compressed(Modified):
 
     @property
     def call(self) -> str:
-        """How it is written."""
+        """The Python call that makes this modification, e.g. "compressed(TopK(0.1))"."""
         gamma = "" if self.gamma is None else f", gamma={self.gamma}"
         return f"compressed({self.compressor!r}{gamma})"
 
     @property
     def compresses(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     @property
     def why_no_lam(self) -> str:
-        """How far copies lag behind depends on what is mixed."""
+        """The reason why there is no λ (how far copies lag behind depends on what is mixed)."""
         return "the speed of averaging with compressed messages depends on what is averaged"
 
     def _lam(self) -> float:
         raise AssertionError  # there is none
 
     def gamma_for(self, dim: int) -> float:
-        """γ for a quantity of `dim` numbers."""
+        """γ for a quantity of `dim` numbers: `gamma` if given, otherwise the compressor's."""
         return self.compressor.gamma(dim) if self.gamma is None else self.gamma
 
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """Public copies in the precision of messages; late totals are summed up by receivers."""
+        """A channel that holds the public copies, in the precision of messages."""
         losing = isinstance(self.inner, Drops) and self.inner.probability > 0
         mixed_in = torch.float64 if losing else dtype
         inner = self.inner.channel(seeds, mixed_in, device)

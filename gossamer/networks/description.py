@@ -51,7 +51,7 @@ FROM_DATA: dict[str, Callable[..., Network]] = {
 
 
 def from_text(text: str) -> Network:
-    """The network that a user writes, in the words of Python; nothing is executed.
+    """The network of a Python expression, given as text that is parsed but never executed.
 
     >>> from_text("ring(20).drops(0.1).compressed(TopK(0.1))").name
     'ring(20).drops(0.1).compressed(TopK(0.1))'
@@ -60,7 +60,9 @@ def from_text(text: str) -> Network:
 
 
 def from_description(description: Mapping[str, Any]) -> Network:
-    """The network that `describe` described, with the same weights and name; executes nothing.
+    """Builds the network that `describe` described, with the same weights and name.
+
+    No code is executed.
 
     >>> import networkx as nx
     >>> network = from_graph(nx.petersen_graph(), "laplacian")

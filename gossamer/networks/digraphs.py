@@ -18,19 +18,20 @@ from gossamer.networks.static import StaticNetwork
 def from_digraph(
     graph: "Graph | Iterable[tuple[int, int]]", *, name: str | None = None
 ) -> StaticNetwork:
-    """The network of any strongly connected digraph: some nodes may hear many, and tell few.
+    """The network of any strongly connected digraph: a node may hear many others and send to few.
 
-    A receiver weighs all it hears alike, a sender splits a total into equal parts,
+    A receiver gives equal weights to its own opinion and to all that it hears. A sender splits its
+    total into equal shares, one of which it keeps:
 
-        r_ij = 1/(1 + indegree of i),   c_ij = 1/(1 + outdegree of j),
+        r_ij = 1/(1 + indegree of i),   c_ij = 1/(1 + outdegree of j).
 
-    which needs nothing but one's own degrees. The rows of R and the columns of C sum to 1. Where
-    R = C, on regular digraphs, the network is balanced.
+    So a node needs to know only its own degrees. The rows of R and the columns of C sum to 1. The
+    network is balanced, R = C, if all degrees are equal.
 
     Args:
         graph: a networkx DiGraph, or a list of its edges; (u, v) means that u sends to v. Node i is
-            the i-th label in sorted order (of insertion, if labels do not sort).
-        name: what the network is called in results; by default a fingerprint of the graph.
+            the i-th label in sorted order, or in order of insertion if labels cannot be sorted.
+        name: name of the network in results; by default made of a fingerprint of the graph.
 
     >>> from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])
     from_digraph(digraph_...): 3 nodes, degrees 1 to 2, no λ, since its weights are not doubly ...
@@ -46,9 +47,10 @@ def from_digraph(
 def random_digraph(
     n: SupportsIndex, *, degree: SupportsIndex, seed: SupportsIndex = 0
 ) -> StaticNetwork:
-    """Each node sends to the next one and to `degree` − 1 random others; weights of `from_digraph`.
+    """Each node sends to the next one and to `degree` − 1 random others.
 
-    Some nodes hear many and others only one, so that the network is not balanced.
+    The weights are those of `from_digraph`. In general some nodes hear many others and some only
+    one, so that the network is not balanced.
 
     >>> random_digraph(20, degree=3, seed=0)
     random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its weights are ...

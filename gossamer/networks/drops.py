@@ -22,16 +22,17 @@ from gossamer.seeding import SeedGroups
 
 @dataclass(frozen=True, repr=False)
 class Drops(Modified):
-    """A network that loses messages, and nothing with them.
+    """A network that loses messages at random, but no part of a total.
 
-    *Both ways*: the link is dead for a round and both ends know. The missing weight goes back to
-    both, so that W_t stays doubly stochastic.
+    *Both ways* (`both_ways=True`): a link is dead for a round in both directions, and both ends
+    know. Each end adds the weight of the link to its own, so that W_t stays doubly stochastic.
 
-    *One way*: each message is lost on its own. An opinion that did not arrive is replaced by one's
-    own: R_t keeps its row sums. A total is not lost but late: a sender keeps on its link what did
-    not arrive, f ← f + c z, and the next message that does brings all of f. (A sender that is
-    not told what arrived sends the running sum of all c z instead, and the receiver subtracts what
-    it had: the same numbers, with more digits.)
+    *One way* (the default): each message is lost by itself. If an opinion does not arrive, the
+    receiver uses its own instead, so that the rows of R_t still sum to 1. A share of a total that
+    does not arrive is not lost but late: it is added to what waits on the link, f ← f + c z, and
+    the next message that arrives brings all of f. (A sender that does not learn which messages
+    arrived sends the running sum of all c z, and the receiver subtracts the sum that it received
+    before. This gives the same numbers but needs more digits.)
 
     Reference: Vaidya, Hadjicostis and Domínguez-García, "Distributed algorithms for consensus and
     coordination in the presence of packet-dropping communication links", 2011; Tian, Sun and
@@ -62,26 +63,26 @@ class Drops(Modified):
 
     @property
     def call(self) -> str:
-        """How it is written."""
+        """The Python call that makes this modification, e.g. "drops(0.1)"."""
         both = ", both_ways=True" if self.both_ways else ""
         burst = "" if self.burst is None else f", burst={self.burst}"
         return f"drops({self.probability}{both}{burst})"
 
     @property
     def loses_one_way(self) -> bool:
-        """Both ends know of a link that fails both ways."""
+        """True, unless links fail both ways or nothing is lost."""
         return self.probability > 0 and not self.both_ways
 
     @property
     def why_no_lam(self) -> str:
-        """Only where links fail both ways is every W_t doubly stochastic."""
+        """The reason why there is no λ (with one-way losses, W_t is not doubly stochastic)."""
         if not self.loses_one_way:
             return self.inner.why_no_lam
         return "messages are lost one way, and a round with a loss is not doubly stochastic"
 
     @property
     def lam_note(self) -> str:
-        """Rounds are random, unless nothing is lost."""
+        """The sense in which λ holds (rounds are random unless nothing is lost)."""
         if self.probability == 0:
             return self.inner.lam_note
         return "in mean square" + ("" if self.burst is None else ", bursts left out of account")
@@ -127,16 +128,17 @@ class Drops(Modified):
 
     @property
     def messages_per_link(self) -> float:
-        """In a round, on average, where one-way losses are sent again with the next message.
+        """Mean number of messages on a link per round, if lost ones are sent again with the next.
 
-        1 + p · burst: with probability p the last one was lost, and `burst` of them, on average, in
-        a row until then. 1/(1 − p) where losses are independent.
+        This is 1 + p b, where p is the probability of a loss and b the mean length of a burst: with
+        probability p the last message was lost, and then b messages in a row, on average, are sent
+        again. For independent losses b = 1/(1 − p), which gives 1/(1 − p) messages.
         """
         p = self.probability
         return 1 / (1 - p) if self.burst is None else 1 + p * self.burst
 
     def losses(self, seeds: Sequence[int]) -> Losses:
-        """The coins of `edges`."""
+        """Which messages on `edges` are lost in runs with these seeds."""
         refresh = 1.0 if self.burst is None else 1 / (self.burst * (1 - self.probability))
         links = self.edges.pair if self.both_ways else self.edges.number
         return Losses(self.probability, refresh, seeds, links)
@@ -144,7 +146,7 @@ class Drops(Modified):
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """The inner one if nothing is lost."""
+        """A channel that loses messages; that of the inner network if the probability is 0."""
         if self.probability == 0:
             return self.inner.channel(seeds, dtype, device)
         return LossyChannel(self, seeds, dtype, device)

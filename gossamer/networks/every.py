@@ -14,10 +14,10 @@ from gossamer.networks.modified import Modified
 
 @dataclass(frozen=True, repr=False)
 class Every(Modified):
-    """A network whose nodes talk in steps k − 1, 2k − 1, … and mix nothing between.
+    """A network whose nodes communicate only in steps k − 1, 2k − 1, …
 
-    Talk number s, in step (s + 1)k − 1, is round s of the inner network. Averages and totals are
-    kept by a step that mixes nothing, so that methods remain exact.
+    Step (s + 1)k − 1 is round s of the inner network. In all other steps nothing is mixed, which
+    changes neither averages nor totals, so that exact methods stay exact.
     """
 
     k: int
@@ -28,20 +28,20 @@ class Every(Modified):
 
     @property
     def call(self) -> str:
-        """How it is written."""
+        """The Python call that makes this modification, e.g. "every(5)"."""
         return f"every({self.k})"
 
     def _lam(self) -> float:
         return float(self.inner.lam ** (1 / self.k))
 
     def talks_at(self, t: int) -> bool:
-        """Whether the nodes talk in step t."""
+        """Whether the nodes communicate in step t."""
         return (t + 1) % self.k == 0
 
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """The inner one, now and then."""
+        """The channel of the inner network, used in every k-th step."""
         return EveryChannel(self, self.inner.channel(seeds, dtype, device))
 
 

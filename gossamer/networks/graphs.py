@@ -31,15 +31,16 @@ MOST_NODES, MOST_WEIGHTS = 10**6, 2**26
 def from_graph(
     graph: Graph, weights: str | Weighting | None = None, *, name: str | None = None
 ) -> StaticNetwork:
-    """The network of a connected networkx graph, undirected or weight-balanced.
+    """The network of a connected networkx graph: undirected, or a weight-balanced digraph.
 
     Args:
-        graph: node i is the i-th label in sorted order (of insertion, if labels do not sort). An
-            edge u → v of a digraph means u sends to v, with the edge attribute "weight" (1 if
-            absent); every node must receive as much weight as it sends.
+        graph: the graph. Node i is its i-th label in sorted order, or in order of insertion if
+            labels cannot be sorted. An edge u → v of a digraph means that u sends to v; its weight
+            is the edge attribute "weight" (1 if absent). Every node of a digraph must receive as
+            much weight as it sends.
         weights: "metropolis" (default on undirected graphs), "lazy_metropolis", "laplacian",
-            "max_degree" (default on digraphs), or a function of the graph that returns the matrix.
-        name: what the network is called in results; by default a fingerprint of the graph.
+            "max_degree" (default on digraphs), or a function that takes the graph and returns W.
+        name: name of the network in results; by default made of a fingerprint of the graph.
 
     >>> import networkx as nx
     >>> from_graph(nx.petersen_graph())
@@ -60,11 +61,12 @@ def from_graph(
 def ring(
     n: SupportsIndex, hops: SupportsIndex = 1, weights: str | Weighting = "metropolis"
 ) -> StaticNetwork:
-    """Node i talks to i ± 1, …, i ± hops (mod n), each with weight 1/(2 hops + 1).
+    """Node i talks to i ± 1, …, i ± hops (mod n), by default with weights 1/(2 hops + 1).
 
     Args:
-        n: number of nodes; 2 nodes make the complete network, 1 node the centralized method.
-        hops: how far a node reaches, at most n // 2 (the complete network).
+        n: number of nodes. A single node gives the centralized method.
+        hops: how many nodes a node talks to on each side; n // 2, the most, gives the complete
+            network.
         weights: see `from_graph`.
 
     >>> ring(20, hops=2)
@@ -82,16 +84,17 @@ def ring(
 
 
 def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper") -> StaticNetwork:
-    """Node i sends to i + 2ᵏ (mod n): few links, and 1 − λ shrinks only as 1/log n.
+    """Node i sends to i + 2ᵏ (mod n): few links, and yet 1 − λ shrinks only like 1/log n.
 
-    Directed: all 2ᵏ < n, log₂ n links. Undirected: i ± 2ᵏ for 2ᵏ ≤ n/2.
+    With one-way links, node i sends to i + 2ᵏ for all 2ᵏ < n, i.e. to ⌈log₂ n⌉ nodes. With two-way
+    links, it talks to i ± 2ᵏ for all 2ᵏ ≤ n/2.
 
     Args:
         n: number of nodes.
-        directed: one-way or two-way links.
-        weights: with d the number of neighbours, "paper" is w_ij = 1/(2 + d) and w_ii = 2/(2 + d)
-            (the degree counts the self-loop: this gives the λ printed in the paper), "textbook" is
-            1/(1 + d) for both.
+        directed: True for one-way links, False for two-way links.
+        weights: "paper" sets w_ij = 1/(2 + d) and w_ii = 2/(2 + d) for d neighbours. These are
+            Metropolis weights if the self-loop counts as a neighbour, and they give the λ printed
+            in the paper. "textbook" sets w_ij = w_ii = 1/(1 + d).
 
     >>> exponential(20)
     exponential(20): 20 nodes, degree 5, λ = 0.714286
@@ -115,7 +118,7 @@ def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper")
 
 
 def complete(n: SupportsIndex) -> StaticNetwork:
-    """Everyone hears everyone: W = 11ᵀ/n, λ = 0, exact averaging.
+    """Every node hears every other: W = 11ᵀ/n and λ = 0, so that one round averages exactly.
 
     >>> complete(8)
     complete(8): 8 nodes, degree 7, λ = 0
@@ -127,7 +130,7 @@ def complete(n: SupportsIndex) -> StaticNetwork:
 
 
 def star(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
-    """Node 0 talks to all others, which talk to it only.
+    """Node 0 talks to all other nodes, and they talk only to node 0.
 
     >>> star(8)
     star(8): 8 nodes, degrees 1 to 7, λ = 0.875
@@ -139,7 +142,7 @@ def star(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNet
 
 
 def line(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
-    """A ring cut open: node i talks to i − 1 and i + 1.
+    """A ring that is cut open: node i talks to i − 1 and i + 1, the two ends to one node each.
 
     >>> line(8)
     line(8): 8 nodes, degrees 1 to 2, λ = 0.949253
@@ -153,7 +156,9 @@ def line(n: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNet
 def torus(
     rows: SupportsIndex, cols: SupportsIndex, weights: str | Weighting = "metropolis"
 ) -> StaticNetwork:
-    """A grid with its borders glued: node r · cols + c talks to those above, below, left, right.
+    """A grid with opposite borders joined: each node talks to those above, below, left and right.
+
+    The node in row r and column c has the number r · cols + c.
 
     >>> torus(4, 5)
     torus(4, 5): 20 nodes, degree 4, λ = 0.723607
@@ -167,7 +172,7 @@ def torus(
 
 
 def hypercube(dimension: SupportsIndex, weights: str | Weighting = "metropolis") -> StaticNetwork:
-    """2^dimension nodes; node i talks to those whose number differs in one bit.
+    """2^dimension nodes; each talks to those whose binary number differs from its own in one bit.
 
     >>> hypercube(3)
     hypercube(3): 8 nodes, degree 3, λ = 0.5
@@ -186,7 +191,9 @@ def erdos_renyi(
     seed: SupportsIndex = 0,
     weights: str | Weighting = "metropolis",
 ) -> StaticNetwork:
-    """Each pair is linked with `probability`; drawn again until connected, at most 100 times.
+    """Every pair of nodes is linked with the given probability, independently of all others.
+
+    The graph is redrawn until it is connected, at most 100 times.
 
     >>> erdos_renyi(20, 0.3, seed=0)
     erdos_renyi(20, 0.3, seed=0): 20 nodes, degrees ...
@@ -212,7 +219,9 @@ def random_regular(
     seed: SupportsIndex = 0,
     weights: str | Weighting = "metropolis",
 ) -> StaticNetwork:
-    """Each node talks to `degree` random others; drawn again until connected, at most 100 times.
+    """Every node talks to `degree` others, chosen at random.
+
+    The graph is redrawn until it is connected, at most 100 times.
 
     >>> random_regular(20, degree=4, seed=0)
     random_regular(20, degree=4, seed=0): 20 nodes, degree 4, λ = ...

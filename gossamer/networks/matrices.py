@@ -19,14 +19,14 @@ SUM_TOLERANCE = 1e-9
 
 
 def from_matrix(weights: Matrix, *, name: str | None = None) -> StaticNetwork:
-    """The network of a doubly stochastic matrix W with λ < 1; row i lists whom i receives from.
+    """The network of a doubly stochastic matrix W with λ < 1; node i gives weight w_ir to node r.
 
     Args:
         weights: W, (n, n): a tensor (dense or sparse), an array or nested lists, with rows and
             columns that sum to 1 within 1e-9.
-        name: what the network is called in results; by default a fingerprint of W.
+        name: name of the network in results; by default made of a fingerprint of W.
 
-    Primitive and doubly stochastic is not enough:
+    A matrix that is doubly stochastic and primitive is still refused if its λ is 1:
 
     >>> from_matrix([[0, 1, 0], [0.5, 0, 0.5], [0.5, 0, 0.5]])
     Traceback (most recent call last):

@@ -14,14 +14,15 @@ from gossamer.twin import Twin
 
 @dataclass(frozen=True, eq=False)
 class Mixer:
-    """z ↦ R z for opinions and z ↦ C z for totals, over the leading axis of `(n, …)`.
+    """Mixes opinions by z ↦ R z and totals by z ↦ C z, over the leading axis of `(n, …)`.
 
-    On CUDA a product of a small matrix with a wide z is bound by memory; kernels that read z once
-    take half the time of the general product, and compute what is mixed on the way.
+    On CUDA the product of a small matrix and a wide z is limited by memory bandwidth. Our kernels
+    read z only once and take half the time of the general product; some also compute, in the same
+    pass, the z that is to be mixed.
 
     Args:
         pulls: R, `(n, n)`, dense or CSR, in the precision of messages.
-        pushes: C, likewise; the same tensor where both are W.
+        pushes: C, likewise; the same tensor if R = C.
         exact: C in float64, for totals.
         twin: where `pull_move` also writes its result, if anywhere.
     """
@@ -31,17 +32,17 @@ class Mixer:
     exact: Tensor
     twin: Twin | None = field(default=None, kw_only=True)
     memory: ClassVar[tuple[()]] = ()
-    """Of its links: none."""
+    """Empty, since links that lose nothing have nothing to remember."""
 
     def pull(self, z: Tensor) -> Tensor:
-        """R z, of the shape of z."""
+        """R z, with the shape of z."""
         return self.product(self.pulls, z)
 
     def push(self, z: Tensor) -> Tensor:
-        """C z with its sum over the nodes kept, to the rounding of float64.
+        """C z, which has the same sum over the nodes as z, up to rounding in float64.
 
-        A total has more digits than a message. Node r sends q_r = round(z_r), and what that lost
-        stays with it: Σ_r c_ir q_r + (z_i − q_i).
+        A total has more digits than a message. Node r sends q_r = round(z_r) and keeps what was
+        rounded off, so that node i gets Σ_r c_ir q_r + (z_i − q_i).
         """
         if z.dtype == self.pushes.dtype:
             return self.product(self.pushes, z)
@@ -52,15 +53,17 @@ class Mixer:
     def push_estimate(
         self, y: Tensor, v: Tensor, grad: Tensor, momentum: Tensor
     ) -> tuple[Tensor, ...] | None:
-        """v' = β v + (1−β) g and `push(y + v' − v)` in one pass, where a kernel can.
-
-        Returns v', y', y' rounded like v, and the norm of that.
+        """v' = β v + (1−β) g and y' = `push(y + v' − v)` in one pass.
 
         Args:
-            y: `(nodes, runs, dim)`, as are v and g.
+            y: `(nodes, runs, dim)`.
             v: like y.
-            grad: g.
-            momentum: β, a number or one per run.
+            grad: g, like y.
+            momentum: β, one number, or one per run.
+
+        Returns:
+            The tuple (v', y', q, ‖q‖), where q is y' rounded to the precision of v; None if there
+            is no kernel for these tensors.
         """
         alike = y.shape == v.shape == grad.shape and y.ndim == 3
         messages = v.dtype == grad.dtype == momentum.dtype == self.pushes.dtype
@@ -71,11 +74,11 @@ class Mixer:
         return mixed_estimate(self.exact, y, v, grad, momentum)
 
     def pull_move(self, x: Tensor, scale: Tensor, direction: Tensor) -> Tensor | None:
-        """`pull(x − scale · direction)` in one pass, where a kernel can.
+        """`pull(x − scale · direction)` in one pass; None if there is no kernel for these tensors.
 
         Args:
             x: `(nodes, runs, dim)`.
-            scale: a number, one per run, or one per node and run.
+            scale: one number, one per run, or one per node and run.
             direction: like x.
         """
         alike = x.dtype == scale.dtype == direction.dtype == self.pulls.dtype
@@ -86,11 +89,11 @@ class Mixer:
         return mixed_move(self.pulls, x, scale, direction, self.twin)
 
     def split(self, message: Tensor) -> Tensor:
-        """C q of messages q, in float64."""
+        """C q for messages q, in float64."""
         return self.product(self.exact, message)
 
     def product(self, weights: Tensor, z: Tensor) -> Tensor:
-        """What a mix makes of z: W z, in the precision of W."""
+        """W z, the result of a mix with the matrix W = `weights`, in the precision of W."""
         return product(weights, z)
 
 

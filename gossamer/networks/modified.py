@@ -12,64 +12,64 @@ from gossamer.networks.static import StaticNetwork
 
 @dataclass(frozen=True, repr=False)
 class Modified(Network):
-    """A network made of another one.
+    """A network that modifies another one, e.g. by losing its messages.
 
-    Modifications are applied in one order, in whatever order they are written: first messages are
-    lost, then compressed, then exchanged several times, then left out between talks.
+    Modifications may be written in any order, but they are always applied in this one: `drops`,
+    `compressed`, `accelerated`, `every`.
 
     Args:
         inner: the network that is modified.
-        recipe: how the result is built.
+        recipe: how the modified network is built.
     """
 
     inner: Network
     recipe: Recipe = field(compare=False)
     place: ClassVar[int]
-    """Where in the order."""
+    """Position in the order in which modifications are applied."""
 
     @classmethod
     def on(cls, inner: Network, *arguments: Any) -> Self:
-        """The modification of `inner`, whatever was done to it before."""
+        """This modification, with the given arguments, of the network `inner`."""
         change = cls(inner, inner.recipe, *arguments)
         return replace(change, recipe=inner.recipe.then(change.call))
 
     @property
     def call(self) -> str:
-        """Python that makes the modification, e.g. "every(5)"."""
+        """The Python call that makes this modification, e.g. "every(5)"."""
         raise NotImplementedError
 
     @property
     def rounds(self) -> tuple[StaticNetwork, ...]:
-        """The links of the network that was modified."""
+        """The rounds of the inner network."""
         return self.inner.rounds
 
     @property
     def loses_one_way(self) -> bool:
-        """Whether some modification does."""
+        """Whether the inner network may lose a message without its sender noticing."""
         return self.inner.loses_one_way
 
     @property
     def compresses(self) -> bool:
-        """Likewise."""
+        """Whether the inner network compresses its messages."""
         return self.inner.compresses
 
     @property
     def why_no_lam(self) -> str:
-        """Whatever holds for the network that was modified."""
+        """The reason why the inner network has no λ; "" if it has one."""
         return self.inner.why_no_lam
 
     @property
     def lam_note(self) -> str:
-        """Likewise."""
+        """The sense in which the λ of the inner network holds."""
         return self.inner.lam_note
 
     @property
     def degrees(self) -> str:
-        """Likewise."""
+        """How many others a node hears in a round of the inner network, as text."""
         return self.inner.degrees
 
     def without(self, node: int) -> Self:
-        """The same modification of the survivors' network after `node` died."""
+        """The same modification of the network that is left when `node` dies."""
         return self.around(self.inner.without(node))
 
     def around(self, inner: Network) -> Self:

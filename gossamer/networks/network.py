@@ -24,26 +24,27 @@ MOST_DRAWN = 200
 
 
 class Network(ABC):
-    """n nodes that mix opinions, z ← R_t z, and totals, z ← C_t z.
+    """n nodes that mix opinions by z ← R_t z and totals by z ← C_t z in round t.
 
-    The rows of R_t sum to 1 and so do the columns of C_t. On a balanced network both are one doubly
-    stochastic matrix W_t. Row i lists whom node i receives from.
+    An *opinion* is a quantity that the nodes average, a *total* one of which only the sum over the
+    nodes matters. The rows of R_t and the columns of C_t sum to 1. On a balanced network R_t and
+    C_t are the same doubly stochastic matrix W_t. Row i holds the weights of what node i receives.
 
     Attributes:
-        recipe: how it is built.
+        recipe: the Python expression that builds the network, and the data that it needs.
     """
 
     recipe: Recipe
     modifiers: ClassVar[tuple[str, ...]] = ("every", "drops", "compressed", "accelerated")
-    """Methods that make another network and may stand in its name."""
+    """Names of the methods that return a modified network, as in "ring(20).drops(0.1)"."""
 
     @property
     def name(self) -> str:
-        """Python that builds it, e.g. "ring(20, hops=2)", or the name that its maker gave it."""
+        """The Python expression that builds it, e.g. "ring(20, hops=2)", or its given name."""
         return self.recipe.name
 
     def describe(self) -> dict[str, Any]:
-        """Enough to build it again by `from_description`, as plain JSON.
+        """A description in plain JSON, from which `from_description` builds the network again.
 
         >>> from gossamer.networks import from_matrix, ring
         >>> ring(20, hops=2).describe()
@@ -58,7 +59,7 @@ class Network(ABC):
     @property
     @abstractmethod
     def rounds(self) -> "tuple[StaticNetwork, ...]":
-        """The links of rounds 0, …, period − 1, as they are when no message is lost."""
+        """The networks of rounds 0, …, period − 1, as if no message were lost."""
 
     @property
     def num_nodes(self) -> int:
@@ -71,17 +72,17 @@ class Network(ABC):
         return len(self.rounds)
 
     def at(self, t: int) -> "StaticNetwork":
-        """The links of round t."""
+        """The network of round t."""
         return self.rounds[t % self.period]
 
     @property
     def balanced(self) -> bool:
-        """Whether a node is heard with as much weight as it hears: R_t = C_t in every round."""
+        """Whether R_t and C_t are the same matrix in every round."""
         return all(one.balanced for one in self.rounds)
 
     @property
     def loses_one_way(self) -> bool:
-        """Whether a message may be lost that its sender takes for sent.
+        """Whether a message may be lost without its sender noticing.
 
         >>> from gossamer.networks import ring
         >>> ring(4).drops(0.1).every(2).loses_one_way, ring(4).drops(0).loses_one_way
@@ -91,14 +92,14 @@ class Network(ABC):
 
     @property
     def compresses(self) -> bool:
-        """Whether its messages tell of public copies."""
+        """Whether its messages are compressed."""
         return False
 
     # ------------------------------------------------------------------ how fast it averages
 
     @property
     def why_no_lam(self) -> str:
-        """The reason why no λ says how fast this network averages; "" if one does."""
+        """The reason why no λ describes how fast this network averages; "" if there is a λ."""
         return ""
 
     @abstractmethod
@@ -106,10 +107,11 @@ class Network(ABC):
 
     @cached_property
     def lam(self) -> float:
-        """λ, the share of the disagreement that a round leaves, on average over a period.
+        """λ, the largest share of the nodes' disagreement that a round can leave.
 
-        ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂^{1/τ}, which is ‖W − 11ᵀ/n‖₂ when static. Of random rounds it is
-        the share that is left in mean square, ‖E[WᵀW] − 11ᵀ/n‖₂^{1/2}.
+        λ = ‖W − 11ᵀ/n‖₂ for a static network, and ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂^{1/τ}, an average over
+        the period, if there are τ rounds. If rounds are random, it is the share that is left in
+        mean square, ‖E[WᵀW] − 11ᵀ/n‖₂^{1/2}.
         """
         if self.why_no_lam:
             raise InvalidInput(f"λ: {self.name} has none, since {self.why_no_lam}")
@@ -117,12 +119,12 @@ class Network(ABC):
 
     @property
     def lam_note(self) -> str:
-        """In what sense λ is meant where rounds are random, e.g. "in mean square"; else ""."""
+        """The sense in which λ holds if rounds are random, e.g. "in mean square"; otherwise ""."""
         return ""
 
     @property
     def speed(self) -> str:
-        """λ in words, or why there is none."""
+        """λ as text, or the reason why there is none."""
         if self.why_no_lam:
             return f"no λ, since {self.why_no_lam}"
         return f"λ = {self.lam:.6g}" + (f" {self.lam_note}" if self.lam_note else "")
@@ -133,10 +135,10 @@ class Network(ABC):
         return 1 - self.lam
 
     def mixing_time(self, eps: float = 1e-3) -> int:
-        """Rounds until disagreement is at most `eps` of what it was: the first k with λᵏ ≤ eps.
+        """The number of rounds after which at most a share `eps` of the disagreement is left.
 
-        In whole periods. Exact when W is static and symmetric, as then ‖Wᵏ − 11ᵀ/n‖₂ = λᵏ; an
-        upper bound otherwise.
+        This is the first multiple k of the period with λᵏ ≤ eps. It is exact if W is static and
+        symmetric, since then ‖Wᵏ − 11ᵀ/n‖₂ = λᵏ; otherwise it is an upper bound.
         """
         require(0 < eps < 1, "eps", eps, "a number in (0, 1)")
         if self.lam == 0:
@@ -147,7 +149,7 @@ class Network(ABC):
     # ------------------------------------------------------------------ what it can be made into
 
     def every(self, k: int) -> "Network":
-        """The network that talks in every k-th step only, with local steps between.
+        """The same network, but nodes communicate only in every k-th step; other steps are local.
 
         >>> from gossamer.networks import ring
         >>> ring(20).every(5)
@@ -161,14 +163,14 @@ class Network(ABC):
     def drops(
         self, probability: float, both_ways: bool = False, burst: float | None = None
     ) -> "Network":
-        """The network that loses messages.
+        """The same network, but messages are lost at random.
 
         Args:
-            probability: of every message to be lost.
-            both_ways: whether a link fails for both directions at once and both ends notice.
-                Otherwise each way loses its messages by itself.
-            burst: mean number of rounds that a link stays dead once it is; by default each message
-                is lost independently of those before.
+            probability: the probability with which each message is lost.
+            both_ways: if True, a link fails in both directions at once, and both ends notice. If
+                False, messages in the two directions are lost independently of each other.
+            burst: mean number of rounds for which a failed link stays dead; by default each message
+                is lost independently of earlier ones.
 
         >>> from gossamer.networks import ring
         >>> ring(20).drops(0.1, both_ways=True)
@@ -180,12 +182,12 @@ class Network(ABC):
         return modify(self, Drops, probability, both_ways, burst)
 
     def compressed(self, compressor: Compressor, gamma: float | None = None) -> "Network":
-        """The network whose messages are compressed, with error feedback.
+        """The same network, but with compressed messages and error feedback, see `Compressed`.
 
         Args:
             compressor: e.g. `TopK(0.05)`.
-            gamma: γ in (0, 1], how far a node moves towards what its neighbours told; by default
-                one that suits the compressor.
+            gamma: γ in (0, 1], how far a node moves towards the average of its neighbours in a mix;
+                by default a value that suits the compressor.
         """
         from gossamer.networks.compressed import Compressed
         from gossamer.networks.modified import modify
@@ -193,7 +195,7 @@ class Network(ABC):
         return modify(self, Compressed, compressor, gamma)
 
     def accelerated(self, k: int) -> "Network":
-        """The network that exchanges k times per step, weighted by Chebyshev's polynomials.
+        """The same network with k exchanges per mix, weighted to average faster, see `Accelerated`.
 
         >>> from gossamer.networks import ring
         >>> ring(20).lam, ring(20).accelerated(3).lam
@@ -205,7 +207,7 @@ class Network(ABC):
         return modify(self, Accelerated, k)
 
     def without(self, node: int) -> "Network":
-        """The survivors' network after `node` died, where that can be had without a message."""
+        """The network that is left when `node` dies, if no message is needed to build it."""
         raise InvalidInput(
             f"network: got {self.name}, need one that does not change, with W = Wᵀ, to go on "
             f"without node {node}; build the survivors' network anew, e.g. with gs.ring(n - 1)"
@@ -215,7 +217,7 @@ class Network(ABC):
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """How stacked runs with these seeds talk over it, in the simulator."""
+        """How a stack of runs with these seeds communicates over the network, in the simulator."""
 
     # ------------------------------------------------------------------ for people
 
@@ -227,13 +229,13 @@ class Network(ABC):
 
     @property
     def degrees(self) -> str:
-        """How many others a node hears in a round, in words."""
+        """How many others a node hears in a round, as text, e.g. "degree 2"."""
         degrees = torch.cat([one.in_degrees for one in self.rounds])
         least, most = int(degrees.min()), int(degrees.max())
         return f"degree {least}" if least == most else f"degrees {least} to {most}"
 
     def facts(self) -> dict[str, str]:
-        """Nodes, neighbours and speed, in words."""
+        """Number of nodes, neighbours per node and speed of averaging, as text."""
         period = {"period": f"{self.period} rounds"} if self.period > 1 else {}
         nodes = {"nodes": f"{self.num_nodes:,}"}
         return nodes | period | {"graph": self.degrees, "speed": self.speed}

@@ -15,7 +15,7 @@ from gossamer.networks.spectrum import consensus_norm, period_product
 
 
 class Periodic(Network):
-    """A network given by the matrices of its rounds; a static one is the case of period 1.
+    """A network given by the matrices of its rounds; a static network has period 1.
 
     `==` compares the matrices of all rounds, up to rounding.
     """
@@ -24,7 +24,7 @@ class Periodic(Network):
     def weights(self) -> Tensor:
         """W_{τ−1} … W_0 of one period (W itself when static), a new dense (n, n) float64 tensor.
 
-        Of an unbalanced network it is R, what opinions are mixed with.
+        For an unbalanced network it is R, the matrix that mixes opinions.
         """
         return period_product([one.matrix for one in self.rounds])
 

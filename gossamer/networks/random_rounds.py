@@ -21,28 +21,28 @@ from gossamer.seeding import SeedGroups
 
 @dataclass(frozen=True, repr=False)
 class RandomRounds(Network):
-    """n nodes whose links, and doubly stochastic W_t, are drawn in every round."""
+    """n nodes whose links, and thus the doubly stochastic W_t, are drawn anew in every round."""
 
     n: int
 
     @abstractmethod
     def matrices(self, t: int | Tensor, seeds: Sequence[int]) -> Tensor:
-        """W_t for each seed, `(S, n, n)` in float64; for several t, `(rounds, S, n, n)`."""
+        """W_t for each of S seeds, `(S, n, n)` in float64; for several t, `(rounds, S, n, n)`."""
 
     @property
     def rounds(self) -> tuple[StaticNetwork, ...]:
-        """All links that may be drawn: the complete network."""
+        """The complete network, which has all links that may be drawn."""
         return (complete(self.n),)
 
     @property
     def lam_note(self) -> str:
-        """Rounds are random."""
+        """The sense in which λ holds."""
         return "in mean square"
 
     def channel(
         self, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str
     ) -> Channel:
-        """A matrix per seed and round."""
+        """A channel with a matrix for each seed and round."""
         return RandomChannel(self, seeds, dtype, device)
 
 
@@ -114,7 +114,7 @@ class ErdosRenyiRounds(RandomRounds):
 
 
 def random_matching(n: SupportsIndex) -> RandomMatching:
-    """Pairs of nodes, drawn anew in every round, average.
+    """In every round, nodes are paired at random, and each pair averages its values.
 
     >>> random_matching(20)
     random_matching(20): 20 nodes, one random partner per round, λ = 0.688247 in mean square
@@ -127,7 +127,7 @@ def random_matching(n: SupportsIndex) -> RandomMatching:
 
 
 def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRounds:
-    """Each pair is linked with `probability`, drawn anew in every round; Metropolis weights.
+    """In every round, each pair is linked with the given probability; with Metropolis weights.
 
     >>> erdos_renyi_each_round(20, 0.1)
     erdos_renyi_each_round(20, 0.1): 20 nodes, 1.9 random neighbours per round on average, λ = ...

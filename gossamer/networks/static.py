@@ -25,11 +25,11 @@ class StaticNetwork(Periodic):
     """A network with the same weights in every round; built by `ring`, `from_digraph`, …
 
     Args:
-        matrix: W, non-negative and doubly stochastic; of an unbalanced network R, whose rows sum
-            to 1.
-        recipe: how it is built.
-        split: C of an unbalanced network, whose columns sum to 1: how senders split totals. It has
-            the links of R. None where W does both.
+        matrix: W, non-negative and doubly stochastic; or R, whose rows sum to 1, if the network is
+            not balanced.
+        recipe: how the network is built.
+        split: C, the shares into which senders split totals, if the network is not balanced. Its
+            columns sum to 1, and it has the same links as R. None if W is both R and C.
     """
 
     matrix: SparseMatrix
@@ -39,17 +39,17 @@ class StaticNetwork(Periodic):
 
     @property
     def rounds(self) -> "tuple[StaticNetwork, ...]":
-        """The network itself."""
+        """The network itself, as its only round."""
         return (self,)
 
     @property
     def balanced(self) -> bool:
-        """Whether opinions and totals are mixed with one matrix W."""
+        """Whether opinions and totals are mixed with the same matrix W."""
         return self.split is None
 
     @property
     def push_matrix(self) -> SparseMatrix:
-        """C, what totals are mixed with."""
+        """C, the matrix that mixes totals."""
         return self.matrix if self.split is None else self.split
 
     @property
@@ -59,7 +59,7 @@ class StaticNetwork(Periodic):
 
     @cached_property
     def in_degrees(self) -> Tensor:
-        """How many others each node receives from, (n,)."""
+        """The number of other nodes from which each node receives, (n,)."""
         loops = torch.bincount(
             self.matrix.row[self.matrix.row == self.matrix.col], minlength=self.num_nodes
         )
@@ -67,7 +67,7 @@ class StaticNetwork(Periodic):
 
     @cached_property
     def out_degrees(self) -> Tensor:
-        """How many others each node sends to, (n,)."""
+        """The number of other nodes to which each node sends, (n,)."""
         sent = self.matrix.col[self.matrix.row != self.matrix.col]
         return torch.bincount(sent, minlength=self.num_nodes)
 
@@ -77,38 +77,38 @@ class StaticNetwork(Periodic):
         return self.balanced and self.matrix.equals(self.matrix.transposed)
 
     def same_weights(self, other: "StaticNetwork") -> bool:
-        """Whether both mix alike, up to rounding."""
+        """Whether both networks have the same weights, up to rounding."""
         push = self.push_matrix.equals(other.push_matrix)
         return push and self.matrix.equals(other.matrix)
 
     def in_neighbors(self, node: int) -> list[int]:
-        """Whom `node` receives from, sorted, without itself."""
+        """The other nodes from which `node` receives, sorted."""
         self._require_node(node)
         return [r for r in self.matrix.entries_of(node) if r != node]
 
     def out_neighbors(self, node: int) -> list[int]:
-        """Whom `node` sends to, sorted, without itself."""
+        """The other nodes to which `node` sends, sorted."""
         self._require_node(node)
         return [i for i in self.matrix.transposed.entries_of(node) if i != node]
 
     def neighbor_weights(self, node: int) -> dict[int, float]:
-        """The non-zero w_ir of row i = `node`, itself included, sorted by r."""
+        """{r: w_ir} for all r, i itself included, to which i = `node` gives a weight w_ir > 0."""
         self._require_node(node)
         return self.matrix.entries_of(node)
 
     def neighbor_shares(self, node: int) -> dict[int, float]:
-        """The non-zero c_ir of row i = `node`: the share of r's total that it sends to `node`."""
+        """{r: c_ir} for all r, i itself included, that send a share c_ir > 0 to i = `node`."""
         self._require_node(node)
         return self.push_matrix.entries_of(node)
 
     def mixer(
         self, dtype: torch.dtype = torch.float64, device: torch.device | str = "cpu"
     ) -> Mixer:
-        """z ↦ R z and z ↦ C z over the leading axis of (n, ...); kept per dtype and device.
+        """The maps z ↦ R z and z ↦ C z for z of shape (n, …); built once per dtype and device.
 
-        One dense product; one sparse product from 256 nodes on when at most 1/16 of W is non-zero.
-        (Measured on 2 CPU cores: from there they tie on the widest tensors, and the sparse product
-        is up to 40 times faster at 1,024 nodes.)
+        They are dense products, or sparse ones if there are at least 256 nodes and at most 1/16 of
+        the weights is non-zero. (Measured on 2 CPU cores: at 256 nodes both are equally fast on the
+        widest tensors; at 1,024 nodes the sparse product is up to 40 times faster.)
         """
         key = (dtype, device)
         if key not in self._mixers:
@@ -131,9 +131,10 @@ class StaticNetwork(Periodic):
         return {}
 
     def without(self, node: int) -> "StaticNetwork":
-        """The survivors' network after `node` = k died, renumbered: w_ii ← w_ii + w_ik.
+        """The network that is left when node k = `node` dies, renumbered, with w_ii ← w_ii + w_ik.
 
-        No survivor needs a message for it, and W stays doubly stochastic because it is symmetric.
+        No survivor needs a message for this. W must be symmetric, so that it stays doubly
+        stochastic; any other network is refused.
         """
         self._require_node(node)
         require(self.num_nodes > 1, "node", node, "a network of at least 2 nodes")

@@ -33,9 +33,10 @@ FOR_UNDIRECTED = ("metropolis", "lazy_metropolis")
 
 
 def metropolis(graph: Graph) -> Tensor:
-    """Metropolis weights, w_ij = 1 / (1 + max(d_i, d_j)) on edges, d the degree without self-loops.
+    """Metropolis weights: w_ij = 1 / (1 + max(d_i, d_j)) on edges, with degrees d.
 
-    Needs only the degrees of one's neighbours; the default everywhere.
+    Self-loops do not count. A node needs to know only its own degree and those of its neighbours.
+    These weights are the default on undirected graphs, except in `exponential`.
 
     >>> import networkx as nx
     >>> metropolis(nx.path_graph(3))[0]
@@ -47,9 +48,9 @@ def metropolis(graph: Graph) -> Tensor:
 
 
 def lazy_metropolis(graph: Graph) -> Tensor:
-    """Lazy Metropolis weights, w_ij = 1 / (2 max(d_i, d_j)) on edges.
+    """Lazy Metropolis weights: w_ij = 1 / (2 max(d_i, d_j)) on edges, with degrees d.
 
-    Every node keeps at least half of what it has, so that W has no negative eigenvalue.
+    Every node gives itself a weight of at least ½, so that W has no negative eigenvalue.
 
     >>> import networkx as nx
     >>> lazy_metropolis(nx.path_graph(3))[0]
@@ -62,7 +63,10 @@ def lazy_metropolis(graph: Graph) -> Tensor:
 
 
 def laplacian(graph: Graph) -> Tensor:
-    """W = I − L/n with L = D − A the graph's Laplacian: a_ij/n on edges, a_ij = 1 if undirected.
+    """Laplacian weights: W = I − L/n with the graph's Laplacian L = D − A.
+
+    So w_ij = a_ij/n on edges, where a_ij is 1 on an undirected graph and the edge attribute
+    "weight" (1 if absent) on a digraph.
 
     >>> import networkx as nx
     >>> laplacian(nx.path_graph(3))[0]
@@ -72,9 +76,10 @@ def laplacian(graph: Graph) -> Tensor:
 
 
 def max_degree(graph: Graph) -> Tensor:
-    """Maximum-degree weights, w_ij = a_ij / (1 + max_i d_i) on edges, a_ij = 1 if undirected.
+    """Maximum-degree weights: w_ij = a_ij / (1 + max_k d_k) on edges.
 
-    On a digraph d_i is the weight that node i receives.
+    On an undirected graph a_ij = 1 and d_k is the degree of node k. On a digraph a_ij is the edge
+    attribute "weight" (1 if absent), and d_k is the weight that node k receives.
 
     >>> import networkx as nx
     >>> max_degree(nx.DiGraph([(0, 1), (1, 2), (2, 0)]))[0]

@@ -1,4 +1,4 @@
-"""Zero-mean gradient noise: one file per law, and `NOISES` lists them by name.
+"""Zero-mean gradient noise, light-tailed and heavy-tailed; `NOISES` lists the laws by name.
 
 | law | tail index | what it models |
 |---|---|---|
@@ -7,15 +7,16 @@
 | `AlphaStable(tail_index, skewness, scale)` | tail_index | the limit of heavy-tailed sums |
 | `Pareto(tail_index, scale)` | tail_index | one-sided power tail, centred |
 | `MultivariateT(df, scale)` | df | Student-t, all coordinates large at once |
-| `SubGaussianStable(tail_index, scale)` | tail_index | symmetric stable, all large at once |
+| `SubGaussianStable(tail_index, scale)` | tail_index | stable, all coordinates large at once |
 
-The first four draw every coordinate by itself, the last two are isotropic: one radius per vector.
-Any of them can be made louder somewhere, `law.scaled(per_node=…, per_coordinate=…)`, or made to
-grow with the gradient, `law.growing(factor)`.
+The first four draw every coordinate independently. The last two are isotropic: they draw one
+random radius per vector. `law.scaled(per_node=…, per_coordinate=…)` makes the noise of any law
+louder at some nodes or in some coordinates, and `law.growing(factor)` makes it grow with the
+gradient.
 
-Noise of your own: `SampledNoise(function)`, or a law that derives from `CoordinateNoise` or
+For noise of your own, use `SampledNoise(function)`, or derive a law from `CoordinateNoise` or
 `IsotropicNoise`; `draw_uniform`, `draw_exponential`, `draw_normal` and `require_positive` help to
-write it.
+write one.
 """
 
 from gossamer.noise.alpha_stable import AlphaStable

@@ -19,7 +19,7 @@ RIGHT_ANGLE = math.nextafter(math.pi / 2, 0)
 class AlphaStable(CoordinateNoise):
     r"""Stable noise \(S_1(α, β, σ)\) with mean 0: α = `tail_index`, β = `skewness`, σ = `scale`.
 
-    Drawn by the Chambers–Mallows–Stuck formula: with V uniform on (−π/2, π/2), W exponential,
+    It is drawn by the Chambers–Mallows–Stuck formula. With V uniform on (−π/2, π/2), W exponential,
     \(B = \arctan(β \tan\frac{πα}{2})\), \(A = αV + B\) and
     \(S = (1 + β^2 \tan^2\frac{πα}{2})^{1/2α}\),
 
@@ -27,10 +27,9 @@ class AlphaStable(CoordinateNoise):
       E|X|^p = \tfrac{2}{π} Γ(p) \sin\tfrac{πp}{2}\, Γ(1 - \tfrac{p}{α})
       \cos\tfrac{pB}{α}\, (σS)^p \quad (p < α).$$
 
-    Only the parameterization S₁ with location 0 has mean zero when β ≠ 0: in S₀ the mean is
-    \(-σβ\tan\frac{πα}{2}\), which is +0.5σ at α = 1.5, β = 0.5. The index 2 is Gaussian with
-    variance 2σ² (β has no effect there); every `moment` is then finite, beyond what `tail_index`
-    promises.
+    If β ≠ 0, the mean is zero only in the parameterization S₁ with location 0; in S₀ it is
+    \(-σβ\tan\frac{πα}{2}\), e.g. +0.5σ for α = 1.5 and β = 0.5. For α = 2 the law is Gaussian with
+    variance 2σ², whatever β is; then every `moment` is finite, although `tail_index` is 2.
 
     >>> round(AlphaStable(tail_index=1.5, skewness=0.5).moment(1.25), 3)
     3.017
@@ -75,11 +74,11 @@ class AlphaStable(CoordinateNoise):
         return self._stretch * torch.sin(A) / cos_V * power
 
     def has_moment(self, p: float) -> bool:
-        """At index 2 the law is Gaussian."""
+        """Whether p < α; always true for α = 2, where the law is Gaussian."""
         return self.tail_index == 2 or super().has_moment(p)
 
     def finite_moment(self, p: float) -> float:
-        """E|X|^p for p < α; at index 2 that of the Gaussian with variance 2·scale²."""
+        """E|X|^p for p < α; for α = 2 that of the Gaussian with variance 2σ²."""
         if self.tail_index == 2:
             return Gaussian(math.sqrt(2) * self.scale).moment(p)
         return (

@@ -10,16 +10,16 @@ from gossamer.noise.noise import CPU_BLOCK, Noise, NormMoment
 
 
 class CoordinateNoise(Noise):
-    r"""A law of numbers, drawn for every coordinate by itself.
+    r"""Noise whose coordinates are drawn independently, all from one law.
 
-    A large vector then has a few large coordinates, and its norm is the size of the largest. A law
-    of your own is a frozen dataclass that defines `tail_index`, `draw` and `finite_moment`; users
-    call `sample` and `moment`, which are made of these.
+    A large vector then has a few large coordinates, and its norm is about the size of the largest.
+    A law of your own is a frozen dataclass that defines `tail_index`, `draw` and `finite_moment`;
+    users call `sample` and `moment`, which are built on these.
     """
 
     @abstractmethod
     def draw(self, size: int, generator: torch.Generator) -> Tensor:
-        """`size` samples in float64 on the generator's device, `(size,)`; what a law defines."""
+        """`size` samples in float64 on the generator's device, `(size,)`; each law defines this."""
 
     def sample(
         self,
@@ -28,7 +28,7 @@ class CoordinateNoise(Noise):
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
     ) -> Tensor:
-        """Draw a tensor of `shape`, in blocks on a CPU."""
+        """Draw a tensor of `shape`; on a CPU, block by block."""
         samples = torch.empty(tuple(shape), dtype=dtype, device=generator.device)
         size = CPU_BLOCK if samples.device.type == "cpu" else max(1, samples.numel())
         for block in samples.view(-1).split(size):
@@ -36,7 +36,7 @@ class CoordinateNoise(Noise):
         return samples
 
     def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
-        r"""Exact in one dimension and at p = 2; else, as p ≤ 2, \(\|ξ\|^p \le \sum_k |ξ_k|^p\)."""
+        r"""Exact in one dimension and for p = 2; otherwise bounded by \(\sum_k E|ξ_k|^p\)."""
         largest = float(scales.pow(p).sum(dim=1).max())
         exact = scales.shape[1] == 1 or p == 2
         how = "exact" if exact else "upper bound (Σ_k E|ξ_k|^p)^(1/p)"

@@ -21,7 +21,7 @@ NOISES: dict[str, Callable[..., Noise]] = {
 
 
 def from_description(description: Mapping[str, Any]) -> Noise:
-    """The noise that `describe` described; executes nothing.
+    """Builds the noise that `describe` described; no code is executed.
 
     >>> from_description({"name": "StudentT(1.5).scaled(per_node=[1, 5])"})
     StudentT(df=1.5, scale=1.0).scaled(per_node=[1.0, 5.0])

@@ -16,8 +16,8 @@ class Gaussian(CoordinateNoise):
 
     $$E|X|^p = \mathrm{std}^p\, 2^{p/2}\, Γ\big(\tfrac{p+1}{2}\big) / \sqrt{π}$$
 
-    The paper's \(N(0, 3I)\) is `Gaussian(std=3**0.5)`. The only law that is both isotropic and
-    independent in every coordinate.
+    The paper's \(N(0, 3I)\) is `Gaussian(std=3**0.5)`. Gaussian noise is the only noise that is
+    isotropic and has independent coordinates.
 
     >>> round(Gaussian(std=2.0).moment(2), 12)
     4.0
@@ -40,7 +40,7 @@ class Gaussian(CoordinateNoise):
         return self.std**p * math.exp(log_moment)
 
     def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
-        """E‖ξ‖^p as in `standard_norm_moment`."""
+        """Exact for p = 2 or if each node has one scale for all coordinates, else a bound."""
         value, how = standard_norm_moment(p, scales)
         return NormMoment(self.std**p * value, how)
 

@@ -15,12 +15,12 @@ from gossamer.noise.noise import Noise, NormMoment, floats
 class Growing(Noise):
     r"""The noise of `law` times \(a + b\|∇f_i(x_i)\|\); made by `Noise.growing`.
 
-    Here a = `floor` and b = `factor`; a = 0 is purely relative noise, which vanishes where the
-    gradient does. The norm is that of the gradient the noise is added to: on a problem with batches
-    of its own that is a stochastic one. On ½‖x − c_i‖² it is the distance to c_i.
+    Here a = `floor` and b = `factor`; with a = 0 the noise is purely relative and vanishes where
+    the gradient does. The norm is that of the gradient to which the noise is added; on a problem
+    with mini-batches, this gradient is itself stochastic. On ½‖x − c_i‖² it is the distance to c_i.
 
-    `sample` and the moments are those of the law, as if the factor were 1. No σ bounds this noise
-    everywhere, which the theorems assume, so that `plan` refuses it.
+    `sample` and the moments are those of the law, as if a + b‖∇f_i(x_i)‖ were 1. The theorems
+    assume one σ that bounds the noise everywhere; here there is none, so that `plan` refuses it.
     """
 
     law: Noise

@@ -13,18 +13,18 @@ from gossamer.noise.noise import CPU_BLOCK, Noise, NormMoment, draw_normal
 class IsotropicNoise(Noise):
     r"""ξ = R G with G standard normal and a random factor R > 0, one for the whole vector.
 
-    A large vector is then large in all its coordinates at once, as a gradient of a bad batch is.
-    \(E\|ξ\|^p = E R^p\, E\|G\|^p\), finite exactly where \(E R^p\) is. A law of your own is a
+    A large vector is then large in all its coordinates at once, like the gradient of a bad batch.
+    \(E\|ξ\|^p = E R^p\, E\|G\|^p\) is finite if and only if \(E R^p\) is. A law of your own is a
     frozen dataclass that defines `tail_index`, `draw_radius` and `radius_moment`.
     """
 
     @abstractmethod
     def draw_radius(self, size: int, generator: torch.Generator) -> Tensor:
-        """`size` samples of R in float64, `(size,)`; what a law defines."""
+        """`size` samples of R in float64, `(size,)`; each law defines this."""
 
     @abstractmethod
     def radius_moment(self, p: float) -> float:
-        r"""\(E R^p\), of an order 0 < p that it has; what a law defines."""
+        r"""\(E R^p\) for an order p > 0 for which it is finite; each law defines this."""
 
     def sample(
         self,
@@ -33,7 +33,7 @@ class IsotropicNoise(Noise):
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
     ) -> Tensor:
-        """Draw a tensor of `shape`, whose last axis is the vector, in blocks on a CPU."""
+        """Draw a tensor of `shape`, whose last axis is the vector; on a CPU, block by block."""
         samples = torch.empty(tuple(shape), dtype=dtype, device=generator.device)
         dim = samples.shape[-1] if samples.ndim else 1
         vectors = samples.view(samples.numel() // max(1, dim), dim)
@@ -44,10 +44,10 @@ class IsotropicNoise(Noise):
         return samples
 
     def finite_moment(self, p: float) -> float:
-        """E|R G₁|^p."""
+        """E|R G₁|^p, the moment of one coordinate."""
         return self.radius_moment(p) * Gaussian().moment(p)
 
     def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
-        """E R^p times that of the standard normal vector."""
+        """E R^p times the moment of a standard normal vector."""
         value, how = standard_norm_moment(p, scales)
         return NormMoment(self.radius_moment(p) * value, how)

@@ -13,14 +13,16 @@ from gossamer.noise.student_t import require_df
 
 @dataclass(frozen=True)
 class MultivariateT(IsotropicNoise):
-    r"""Multivariate Student-t noise, ν = `df`: a normal vector over one \(\sqrt{χ^2_ν/ν}\).
+    r"""Multivariate Student-t noise: a normal vector divided by one random number.
+
+    With ν = `df`, G standard normal and R the random factor of G,
 
     $$ξ = \mathrm{scale} \cdot G \sqrt{ν / χ^2_ν}, \qquad
       E R^p = \mathrm{scale}^p \Big(\frac ν2\Big)^{p/2}\,
       \frac{Γ(\frac{ν-p}{2})}{Γ(\frac{ν}{2})} \quad (p < ν).$$
 
-    Every coordinate is `StudentT(df, scale)`, but all are large at once. The χ² is twice a gamma
-    variate of shape ν/2, by the method of Marsaglia and Tsang.
+    Every coordinate has the law `StudentT(df, scale)`, but all of them are large at once. χ²_ν is
+    drawn as twice a gamma variate of shape ν/2, by the method of Marsaglia and Tsang.
 
     >>> round(MultivariateT(df=1.5).moment(1.1), 3), MultivariateT(df=1.5).moment(1.5)
     (2.572, inf)
@@ -40,7 +42,7 @@ class MultivariateT(IsotropicNoise):
         object.__setattr__(self, "tail_index", self.df)
 
     def draw_radius(self, size: int, generator: torch.Generator) -> Tensor:
-        """scale √(ν/χ²_ν)."""
+        """Samples of R = scale √(ν/χ²_ν)."""
         gamma = draw_gamma(self.df / 2, size, generator)
         return self.scale * torch.sqrt(self.df / 2 / gamma)
 

@@ -21,28 +21,31 @@ time of a large draw. One kernel launch over everything is best elsewhere."""
 
 
 class NormMoment(NamedTuple):
-    r"""\(E\|ξ\|^p\) and how it is known: "exact", or which upper bound it is."""
+    r"""\(E\|ξ\|^p\) or an upper bound, and which of these it is."""
 
     value: float
+    """The moment, or the upper bound."""
+
     how: str
+    """Either "exact", or which upper bound the value is."""
 
 
 class Noise(ABC):
     r"""Zero-mean noise vectors ξ, drawn independently for every step and node.
 
-    `tail_index` is the supremum of the p with \(E\|ξ\|^p < \infty\) (∞ for light tails). The
-    paper's noise assumption \(E\|ξ\|^p \le σ^p\) then holds for every p below it, so for
-    t(1.5) or a 1.5-stable law take p = 1.45, never 1.5.
+    `tail_index` is the supremum of the orders p with \(E\|ξ\|^p < \infty\) (∞ for light tails).
+    The paper's noise assumption \(E\|ξ\|^p \le σ^p\) then holds, with some σ, for every p below it,
+    but not for p = `tail_index`: for `StudentT(1.5)` or a 1.5-stable law take e.g. p = 1.45.
 
-    Its `repr` is Python that builds it again, also on the command line.
+    Its `repr` is a Python expression that builds it again, also on the command line.
 
-    A noise of your own is a `SampledNoise`, or a frozen dataclass that derives from
-    `CoordinateNoise` (every coordinate for itself) or `IsotropicNoise` (one radius per vector).
+    For noise of your own, use `SampledNoise`, or derive a frozen dataclass from `CoordinateNoise`
+    (independent coordinates) or `IsotropicNoise` (one radius per vector).
     """
 
     tail_index: float
     modifiers: ClassVar[tuple[str, ...]] = ("scaled", "growing")
-    """Methods that make another noise and may stand in its name."""
+    """Names of the methods that return a modified noise, as in "StudentT(1.5).growing(0.5)"."""
 
     @abstractmethod
     def sample(
@@ -54,9 +57,9 @@ class Noise(ABC):
     ) -> Tensor:
         """Draw a tensor of `shape` on the generator's device.
 
-        The last axis is the vector, the one before it, if there is one, the nodes. Samples are
-        drawn in float64 and then cast: computing in float32 would truncate the tail, which is the
-        part that matters.
+        The last axis is that of the vector; the one before it, if there is one, is that of the
+        nodes. Samples are drawn in float64 and then cast to `dtype`, since computing in float32
+        would truncate the tail.
 
         >>> from gossamer.noise import Gaussian
         >>> generator = torch.Generator().manual_seed(0)
@@ -69,9 +72,9 @@ class Noise(ABC):
         return p < self.tail_index
 
     def moment(self, p: float) -> float:
-        r"""The absolute moment \(E|X|^p\) of one coordinate, `math.inf` where it is infinite.
+        r"""The absolute moment \(E|X|^p\) of one coordinate, `math.inf` if it is infinite.
 
-        Where coordinates or nodes differ it is the largest of them.
+        If coordinates or nodes differ, it is the largest of their moments.
 
         >>> from gossamer.noise import StudentT
         >>> round(StudentT(df=1.5).moment(1.1), 3), StudentT(df=1.5).moment(1.5)
@@ -82,20 +85,20 @@ class Noise(ABC):
 
     @abstractmethod
     def finite_moment(self, p: float) -> float:
-        """The absolute moment of one coordinate, of an order 0 < p that it has."""
+        """The absolute moment of one coordinate, for an order p > 0 for which it is finite."""
 
     @abstractmethod
     def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
-        r"""\(\max_i E\|b_i ξ\|^p\) or an upper bound, of an order p ≤ 2 that the noise has.
+        r"""\(\max_i E\|b_i ξ\|^p\) or an upper bound, for an order p ≤ 2 for which it is finite.
 
         Args:
             p: the order.
-            scales: b, `(nodes, dim)`: what the noise of node i is multiplied by, coordinate by
-                coordinate; ones for the noise itself.
+            scales: b, `(nodes, dim)`; the noise of node i is multiplied by b_i, coordinate by
+                coordinate. Ones give the moment of the noise itself.
         """
 
     def apply(self, grad: Tensor, sample: Tensor) -> Tensor:
-        """The noisy gradient: `grad` + `sample`, which broadcast; vectors are the last axis."""
+        """The noisy gradient `grad` + `sample`, with broadcasting; the last axis is the vector."""
         return grad + sample
 
     # ------------------------------------------------------------------ what it can be made into
@@ -106,7 +109,7 @@ class Noise(ABC):
         per_node: Sequence[float] | Tensor | None = None,
         per_coordinate: Sequence[float] | Tensor | None = None,
     ) -> "Scaled":
-        """The noise times a number per node, per coordinate, or both; 0 is no noise there.
+        """The noise times a factor per node, per coordinate, or both; a factor may be 0.
 
         >>> from gossamer.noise import StudentT
         >>> StudentT(1.5).scaled(per_node=[0, 1, 1, 5])
@@ -117,7 +120,7 @@ class Noise(ABC):
         return Scaled(self, per_node, per_coordinate)
 
     def growing(self, factor: float, floor: float = 1.0) -> "Growing":
-        r"""The noise times \(a + b\|∇f_i(x_i)\|\), b = `factor`, a = `floor`: relative noise.
+        r"""The noise times \(a + b\|∇f_i(x_i)\|\) with a = `floor` and b = `factor`.
 
         >>> from gossamer.noise import StudentT
         >>> StudentT(1.5).growing(0.5)
@@ -131,11 +134,11 @@ class Noise(ABC):
 
     @property
     def data(self) -> dict[str, list[float]]:
-        """Lists that are too long for the `repr`, by the names that stand for them there."""
+        """Lists that are too long for the `repr`, under the names that stand for them there."""
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """Enough to build it again by `noise.from_description`, as plain JSON.
+        """A description in plain JSON, from which `noise.from_description` builds the noise again.
 
         >>> from gossamer.noise import StudentT
         >>> StudentT(1.5).describe()
@@ -164,25 +167,25 @@ def as_float(name: str, value: object) -> float:
 
 
 def require_positive(name: str, value: float) -> None:
-    """Refuse a scale that is not a finite positive number."""
+    """Refuse a value that is not a finite positive number; `name` is that of the argument."""
     number = as_float(name, value)
     way_out = "a run without noise is noise=None" if number == 0 else ""
     require(0 < number < math.inf, name, value, "a finite positive number", way_out)
 
 
 def draw_uniform(size: int, generator: torch.Generator) -> Tensor:
-    """Uniform on [0, 1) in float64, 53 random bits each."""
+    """Uniform samples on [0, 1) in float64, with 53 random bits each."""
     return torch.rand(size, generator=generator, dtype=torch.float64, device=generator.device)
 
 
 def draw_exponential(size: int, generator: torch.Generator) -> Tensor:
-    """Exponential with mean 1: −log(1 − U), finite because U < 1.
+    """Exponential samples with mean 1 in float64: −log(1 − U), finite because U < 1.
 
-    A third of the time of `Tensor.exponential_` in float64 on a CPU.
+    On a CPU this takes a third of the time of `Tensor.exponential_`.
     """
     return -torch.log1p(-draw_uniform(size, generator))
 
 
 def draw_normal(shape: Sequence[int], generator: torch.Generator) -> Tensor:
-    """Standard normal in float64."""
+    """Standard normal samples in float64."""
     return torch.randn(shape, generator=generator, dtype=torch.float64, device=generator.device)

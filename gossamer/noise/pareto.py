@@ -17,14 +17,16 @@ from gossamer.noise.noise import draw_exponential, floats, require_positive
 class Pareto(CoordinateNoise):
     r"""Pareto noise minus its mean: \(X = σ(Y - m)\) with \(P(Y > y) = y^{-a}\) on y ≥ 1.
 
-    Here a = `tail_index`, σ = `scale` and \(m = a/(a-1)\). Large values are all positive and most
-    values are negative: the mean is rarely seen in a sample, which makes one-sided noise hard.
-    Drawn by inversion, \(Y = e^{E/a}\) with E exponential. The absolute moment is
+    Here a = `tail_index`, σ = `scale` and \(m = a/(a-1)\). All large values are positive and most
+    values are negative, so that the average of a sample is usually below the mean, 0; this makes
+    one-sided noise hard. It is drawn by inversion, \(Y = e^{E/a}\) with E exponential. The absolute
+    moment is
 
     $$E|X|^p = σ^p a\, m^{p-a} \Big[ \mathrm{B}(p+1, a-p)
       + \int_0^{\log m} (1 - e^{-s})^p e^{as} ds \Big] \quad (p < a),$$
 
-    above and below the mean; the integral is computed to a relative error of 1e-12.
+    where the two terms are the parts above and below the mean; the integral is computed to a
+    relative error of 1e-12.
 
     >>> round(Pareto(tail_index=3.0).moment(2), 12)
     0.75
@@ -45,13 +47,13 @@ class Pareto(CoordinateNoise):
         require_positive("scale", self.scale)
 
     def draw(self, size: int, generator: torch.Generator) -> Tensor:
-        """σ(e^{E/a} − m) with E exponential."""
+        """Samples of σ(e^{E/a} − m) with E exponential."""
         exponential = draw_exponential(size, generator)
         mean = 1 / (self.tail_index - 1)  # of Y − 1
         return self.scale * (torch.expm1(exponential / self.tail_index) - mean)
 
     def finite_moment(self, p: float) -> float:
-        """E|X|^p for p < a, above plus below the mean."""
+        """E|X|^p for p < a: the part above the mean plus the part below it."""
         a = self.tail_index
         log_m = math.log1p(1 / (a - 1))
         above = math.exp(math.lgamma(p + 1) + math.lgamma(a - p) - math.lgamma(a + 1))

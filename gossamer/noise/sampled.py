@@ -21,11 +21,13 @@ class SampledNoise(Noise):
     """Noise drawn by a function of your own.
 
     Args:
-        function: `function(shape, generator)` returns floating-point noise of mean 0 of that shape,
-            whose last axis is the vector and the one before it the nodes. It draws from `generator`
-            alone, on its device: before its first use it is called twice, with equal generators.
-        name: what to call it, by default as the function.
-        tail_index: the supremum of the p with a finite moment, if you know it; `plan` asks for it.
+        function: `function(shape, generator)` returns floating-point noise with mean 0 and that
+            shape; the last axis is that of the vector, the one before it that of the nodes. All its
+            random numbers must come from `generator`, and its result must be on the generator's
+            device. To check this, it is called twice with equal generators before its first use.
+        name: name of the noise; by default that of the function.
+        tail_index: the supremum of the orders p with a finite moment, if you know it; `plan` needs
+            it.
 
     >>> def laplace(shape, generator):
     ...     size = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)
@@ -53,23 +55,23 @@ class SampledNoise(Noise):
         generator: torch.Generator,
         dtype: torch.dtype = torch.float64,
     ) -> Tensor:
-        """What the function returns, checked and cast."""
+        """The noise that the function returns, checked and cast to `dtype`."""
         if self not in _REPRODUCIBLE:
             self._require_reproducible(tuple(shape), generator)
         return self._call(tuple(shape), generator).to(dtype)
 
     def has_moment(self, p: float) -> bool:
-        """As the tail index says, which has to be known."""
+        """Whether p is below the tail index; refused if that is not known."""
         known = not math.isnan(self.tail_index)
         require(known, "tail_index", f"none for {self}", "a number above 1", "or give p and sigma")
         return super().has_moment(p)
 
     def finite_moment(self, p: float) -> float:
-        """It is not known."""
+        """Always refused, since the moments of a function are not known."""
         raise self._unknown()
 
     def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
-        """It is not known."""
+        """Always refused, since the moments of a function are not known."""
         raise self._unknown()
 
     def __repr__(self) -> str:

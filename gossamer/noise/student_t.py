@@ -15,15 +15,15 @@ from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require
 class StudentT(CoordinateNoise):
     r"""Student-t noise with `df` degrees of freedom ν, times `scale`: \(P(|X| > x) \sim x^{-ν}\).
 
-    Drawn by Bailey's polar method, which is the Box–Muller transform of the t law and exact in
-    the tails: with U uniform on [0, 1) and E exponential,
+    It is drawn by Bailey's polar method, a Box–Muller transform for the t law that is exact in the
+    tails. With U uniform on [0, 1), E exponential and `scale` = 1,
 
     $$X = \cos(2πU) \sqrt{ν (e^{2E/ν} - 1)},
       \qquad E|X|^p = ν^{p/2}\,
       \frac{Γ(\frac{p+1}{2})\, Γ(\frac{ν-p}{2})}{\sqrt{π}\, Γ(\frac{ν}{2})} \quad (p < ν).$$
 
-    Bailey rejects points outside the unit disk; the angle and squared radius of a point kept are
-    independent and uniform, so we draw those.
+    Bailey draws points in a square and rejects those outside the unit disk. The angle and the
+    squared radius of the points that remain are independent and uniform, so we draw them directly.
 
     >>> generator = torch.Generator().manual_seed(0)
     >>> bool(StudentT(df=1.5).sample((100_000,), generator=generator).abs().max() > 1000)

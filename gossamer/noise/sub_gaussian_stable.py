@@ -13,15 +13,16 @@ from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require
 
 @dataclass(frozen=True)
 class SubGaussianStable(IsotropicNoise):
-    r"""Isotropic stable noise, α = `tail_index`: a normal vector times √(a positive stable).
+    r"""Isotropic stable noise: a normal vector times the root of a positive stable number.
 
-    \(ξ = \mathrm{scale} \sqrt{2A}\, G\) with \(E e^{-sA} = e^{-s^{α/2}}\), so that its
-    characteristic function is \(E e^{iu \cdot ξ} = e^{-(\mathrm{scale} \|u\|)^α}\), and
+    The noise is ξ = R G with G standard normal and \(R = \mathrm{scale} \sqrt{2A}\), where A > 0 is
+    stable with \(E e^{-sA} = e^{-s^{α/2}}\) and α = `tail_index`. Its characteristic function is
+    \(E e^{iu \cdot ξ} = e^{-(\mathrm{scale} \|u\|)^α}\), and
 
     $$E R^p = \mathrm{scale}^p\, 2^{p/2}\, \frac{Γ(1 - \frac pα)}{Γ(1 - \frac p2)} \quad (p < α).$$
 
-    Every coordinate is `AlphaStable(tail_index, 0, scale)`, but all are large at once. With
-    a = α/2, U uniform on (0, π) and W exponential, A is drawn by Kanter's formula,
+    Every coordinate has the law `AlphaStable(tail_index, 0, scale)`, but all of them are large at
+    once. With a = α/2, U uniform on (0, π) and W exponential, A is drawn by Kanter's formula,
 
     $$A = \frac{\sin aU}{(\sin U)^{1/a}} \Big(\frac{\sin (1-a)U}{W}\Big)^{(1-a)/a}.$$
 
@@ -42,7 +43,7 @@ class SubGaussianStable(IsotropicNoise):
         require_positive("scale", self.scale)
 
     def draw_radius(self, size: int, generator: torch.Generator) -> Tensor:
-        """scale √(2A) by Kanter's formula."""
+        """Samples of R = scale √(2A), by Kanter's formula."""
         a = self.tail_index / 2
         U = math.pi * (1 - draw_uniform(size, generator))
         W = draw_exponential(size, generator).clamp(min=2**-53)
@@ -51,11 +52,11 @@ class SubGaussianStable(IsotropicNoise):
         return self.scale * torch.sqrt(2 * A)
 
     def has_moment(self, p: float) -> bool:
-        """At index 2 the law is Gaussian."""
+        """Whether p < α; always true for α = 2, where the law is Gaussian."""
         return self.tail_index == 2 or super().has_moment(p)
 
     def radius_moment(self, p: float) -> float:
-        """E R^p for p < α, and for every p at index 2."""
+        """E R^p for p < α, and for every p if α = 2."""
         if self.tail_index == 2:
             return (math.sqrt(2) * self.scale) ** p
         log_ratio = math.lgamma(1 - p / self.tail_index) - math.lgamma(1 - p / 2)

@@ -1,4 +1,4 @@
-"""Problems: n private objectives f_i with gradients, and what is known about their average."""
+"""Problems: n private objectives f_i with their gradients, and facts about their average f."""
 
 from collections.abc import Callable
 

@@ -33,28 +33,29 @@ NodeLoss = Callable[..., Tensor]
 class FunctionProblem(Problem):
     """f_i(x) = loss(x, *data_i) + penalty(x) for any differentiable function of a vector.
 
-    The function is written for one node and one point; gradients come by automatic
-    differentiation, for all nodes and runs at once (`torch.func`), traced at the first call and
-    replayed with fewer operations (`FlatProgram`). It must be a pure function of its arguments
-    without branches on their values: `torch.where` in place of `if`.
+    The loss is written for one node and one point. It must depend only on its arguments, and must
+    not branch on their values: use `torch.where` in place of `if`. Gradients are computed by
+    automatic differentiation (`torch.func`), for all nodes and runs at once. This computation is
+    recorded at the first call and then repeated with fewer operations.
 
-    With a `batch_size` the tensors of a node are its samples, one per row, and the loss must be
-    the mean over the rows that it is given. The gradient of step t is then that of the batch which
-    `BatchOrder` gives node i in step t of the run's seed; losses are those of all samples.
+    If a `batch_size` is given, the rows of a node's tensors are its samples, and the loss must be
+    the mean over the rows that it gets. The gradient of step t is then that of the batch which
+    `BatchOrder` chooses for node i, step t and the run's seed; `local_loss` and `local_grad` still
+    use all samples.
 
     Args:
-        loss: (x, *data) ↦ scalar, x of shape `(dim,)`.
-        node_data: what each node holds: one tensor or array, or a tuple of them, e.g.
-            `data.split(num_nodes)`. Sizes may differ between nodes; nodes of one size are evaluated
-            together.
-        dim: how many coordinates x has; it then starts at 0.
-        start: x⁰, in place of `dim`.
-        batch_size: samples per node and step; by default gradients are exact.
-        penalty: a function of x that every node adds, e.g. `gs.NonconvexPenalty(0.01)`.
-        optimum: a minimiser of f, where it is known.
-        smoothness: L, where it is known.
-        compile: let `torch.compile` turn the gradient into one program. This takes half a minute
-            once and needs a C++ compiler; it pays in long runs of large stacks.
+        loss: (x, *data) ↦ scalar, with x of shape `(dim,)`.
+        node_data: the data of each node: one tensor or array, or a tuple of them, e.g.
+            `data.split(num_nodes)`. Sizes may differ between nodes; nodes with data of the same
+            size are evaluated together.
+        dim: number of coordinates of x, which then starts at 0.
+        start: x⁰; to be given in place of `dim`.
+        batch_size: number of samples per node and step; by default gradients are exact.
+        penalty: a function of x that is added to every f_i, e.g. `gs.NonconvexPenalty(0.01)`.
+        optimum: a minimiser of f, if one is known.
+        smoothness: L, if it is known.
+        compile: whether `torch.compile` turns the gradient into one program. This takes half a
+            minute once and needs a C++ compiler; it pays in long runs of large stacks.
 
     >>> centers = torch.tensor([[-3.0], [0.0], [1.0], [2.0]])                       # four nodes
     >>> problem = FunctionProblem(lambda x, c: (x - c).cosh().log().sum(), centers, dim=1)
@@ -97,18 +98,18 @@ class FunctionProblem(Problem):
         return penalized(self._data.map(self._losses, x), self.penalty, x)
 
     def local_grad(self, x: Tensor) -> Tensor:
-        """∇f_i, over all that node i holds."""
+        """∇f_i, over all samples of node i."""
         if x.numel() == 0:
             return x
         return penalized_grad(self._data.map(self._grads, x), self.penalty, x)
 
     @property
     def exact(self) -> bool:
-        """Whether every gradient is over all that a node holds."""
+        """Whether every gradient is over all samples of a node."""
         return self._orders is None and self._draws_by(FunctionProblem.sample_grad)
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
-        """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
+        """The gradient on every node's batch of step `t`: `(nodes, runs, dim)` → the same shape."""
         if self._orders is None:
             return self.local_grad(x)
         batch = self._data.rows(self._orders.indices(t, seeds))
@@ -126,7 +127,7 @@ class FunctionProblem(Problem):
         return moved
 
     def describe(self) -> dict[str, Any]:
-        """Name, sizes, how loss and penalty are written, and digests of data and start."""
+        """Name, sizes, source code of loss and penalty, and digests of the data and of x⁰."""
         start = self.start.detach().cpu().double().numpy().tobytes()
         return {
             "name": type(self).__name__,

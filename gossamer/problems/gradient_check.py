@@ -21,17 +21,19 @@ def check_gradient(problem: Problem, *, coordinates: int = 100, seed: int = 0) -
     """Compare `local_grad` with finite differences of `local_loss`, node by node, in float64.
 
     At random points around the start, the derivative along coordinate k is estimated from
-    f_i(x ± h e_k) and f_i(x ± 2h e_k) by Richardson's extrapolation. The gradient may be as far
-    from it as the two step sizes differ, plus the rounding of f_i over h.
+    f_i(x ± h e_k) and f_i(x ± 2h e_k) by Richardson's extrapolation. The gradient may differ from
+    this estimate by as much as the finite differences with steps h and 2h differ from each other,
+    plus the rounding error of f_i divided by h.
 
     Args:
         problem: any problem; it is not changed.
-        coordinates: how many to check, chosen at random where there are more.
-        seed: of points and coordinates.
+        coordinates: the number of coordinates to check; they are chosen at random if there are
+            more.
+        seed: seed of the points and of the choice of coordinates.
 
     Returns:
-        The largest difference found. A gradient that is wrong is refused, with the node and the
-        coordinate where it is furthest off.
+        The largest difference found. A wrong gradient is refused; the error names the node and the
+        coordinate where it is farthest off.
 
     >>> from gossamer.problems import Quadratic
     >>> check_gradient(Quadratic(5, 3)) < 1e-9

@@ -27,27 +27,28 @@ LanguageProtocol = Literal["causal", "paper"]
 class LanguageProblem(ModuleProblem):
     """n nodes train the paper's GPT to predict the next token, each on its part of a corpus.
 
-    Node i holds a contiguous shard of the training stream, cut into windows of `context` tokens
-    that begin `stride` apart; f_i is the mean cross-entropy over its windows. The gradients of all
-    nodes come from one hand-stacked evaluation, `StackedGPT`, unless `vectorize` is off.
+    Node i holds a contiguous shard of the training tokens, cut into windows of `context` tokens
+    that begin `stride` tokens apart; f_i is the mean cross-entropy over its windows. The gradients
+    of all nodes are evaluated together by `StackedGPT`, unless `vectorize` is False.
 
-    Two protocols:
+    There are two protocols:
 
-    - `"causal"`: tokens in order, attention to the past: language modelling.
-    - `"paper"`: training tokens shuffled once, attention in both directions. Position i then sees
-      the token that it is to predict, and what is learnt is to copy it; this, and nothing causal,
-      reproduces the losses of 0.25 nats per token of the paper's table.
+    - `"causal"`: tokens stay in order, and attention sees only the past, as usual in language
+      modelling.
+    - `"paper"`: training tokens are shuffled once, and attention sees both directions. Position i
+      then sees the token that it is to predict, and the model learns to copy it. Only this protocol
+      reproduces the losses of 0.25 nats per token in the paper's table.
 
     Args:
-        corpus: the streams and their vocabulary.
+        corpus: the training and validation tokens, and their vocabulary.
         num_nodes: n.
         protocol: `"causal"` or `"paper"`.
-        stride: tokens from the start of a window to the start of the next.
-        batch_size: windows per node and step.
-        context, width, heads, layers, dropout, style: of the `GPT`; by default the paper's.
-        seed: of the initial weights and of the shuffling.
-        vectorize: evaluate all nodes at once.
-        autocast: `torch.bfloat16` for matrix products in that precision.
+        stride: number of tokens from the start of a window to the start of the next.
+        batch_size: number of windows per node and step.
+        context, width, heads, layers, dropout, style: argument of `GPT`; by default the paper's.
+        seed: seed of the initial weights and of the shuffling.
+        vectorize: whether to evaluate all nodes at once.
+        autocast: precision of matrix products, e.g. `torch.bfloat16`.
 
     >>> from gossamer.data import zipf_corpus
     >>> corpus = zipf_corpus(5_000, num_types=48)
@@ -106,7 +107,7 @@ class LanguageProblem(ModuleProblem):
         return by.stacked.twin(x.flatten(0, 1))
 
     def describe(self) -> dict[str, Any]:
-        """What the problem was built from."""
+        """The description of `ModuleProblem`, plus corpus, protocol and arguments."""
         corpus = {"corpus": self.corpus.name, "digest": self.corpus.digest()}
         own = {"protocol": self.protocol, "stride": self.stride, "seed": self.seed}
         model = {"context": self.context, "dropout": self.dropout, "style": self.style}

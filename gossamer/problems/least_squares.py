@@ -10,13 +10,15 @@ from gossamer.problems.penalty import L2Penalty
 
 
 class LeastSquares(LinearModel):
-    """f_i(w) = (1/2m_i) Σ_k (a_ik · w − b_ik)² + penalty(w), labels b real numbers.
+    """f_i(w) = (1/2m_i) Σ_k (a_ik · w − b_ik)² + penalty(w) with real labels b.
+
+    Node i has m_i samples with features a_ik, the rows of A_i, and labels b_ik, the entries of b_i.
 
     Without a penalty, or with `gs.L2Penalty(λ)`, the optimum solves
 
         [(1/n) Σ_i A_iᵀA_i/m_i + λ I] w* = (1/n) Σ_i A_iᵀb_i/m_i
 
-    and is known if this matrix is invertible. L = max_i λ_max(A_iᵀA_i/m_i) plus that of the
+    and is known if this matrix is invertible. L = max_i λ_max(A_iᵀA_i/m_i) plus the L of the
     penalty.
 
     The arguments are those of `LinearModel`.
@@ -43,7 +45,7 @@ class LeastSquares(LinearModel):
         self.minimum = float(self.loss(self.optimum[None]))
 
     def scored(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores are residuals: a · w − b."""
+        """Rows a and offsets −b, so that the scores are the residuals a · w − b."""
         return features, -labels
 
     def score_loss(self, score: Tensor) -> Tensor:

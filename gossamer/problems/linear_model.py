@@ -26,16 +26,16 @@ from gossamer.problems.problem import Problem, as_call, require_nodes
 class LinearModel(Problem):
     """f_i(w) = (1/m_i) Σ_k ℓ(s_ik) + penalty(w) with scores s_ik = c_ik + a_ik · w.
 
-    A subclass says how rows a and offsets c come from features and labels (`scored`), and what ℓ
-    and its slope ℓ' are. Gradients are exact, or those of mini-batches in the orders of
-    `BatchOrder`.
+    Node i has m_i samples. A subclass says how the rows a and the offsets c are computed from
+    features and labels (`scored`), and what ℓ and its derivative ℓ' are. Gradients are exact or, if
+    `batch_size` is given, those of mini-batches in the order of `BatchOrder`.
 
     Args:
-        node_data: for every node its `(features, labels)`, `(samples, dim)` and `(samples,)`, e.g.
-            `data.split(num_nodes)`; sizes may differ between nodes.
-        penalty: a function of w that every node adds, e.g. `gs.L2Penalty(0.01)`.
-        batch_size: samples per node and step; by default gradients are exact.
-        validation: `(features, labels)` held out, for `validation_loss`.
+        node_data: for every node a pair `(features, labels)` of shapes `(samples, dim)` and
+            `(samples,)`, e.g. `data.split(num_nodes)`; sizes may differ between nodes.
+        penalty: a function of w that is added to every f_i, e.g. `gs.L2Penalty(0.01)`.
+        batch_size: number of samples per node and step; by default gradients are exact.
+        validation: held-out `(features, labels)`, for `validation_loss`.
     """
 
     curvature: ClassVar[float]
@@ -80,11 +80,11 @@ class LinearModel(Problem):
 
     @abstractmethod
     def score_loss(self, score: Tensor) -> Tensor:
-        """ℓ of every score."""
+        """ℓ(s) for every score s."""
 
     @abstractmethod
     def score_slope(self, score: Tensor) -> Tensor:
-        """ℓ' of every score."""
+        """ℓ'(s) for every score s."""
 
     def local_loss(self, x: Tensor) -> Tensor:
         """(1/m_i) Σ_k ℓ(s_ik) + penalty(w)."""
@@ -101,11 +101,11 @@ class LinearModel(Problem):
 
     @property
     def exact(self) -> bool:
-        """Whether every gradient is over all that a node holds."""
+        """Whether every gradient is over all samples of a node."""
         return self._orders is None and self._draws_by(LinearModel.sample_grad)
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
-        """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
+        """The gradient on every node's batch of step `t`: `(nodes, runs, dim)` → the same shape."""
         if self._orders is None:
             return self.local_grad(x)
         index = self._orders.indices(t, seeds)  # (n, runs, batch)
@@ -116,7 +116,7 @@ class LinearModel(Problem):
         return penalized_grad(self._own(batch), self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
-        """The mean of ℓ on the data held out, without penalty: `(points, dim)` → `(points,)`."""
+        """The mean of ℓ on the held-out data, without penalty: `(points, dim)` → `(points,)`."""
         return self.score_loss(self._held_out_scores(points)).mean(-1)
 
     def _scores(self, x: Tensor) -> Tensor:

@@ -11,11 +11,13 @@ from gossamer.problems.linear_model import LinearModel
 
 
 class LogisticRegression(LinearModel):
-    """f_i(w) = (1/m_i) Σ_k log(1 + exp(−b_ik a_ik · w)) + penalty(w), labels b = ±1.
+    """f_i(w) = (1/m_i) Σ_k log(1 + exp(−b_ik a_ik · w)) + penalty(w) with labels b = ±1.
 
-    Labels are 0 and 1, or −1 and 1; a node may hold one kind only. Since |ℓ''| ≤ 1/4,
-    L = max_i λ_max(A_iᵀA_i/m_i)/4 plus that of the penalty. With `gs.NonconvexPenalty` it is the
-    nonconvex benchmark of decentralized optimization.
+    Node i has m_i samples with features a_ik, the rows of A_i, and labels b_ik. Labels are given as
+    0 and 1, or as −1 and 1; the samples of a node may all have the same label. The loss of a score
+    s, ℓ(s) = log(1 + exp(−s)), has |ℓ''| ≤ 1/4, so that L = max_i λ_max(A_iᵀA_i/m_i)/4 plus the L
+    of the penalty. With `gs.NonconvexPenalty`, this is a common nonconvex benchmark of
+    decentralized optimization.
 
     The arguments are those of `LinearModel`.
 
@@ -33,7 +35,7 @@ class LogisticRegression(LinearModel):
     has_accuracy = True
 
     def scored(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows b a, so that the score is the margin: positive where the answer is right."""
+        """Rows b a and offsets 0, so that a score is a margin, positive if the answer is right."""
         values = set(labels.unique().tolist())
         way_out = "e.g. (labels == 3).long() for class 3 against the rest"
         two = values <= {0.0, 1.0} or values <= {-1.0, 1.0}
@@ -51,7 +53,7 @@ class LogisticRegression(LinearModel):
         return -torch.sigmoid(-score)
 
     def accuracy(self, points: Tensor) -> Tensor:
-        """The share of margins > 0 on data held out, or on all nodes' where there is none."""
+        """The share of positive margins on held-out data, or on all data if none is held out."""
         if self.has_validation:
             return (self._held_out_scores(points) > 0).to(points.dtype).mean(-1)
         scores = self._scores(points.expand(self.num_nodes, *points.shape))

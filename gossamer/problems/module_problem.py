@@ -34,41 +34,44 @@ class ModuleProblem(Problem):
 
         f_i(x) = mean of loss(module_x(input), target) over the samples of node i + penalty(x)
 
-    x is the module's trainable parameters as one vector, in the order of `module.parameters()`;
-    x⁰ is what the module holds. Gradients of step t use the batch that `BatchOrder` gives node i
-    in step t of the run's seed, the same batch that a real process i of that seed sees.
+    x is the vector of the module's trainable parameters, in the order of `module.parameters()`; x⁰
+    is their value when the problem is made. The gradient of step t is that of the batch which
+    `BatchOrder` chooses for node i, step t and the run's seed. A real process i with the same seed
+    uses the same batch.
 
-    All nodes and runs are evaluated at once (`vmap`), or one after the other (`loop`): the same
-    numbers up to rounding. By default it is done as the machine does it faster, found by a short
-    measurement at the first gradient; `problem.way` tells which. Dropout draws masks of its own for
-    each node, step and seed; they differ between the two ways, so that modules which draw are
-    evaluated at once. Losses are evaluated without dropout.
+    Gradients are evaluated for all nodes and runs at once (`vmap`), or for one after the other
+    (`loop`), with the same results up to rounding. By default a short measurement at the first
+    gradient finds the faster way, and `problem.way` says which it is. Modules that draw random
+    numbers, e.g. for dropout, are by default evaluated at once, since the two ways would draw
+    different numbers. Dropout masks are different for each node, step and seed; losses are
+    evaluated without dropout.
 
-    On CUDA both ways are captured as graphs, so that no time is lost between operations, the loop
-    with its copies side by side. For 10,000 steps and more `vmap` is compiled first, which takes
-    half a minute, unless the module has convolutions, which gain nothing, or draws at random.
-    Convolutions are computed in the precision of products: in float32, and in TF32 only where
+    On CUDA both ways are captured as CUDA graphs, which saves the time between operations; the loop
+    then evaluates its copies side by side. If a run has 10,000 steps or more, `vmap` is compiled
+    first, which takes half a minute; but not if the module has convolutions, which gain nothing, or
+    draws random numbers. Convolutions have the precision of matrix products: float32, or TF32 if
     `torch.backends.cuda.matmul.allow_tf32` is set.
 
-    It is made of a `VectorModule`, the batches of all nodes (`batches`), and an `Evaluator` of
-    many points at once (`evaluator`), for which a faster one of the same module may be put.
+    Its `batches` are those of all nodes. Its `evaluator` evaluates the module at many points, and
+    may be replaced by a faster one for the same module.
 
     Args:
-        module: a module of one input; it is copied, not changed.
+        module: a module with one input; it is copied, not changed.
         loss: (outputs, targets) ↦ scalar, the mean over the samples of a batch.
-        node_datasets: node i's data: `(inputs, targets)` tensors or arrays, a dataset of such
-            pairs, or anything that has the methods of `Pairs`, e.g. `TokenWindows`.
-            Floating-point data take the module's precision.
-        batch_size: samples per node and step.
-        validation: data for `validation_loss`, and for `accuracy` where targets are integers and
-            the outputs have one axis more, the scores of the classes.
-        penalty: a function of x that every node adds, e.g. `gs.L2Penalty(1e-4)`.
-        vectorize: True evaluates all nodes at once, False one after the other, also modules that
-            `vmap` does not know; by default the faster of both. Where last digits matter, e.g. to
-            compare two machines, choose one.
+        node_datasets: the data of each node: a pair `(inputs, targets)` of tensors or arrays, a
+            dataset of such pairs, or any object with the methods of `Pairs`, e.g. `TokenWindows`.
+            Floating-point data are cast to the module's precision.
+        batch_size: number of samples per node and step.
+        validation: data for `validation_loss`. They are also used for `accuracy` if targets are
+            integers and outputs are scores of classes, with one more axis than targets.
+        penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
+        vectorize: True evaluates all nodes at once; False evaluates one after the other, which also
+            works for modules that `vmap` does not support. By default the faster way is used, but
+            modules that draw random numbers, and all modules with `compile=True`, are evaluated at
+            once. Choose a way if last digits matter, e.g. to compare two machines.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
-        compile: on CUDA, True compiles the gradient of any training, False neither compiles nor
-            captures it; by default the number of steps decides.
+        compile: on CUDA, True compiles the gradient for runs of any length, and False neither
+            compiles nor captures it; by default the number of steps decides.
 
     >>> inputs = torch.arange(12.0).view(3, 4, 1)           # three nodes with four samples each
     >>> datasets = [(x, 2 * x) for x in inputs]
@@ -114,21 +117,21 @@ class ModuleProblem(Problem):
 
     @property
     def way(self) -> str:
-        """How gradients are evaluated: "vmap", "loop in a CUDA graph", "not measured yet", …."""
+        """How gradients are evaluated, e.g. "vmap", "loop in a CUDA graph", "not measured yet"."""
         return self.evaluator.way
 
     @property
     def parameter_shapes(self) -> tuple[torch.Size, ...]:
-        """Those of the module's trained parameters."""
+        """Shapes of the module's trainable parameters."""
         return tuple(self._model.shapes.values())
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
-        """The gradient of every node's batch of step `t`: `(nodes, runs, dim)` → the same."""
+        """The gradient on every node's batch of step `t`: `(nodes, runs, dim)` → the same shape."""
         grads = self._batch_grad(x, t, seeds)
         return grads.clone() if grads.is_cuda else grads
 
     def momentary_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
-        """The same in the memory of a CUDA graph, if there is one."""
+        """As `sample_grad`, but on CUDA the next call may overwrite the result."""
         own = self._draws_by(ModuleProblem.sample_grad)
         return self._batch_grad(x, t, seeds) if own else self.sample_grad(x, t, seeds)
 
@@ -201,7 +204,7 @@ class ModuleProblem(Problem):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, its gradient to be compiled where that pays."""
+        """The same problem, whose gradient is compiled if that pays for so many steps."""
         evaluator = self.evaluator.expecting(steps)
         if evaluator is self.evaluator:
             return self
@@ -225,7 +228,7 @@ class ModuleProblem(Problem):
         }
 
     def facts(self) -> dict[str, str]:
-        """What is known about it, and how its gradients are evaluated."""
+        """Facts about the problem, and how its gradients are evaluated, as text."""
         return {**super().facts(), "evaluated by": self.way}
 
     def __repr__(self) -> str:

@@ -17,11 +17,11 @@ VectorFunction = Callable[[Tensor], Tensor]
 
 
 class Penalty(ABC):
-    """r(x), added to every f_i and therefore to f."""
+    """A function r(x) that is added to every f_i, and therefore to f."""
 
     @property
     def smoothness(self) -> float | None:
-        """∇r is Lipschitz with this constant, where it is known."""
+        """A Lipschitz constant of ∇r, if one is known."""
         return None
 
     @abstractmethod
@@ -30,16 +30,16 @@ class Penalty(ABC):
 
     @abstractmethod
     def grad(self, x: Tensor) -> Tensor:
-        """∇r at every point: `(…, dim)` → the same."""
+        """∇r at every point: `(…, dim)` → the same shape."""
 
     @abstractmethod
     def describe(self) -> str:
-        """What to write in a result; a call of its class where there is one."""
+        """A text that is stored with results, e.g. the Python call that makes the penalty."""
 
 
 @dataclass(frozen=True)
 class L2Penalty(Penalty):
-    """r(x) = (λ/2) ‖x‖², λ = `weight`.
+    """r(x) = (λ/2) ‖x‖² with λ = `weight`.
 
     >>> import torch
     >>> L2Penalty(0.5)(torch.tensor([1.0, 2.0]))
@@ -65,16 +65,17 @@ class L2Penalty(Penalty):
         return self.weight * x
 
     def describe(self) -> str:
-        """As it is built."""
+        """The Python call that makes it."""
         return repr(self)
 
 
 @dataclass(frozen=True)
 class NonconvexPenalty(Penalty):
-    """r(x) = λ Σ_k x_k² / (1 + x_k²), λ = `weight`: small coordinates are shrunk, large ones left.
+    """r(x) = λ Σ_k x_k² / (1 + x_k²) with λ = `weight`: it shrinks only small coordinates.
 
-    Each term has slope 2 x_k / (1 + x_k²)² and a curvature between −1/2 and 2, so ∇r is
-    2 λ-Lipschitz; it makes the losses of convex models nonconvex, as in Antoniadis et al. (2011).
+    The k-th term of the sum has the derivative 2 x_k / (1 + x_k²)² and a second derivative between
+    −1/2 and 2, so that ∇r is 2λ-Lipschitz. The penalty makes the losses of convex models nonconvex,
+    as in Antoniadis et al. (2011).
 
     >>> import torch
     >>> NonconvexPenalty(0.5)(torch.tensor([0.0, 1.0, -1.0]))
@@ -88,7 +89,7 @@ class NonconvexPenalty(Penalty):
 
     @property
     def smoothness(self) -> float:
-        """2 λ."""
+        """2λ."""
         return 2 * self.weight
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -97,11 +98,11 @@ class NonconvexPenalty(Penalty):
         return self.weight * (square / (1 + square)).sum(-1)
 
     def grad(self, x: Tensor) -> Tensor:
-        """2 λ x_k / (1 + x_k²)²."""
+        """2λ x_k / (1 + x_k²)² in coordinate k."""
         return 2 * self.weight * x / (1 + x.square()).square()
 
     def describe(self) -> str:
-        """As it is built."""
+        """The Python call that makes it."""
         return repr(self)
 
 

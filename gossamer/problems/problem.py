@@ -14,10 +14,10 @@ from gossamer.twin import Twin
 
 
 class Problem(ABC):
-    """n private objectives; f = (1/n) Σ f_i is what the nodes minimise together.
+    """n private objectives f_i; the nodes together minimise their average f = (1/n) Σ_i f_i.
 
-    Points carry the node axis first: `(nodes, points, dim)` means that node i evaluates its own
-    f_i at each of its points.
+    The first axis of points is that of the nodes: for `(nodes, points, dim)`, node i evaluates its
+    own f_i at each of its points.
     """
 
     num_nodes: int
@@ -27,28 +27,28 @@ class Problem(ABC):
     """x⁰, the common starting point, `(dim,)`."""
 
     optimum: Tensor | None = None
-    """A minimiser of f where it is known, `(dim,)`."""
+    """A minimiser of f, `(dim,)`, if one is known."""
 
     minimum: float | None = None
-    """f_* = inf f where it is known."""
+    """f_* = inf f, if it is known."""
 
     smoothness: float | None = None
-    """L: every ∇f_i is L-Lipschitz, where it is known."""
+    """A number L for which every ∇f_i is L-Lipschitz, if one is known."""
 
     has_validation: bool = False
-    """Whether there is data held out, for `validation_loss`."""
+    """Whether there is held-out data, so that `validation_loss` can be computed."""
 
     has_accuracy: bool = False
-    """Whether answers are right or wrong, for `accuracy`."""
+    """Whether answers are right or wrong, so that `accuracy` can be computed."""
 
     @property
     def parameter_shapes(self) -> tuple[torch.Size, ...]:
-        """Shapes of the tensors that x is made of, one after the other; here x is one vector."""
+        """Shapes of the tensors whose numbers form the vector x; here x is a single tensor."""
         return (torch.Size([self.dim]),)
 
     @property
     def exact(self) -> bool:
-        """Whether `sample_grad` is `local_grad`: no randomness of its own."""
+        """Whether `sample_grad` returns the exact gradient, as `local_grad` does."""
         return self._draws_by(Problem.sample_grad)
 
     def _draws_by(self, function: Callable[..., Tensor]) -> bool:
@@ -61,22 +61,22 @@ class Problem(ABC):
 
     @abstractmethod
     def local_grad(self, x: Tensor) -> Tensor:
-        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape; pure."""
+        """∇f_i at node i's points: `(nodes, points, dim)` → the same shape; no side effects."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """What to write in a result so that the problem can be built again; plain JSON."""
+        """A description in plain JSON, kept in results so that the problem can be built again."""
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
-        """The stochastic gradient of step `t`, run r drawing from the stream of `seeds[r]`.
+        """The stochastic gradient of step `t`; the random numbers of run r come from `seeds[r]`.
 
-        A pure function of its arguments: asked twice, it answers the same. Problems without
-        randomness of their own return the exact gradient.
+        The result depends only on the arguments: the same call gives the same gradient. Problems
+        without randomness of their own return the exact gradient.
         """
         return self.local_grad(x)
 
     def momentary_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
-        """The same, perhaps in memory that the next call overwrites."""
+        """As `sample_grad`, but the next call may overwrite the result."""
         return self.sample_grad(x, t, seeds)
 
     def twin(self, x: Tensor) -> Twin | None:
@@ -88,13 +88,13 @@ class Problem(ABC):
         return self.local_loss(points.expand(self.num_nodes, *points.shape)).mean(0)
 
     def validation_loss(self, points: Tensor) -> Tensor:
-        """The mean loss on data held out: `(points, dim)` → `(points,)`."""
+        """The mean loss on held-out data: `(points, dim)` → `(points,)`."""
         raise NotImplementedError(f"{type(self).__name__} holds no data out")
 
     def accuracy(self, points: Tensor) -> Tensor:
         """The share of right answers: `(points, dim)` → `(points,)`.
 
-        On data held out, where there is any.
+        It is evaluated on held-out data, if there is any.
         """
         raise NotImplementedError(f"{type(self).__name__} has no right and wrong answers")
 
@@ -105,10 +105,10 @@ class Problem(ABC):
     def to(
         self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
     ) -> Self:
-        """The same problem on another device, its floating-point tensors in another precision.
+        """The same problem on another device, with its floating-point tensors in another precision.
 
-        As torch's: `to("cuda")`, `to(torch.float32)` and `to("cuda", torch.float32)`. Itself where
-        it is there already.
+        It is called like torch's: `to("cuda")`, `to(torch.float32)` or `to("cuda", torch.float32)`.
+        It returns the problem itself if nothing has to change.
         """
         device, dtype = destination(device, dtype)
         there = device is None or self.start.device == _indexed(device)
@@ -121,14 +121,14 @@ class Problem(ABC):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, of which the gradients of so many steps will be asked.
+        """The same problem, prepared for the gradients of this many steps.
 
-        One that can prepare itself for long work, e.g. by a compiler, does so where it pays.
+        Some problems compile their gradient if there are enough steps for this to pay.
         """
         return self
 
     def facts(self) -> dict[str, str]:
-        """What is known about it, in words."""
+        """Facts about the problem, as text."""
         known = {"L": self.smoothness, "minimum": self.minimum}
         return {
             "nodes": f"{self.num_nodes:,}",

@@ -12,20 +12,20 @@ from gossamer.seeding import stream
 
 
 class Quadratic(Problem):
-    """f_i(x) = ½ Σ_k a_ik (x_k − c_ik)², node i pulling towards its own centre c_i.
+    """f_i(x) = ½ Σ_k a_ik (x_k − c_ik)²: each node has its own centre c_i and curvatures a_i.
 
-    Centres and curvatures are random: c_i ~ N(0, spread² I), and a_ik spaced log-uniformly in
-    [1/condition, 1]. `Quadratic.from_centers` takes given ones. The optimum solves
-    Σ_i a_ik (x_k − c_ik) = 0 in every coordinate, L = max a, and with ā = (1/n) Σ_i a_i
+    Centres and curvatures are random, with c_i ~ N(0, spread² I) and a_ik log-uniform in
+    [1/condition, 1]; `Quadratic.from_centers` makes a problem with given ones. The optimum x*
+    solves Σ_i a_ik (x_k − c_ik) = 0 in every coordinate, L = max a, and with ā = (1/n) Σ_i a_i
 
         f(x) = f_* + ½ Σ_k ā_k (x_k − x*_k)².
 
     Args:
         num_nodes: n.
-        dim: how many coordinates x has.
-        condition: largest ratio of two curvatures.
-        spread: standard deviation of the centres; 0 makes the nodes agree.
-        seed: of centres and curvatures.
+        dim: number of coordinates of x.
+        condition: upper bound on the ratio of two curvatures.
+        spread: standard deviation of the centres; with 0 all nodes have the same centre.
+        seed: seed of the centres and curvatures.
 
     >>> problem = Quadratic(5, 3, spread=2.0)
     >>> problem
@@ -60,9 +60,9 @@ class Quadratic(Problem):
     def from_centers(
         cls, centers: Tensor, curvatures: Tensor | None = None, *, start: Tensor | None = None
     ) -> Self:
-        """The problem with the centres c and curvatures a, each `(nodes, dim)`.
+        """The problem with given centres c and curvatures a, both `(nodes, dim)`.
 
-        The curvatures default to 1 and the start to 0.
+        By default the curvatures are 1 and the starting point is 0.
 
         >>> problem = Quadratic.from_centers(torch.tensor([[0.0], [0.0], [3.0], [3.0]]))
         >>> problem.optimum, problem.smoothness, problem.minimum           # Claim 1 with n = 4
@@ -112,7 +112,7 @@ class Quadratic(Problem):
         return self._curvature * (points - self.optimum)
 
     def describe(self) -> dict[str, Any]:
-        """Name, shape and a digest of the coefficients and the start."""
+        """Name, sizes, and a digest of the coefficients and the starting point."""
         content = torch.cat([self._centers, self._curvatures, self.start[None]])
         digest = hashlib.sha256(content.double().cpu().numpy().tobytes()).hexdigest()[:16]
         shape = {"num_nodes": self.num_nodes, "dim": self.dim}

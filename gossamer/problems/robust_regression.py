@@ -15,17 +15,24 @@ TUKEY = 4.6851
 
 
 class RobustRegression(Problem):
-    """Tukey's biweight regression on 1,000 samples of 20 binary token features.
+    """Tukey's biweight regression, by default on 1,000 samples of 20 binary token features.
 
-    Two features occur with frequency 0.9, two with 0.5, the rest with 0.1; labels are y = X w*
-    with w* ~ N(0, I). Node i holds a contiguous shard (X_i, y_i) of m_i samples, sizes as equal
-    as possible, and
+    Two features occur with frequency 0.9, two with 0.5, the others with 0.1. The labels are
+    y = X w* with w* ~ N(0, I). Node i holds a contiguous shard (X_i, y_i) of m_i samples; the m_i
+    are as equal as possible. Its objective is
 
         f_i(w) = (1/m_i) Σ_k ℓ(y_ik − X_ik w),
-        ℓ(r) = (c²/6) (1 − [1 − (r/c)²]³) for |r| ≤ c, c²/6 beyond;   ℓ'(r) = r [1 − (r/c)²]₊².
+        ℓ(r) = (c²/6) (1 − [1 − (r/c)²]³) for |r| ≤ c, c²/6 beyond;   ℓ'(r) = r [1 − (r/c)²]₊²,
 
-    Since −0.8 ≤ ℓ'' ≤ 1 the objectives are nonconvex and L = max_i λ_max(X_iᵀX_i/m_i). The
-    gradient is exact; heavy tails come from the noise injected by the simulator.
+    with Tukey's constant c = 4.6851. Since −0.8 ≤ ℓ'' ≤ 1, the objectives are nonconvex and
+    L = max_i λ_max(X_iᵀX_i/m_i). The gradient is exact; heavy tails come from the noise that the
+    simulator adds.
+
+    Args:
+        num_nodes: n.
+        seed: seed of the features and of w*.
+        num_samples: number of samples of all nodes together.
+        dim: number of features.
 
     >>> problem = RobustRegression(num_nodes=20, seed=0)
     >>> problem

@@ -3,8 +3,8 @@
 | compressor | what is sent of z − ĥ | share of the bytes of float32 |
 |---|---|---|
 | `TopK(share)` | the largest coordinates and where they are | share + 3 % |
-| `RandK(share)` | coordinates chosen by coins that both sides know | share |
-| `QSGD(bits)` | each coordinate, rounded by chance to `bits` bits | 13 % with 4 bits |
+| `RandK(share)` | random coordinates, which both sides draw alike | share |
+| `QSGD(bits)` | each coordinate, randomly rounded to `bits` bits | 13 % with 4 bits |
 | `Sign()` | one bit per coordinate | 3.9 % |
 | `Cast(dtype)` | each coordinate, rounded to a shorter type | 51 % in bfloat16, 26 % in float8 |
 

@@ -24,13 +24,16 @@ BLOCK = 128
 
 @dataclass(frozen=True, repr=False)
 class Cast(Compressor):
-    r"""z − ĥ rounded to `dtype`, in blocks of 128 coordinates scaled to its largest number.
+    r"""z − ĥ, scaled block by block to the range of a short `dtype` and rounded to it.
+
+    With a scale m for each block of 128 coordinates,
 
     $$ĥ⁺ = ĥ + m\,\mathrm{round}((z - ĥ)/m), \qquad
-      ‖z - ĥ⁺‖² ≤ ε² ‖z - ĥ‖² \text{ but for subnormal numbers},$$
+      ‖z - ĥ⁺‖² ≤ ε² ‖z - ĥ‖² \text{ except for subnormal numbers},$$
 
-    with ε = 2⁻⁸ in bfloat16, 2⁻¹¹ in float16, 2⁻⁴ in float8_e4m3fn, 2⁻³ in float8_e5m2. The scale
-    m, largest entry over largest number, leaves nothing to overflow.
+    with ε = 2⁻⁸ in bfloat16, 2⁻¹¹ in float16, 2⁻⁴ in float8_e4m3fn, 2⁻³ in float8_e5m2. m is the
+    largest |z − ĥ| of the block divided by the largest number of the type, so that nothing
+    overflows.
 
     >>> Cast("float8_e4m3fn").compress(torch.zeros(2), torch.tensor([448.0, 3.3]), Coins.of(0, 0))
     tensor([448.0000,   3.2500])
@@ -47,28 +50,28 @@ class Cast(Compressor):
         choice("dtype", self.dtype, TYPES)
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """ĥ + rounded × steps."""
+        """ĥ plus the rounded numbers times m."""
         rounded, steps = self._rounded(copy, z)
         return blocks.moved(copy, rounded.to(copy.dtype).mul_(steps))
 
     def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """The steps, then the rounded coordinates."""
+        """The scale m of each block, then the rounded number of each coordinate."""
         rounded, steps = self._rounded(copy, z)
         return join(steps.flatten(), rounded.flatten()[: len(copy)])
 
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
-        """ĥ + rounded × steps."""
+        """ĥ plus the numbers of the message times m."""
         steps, rounded = take(message, blocks.shape(len(copy), BLOCK)[0], copy.dtype)
         numbers = take(rounded, len(copy), TYPES[self.dtype])[0].to(copy.dtype)
         return blocks.moved(copy, blocks.split(numbers, BLOCK).mul_(steps[:, None]))
 
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """A number for each block and a short one for each coordinate."""
+        """A number for each block and a short number for each coordinate."""
         steps = blocks.shape(dim, BLOCK)[0] * dtype.itemsize
         return steps + dim * TYPES[self.dtype].itemsize
 
     def gamma(self, dim: int) -> float:
-        """1: as exact and as fast as without compression, on a digraph as well."""
+        """1, with which methods are as exact and fast as without compression, even on digraphs."""
         return 1.0
 
     def _rounded(self, copy: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,19 +10,21 @@ from gossamer.networks.chance import Coins
 
 
 class Compressor(ABC):
-    r"""A lossy message about z to those who hold its public copy ĥ.
+    r"""Says how a node sends a short, lossy message about a quantity z to its neighbours.
 
-    A node whose neighbours all hold the same copy ĥ of its last z sends a short message about
-    z − ĥ; it and they move their copies to the same ĥ⁺ = Q(ĥ, z), and z is mixed by
+    The node and all its neighbours hold the same *public copy* ĥ, an approximation of z. The node
+    sends a short message about z − ĥ, by which all of them move their copies to the same
+    ĥ⁺ = Q(ĥ, z). Then it mixes, with M = R for opinions and M = C for totals:
 
     $$ĥ⁺ = Q(ĥ, z), \qquad z ← z + γ (M ĥ⁺ - ĥ⁺).$$
 
-    What a message lost stays in z − ĥ⁺ and is in the next difference: nothing is lost for good.
-    Copies follow z if Q is a contraction: E‖z − ĥ⁺‖² ≤ (1 − δ) ‖z − ĥ‖² with some δ > 0.
+    What the message leaves out stays in z − ĥ⁺, so that later messages can send it. The copies
+    follow z if Q is a *contraction*: E‖z − ĥ⁺‖² ≤ (1 − δ) ‖z − ĥ‖² with some δ > 0.
 
-    A class of your own is a frozen dataclass with the five methods below, of which `encode` and
-    `decode` give what `compress` gives, bit for bit. Tensors end in the parameter axis; ĥ and ĥ⁺
-    have the precision of messages, z may have more digits. A copy is never changed in place.
+    A compressor of your own is a frozen dataclass that defines the five methods below. Decoding an
+    encoded message must give the same ĥ⁺ as `compress`, bit for bit. The last axis of a tensor is
+    that of the parameters; ĥ and ĥ⁺ have the precision of messages, z may have a higher one. No
+    method may change a copy in place.
 
     References: A. Koloskova, S. Stich, M. Jaggi, "Decentralized stochastic optimization and gossip
     algorithms with compressed communication", ICML 2019 (CHOCO-Gossip).
@@ -30,12 +32,12 @@ class Compressor(ABC):
 
     @abstractmethod
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """ĥ⁺ of the dtype and shape of `copy`, `(nodes, runs, dim)` or `(dim,)`.
+        """ĥ⁺, with the dtype and shape of `copy`: `(nodes, runs, dim)`, or `(dim,)`.
 
         Args:
             copy: ĥ.
-            z: what is to be sent, of the same shape.
-            coins: those of the senders for this step and this quantity.
+            z: the quantity that is to be sent, with the same shape.
+            coins: the senders' random numbers for this step and this quantity.
         """
 
     @abstractmethod
@@ -44,18 +46,18 @@ class Compressor(ABC):
 
     @abstractmethod
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
-        """ĥ⁺ from a message, with the copy and the coins of its sender."""
+        """ĥ⁺ from a message, the copy ĥ of its sender, and the sender's random numbers."""
 
     @abstractmethod
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """Length of every message about `dim` coordinates whose copy has this dtype."""
+        """The number of bytes in a message about `dim` coordinates, if copies have this dtype."""
 
     @abstractmethod
     def gamma(self, dim: int) -> float:
-        """γ in (0, 1] that works on most networks.
+        """A value of γ in (0, 1] that works on most networks.
 
-        A smaller γ is safer; it is slower unless the step size is so small that mixing is not what
-        the method waits for. Where a run diverges with compression only, halve both.
+        A smaller γ is safer, but slower, unless the step size is so small that mixing does not
+        limit the speed. If a run diverges only with compression, halve γ and the step size.
         """
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""QSGD: every coordinate rounded by chance to one of a few levels."""
+"""QSGD: every coordinate randomly rounded to one of a few levels."""
 
 from dataclasses import dataclass
 from typing import SupportsIndex
@@ -17,22 +17,27 @@ GOLDEN_RATIO = 0.6180339887498949
 
 @dataclass(frozen=True, repr=False)
 class QSGD(Compressor):
-    r"""Each coordinate of z − ĥ rounded up or down by chance, right in the mean, to `bits` bits.
+    r"""Each coordinate of z − ĥ, randomly rounded up or down to a few bits, without bias.
 
-    In a block of at most B coordinates with largest entry m the levels are −s, …, s times m/s,
-    s = 2^(bits−1) − 1, and with u uniform on [0, 1)
+    In a block of at most B coordinates whose largest |z − ĥ| is m, the coordinates are rounded to
+    multiples of m/s from −m to m, where s = 2^(bits−1) − 1. With u uniform on [0, 1),
 
     $$ĥ⁺ = ĥ + \tfrac{m}{s} ⌊\tfrac{s}{m}(z - ĥ) + u⌋, \qquad E ĥ⁺ = z, \qquad
-      E‖z - ĥ⁺‖² ≤ 1.02 \tfrac{B}{4 s²} ‖z - ĥ‖²,$$
+      E‖z - ĥ⁺‖² ≤ 1.02 \tfrac{B}{4 s²} ‖z - ĥ‖².$$
 
-    the 1.02 because m/s is rounded up to 8 binary digits. An unbiased Q need not be a contraction:
-    here it is, for any z, because B is the largest power of two that leaves no more than 2/3: 16
-    for 3 bits, 128 for 4, 512 for 5. The largest entry rather than the 2-norm of the original: the
-    latter is larger, √B times if entries are equal, and so are its levels. Heavy tails stay in
-    their blocks.
+    If m/s were used as it is, the error would be at most ω ‖z − ĥ‖² with ω = (B − 1)/(4s²), since
+    the largest coordinate is a multiple of m/s. But m/s is rounded up to 8 binary digits, which
+    gives the slightly larger bound above.
 
-    The u of a block are a random start plus multiples of the golden ratio, mod 1. Each is
-    uniform, and mean and error above need no more; one hash per block instead of per coordinate.
+    An unbiased Q need not be a contraction. This one is, because B is the largest power of two with
+    ω ≤ 2/3 (16 for 3 bits, 128 for 4, 512 for 5); the bound above is then at most 2/3, too. The
+    original QSGD uses the 2-norm of the block in place of m, which is up to √B times as large and
+    makes the rounding that much coarser. Since every block has its own m, an extreme coordinate
+    affects only its own block.
+
+    The u of a block are a random start plus multiples of the golden ratio, mod 1. They are not
+    independent, but each is uniform, which suffices for the mean and the error above, and a block
+    needs only one random number.
 
     >>> copy, z = torch.zeros(3), torch.tensor([7.0, -2.0, 0.5])
     >>> QSGD(4).compress(copy, z, Coins.of(0, 0))
@@ -41,8 +46,8 @@ class QSGD(Compressor):
     0.13281266...
 
     Args:
-        bits: of each coordinate, from 3 to 8; with less, the scales of the blocks weigh more than
-            the coordinates.
+        bits: bits per coordinate, from 3 to 8. With fewer bits, blocks would be so short that their
+            scales take more bytes than the coordinates.
 
     Reference: D. Alistarh et al., "QSGD: Communication-efficient SGD via gradient quantization and
     encoding", NIPS 2017.
@@ -57,28 +62,28 @@ class QSGD(Compressor):
 
     @property
     def top(self) -> int:
-        """s, the highest level."""
+        """s = 2^(bits−1) − 1; coordinates are rounded to −s, …, s times m/s."""
         return 2 ** (self.bits - 1) - 1
 
     @property
     def block(self) -> int:
-        """B: the largest power of two with (B − 1)/4s² ≤ 2/3."""
+        """B, the largest power of two with (B − 1)/(4s²) ≤ 2/3."""
         return 1 << ((8 * self.top**2 // 3 + 1).bit_length() - 1)
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """ĥ + levels × steps."""
+        """ĥ plus integers from −s to s times m/s, the step of the block."""
         levels, steps = self._quantized(copy, z, coins)
         return blocks.moved(copy, levels.mul_(steps))
 
     def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """The steps, then the lowest bit of all levels, the next bit of all, …"""
+        """The steps m/s of all blocks, then bit 0 of all integers, then bit 1 of all integers, …"""
         levels, steps = self._quantized(copy, z, coins)
         codes = levels.flatten()[: len(copy)].add_(self.top).to(torch.uint8)
         planes = [pack((codes >> bit) & 1) for bit in range(self.bits)]
         return join(steps.flatten(), *planes)
 
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
-        """ĥ + levels × steps."""
+        """ĥ plus the integers of the message times their steps."""
         dim = len(copy)
         steps, planes = take(message, blocks.shape(dim, self.block)[0], copy.dtype)
         codes = torch.zeros(dim, dtype=torch.uint8, device=copy.device)
@@ -88,14 +93,16 @@ class QSGD(Compressor):
         return blocks.moved(copy, levels.mul_(steps[:, None]))
 
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """`bits` bits for each coordinate and a number for each block."""
+        """The size of the rounded coordinates and of one number for each block."""
         return blocks.shape(dim, self.block)[0] * dtype.itemsize + self.bits * packed_bytes(dim)
 
     def gamma(self, dim: int) -> float:
-        """1/(1 + ω) with ω = (B − 1)/4s², the bound on the error: with 4 bits 0.9 … 0.6.
+        """1/(1 + ω), where ω = (B − 1)/(4s²), with dim in place of B if that is less.
 
-        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ 128-fold is
-        exact even with 1, for 3 and 4 bits.
+        ω is the bound on the error before m/s is rounded, see the class. With 4 bits, γ is 0.91 for
+        20 coordinates and 0.61 from 128 coordinates on. With 3 and 4 bits, gradient tracking was
+        exact even with γ = 1, both on a ring of 10 nodes and on an unbalanced digraph whose Perron
+        weights differ 128-fold.
         """
         width = min(dim, self.block)
         return 1 / (1 + (width - 1) / (4 * self.top**2))

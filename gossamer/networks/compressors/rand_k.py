@@ -1,4 +1,4 @@
-"""RandK: coordinates chosen by coins that both sides know."""
+"""RandK: random coordinates, which both sides draw alike."""
 
 import math
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ STRIDES = 64
 
 @dataclass(frozen=True, repr=False)
 class RandK(Compressor):
-    r"""k = ⌈share·dim⌉ coordinates by chance: ĥ⁺ = z there and ĥ elsewhere.
+    r"""k = ⌈share·dim⌉ coordinates, chosen at random: there ĥ⁺ = z, and elsewhere ĥ⁺ = ĥ.
 
-    The receiver computes the same places from the sender's coins, so only k values travel. The
-    places are a walk, (a + b j) mod dim for j = 0, …, k − 1, with a random start a and a random
-    stride b that has no factor in common with dim: k different ones, each coordinate with
-    probability k/dim. The walk is no independent choice, but the contraction
+    The receiver draws the same coordinates as the sender, so that only their k values are sent.
+    They are (a + b j) mod dim for j = 0, …, k − 1, with a random start a and a random stride b that
+    has no factor in common with dim. So they are k different coordinates, and each is chosen with
+    probability k/dim. They are not chosen independently, but the contraction
 
     $$E‖z - ĥ⁺‖² = (1 - k/dim) ‖z - ĥ‖²$$
 
-    needs no more than these probabilities, and it costs k operations instead of a permutation.
+    needs only these probabilities. The choice takes k operations; a permutation would take dim.
 
     >>> copy, z = torch.zeros(6), torch.arange(1.0, 7.0)
     >>> RandK(0.5).compress(copy, z, Coins.of(0, 0)).count_nonzero()
@@ -37,7 +37,7 @@ class RandK(Compressor):
     0.05
 
     Args:
-        share: of the coordinates, in (0, 1].
+        share: the share of the coordinates that is sent, in (0, 1].
     """
 
     share: float
@@ -46,27 +46,28 @@ class RandK(Compressor):
         require_share(self.share)
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """ĥ with k coordinates replaced."""
+        """ĥ with k coordinates replaced by those of z."""
         return replaced(copy, z, coins.deal(self._places(copy, coins)))
 
     def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """k values."""
+        """The values of z at the k coordinates."""
         return join(z[self._places(copy, coins)].to(copy.dtype))
 
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
-        """ĥ with the values sent."""
+        """ĥ with the k values that were sent."""
         places = self._places(copy, coins)
         return copy.index_copy(0, places, take(message, len(places), copy.dtype)[0])
 
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """k values."""
+        """The size of k values."""
         return kept(self.share, dim) * dtype.itemsize
 
     def gamma(self, dim: int) -> float:
         """k/dim.
 
-        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ 128-fold is
-        exact with it for shares of 0.1 and 0.25; 2k/dim diverges.
+        With this γ and shares of 0.1 and 0.25, gradient tracking was exact both on a ring of 10
+        nodes and on an unbalanced digraph whose Perron weights differ 128-fold. With γ = 2k/dim it
+        diverged.
         """
         return kept(self.share, dim) / dim
 

@@ -16,20 +16,21 @@ BLOCK = 32
 
 @dataclass(frozen=True, repr=False)
 class Sign(Compressor):
-    r"""The signs of z − ĥ, times about the mean of |z − ĥ| over each block of B = 32 coordinates.
+    r"""The signs of z − ĥ, times a scale s for each block of B = 32 coordinates.
 
-    With the scale s, the mean rounded to a power of two so that it is sent in one byte,
+    s is the mean of |z − ĥ| over the block, rounded to a power of two, so that it is sent in one
+    byte. On each block,
 
     $$ĥ⁺ = ĥ + s \operatorname{sign}(z - ĥ), \qquad
-      ‖z - ĥ⁺‖² = ‖z - ĥ‖² - 2 s ‖z - ĥ‖₁ + B s² ≤ (1 - \tfrac{8}{9 B}) ‖z - ĥ‖²$$
+      ‖z - ĥ⁺‖² = ‖z - ĥ‖² - 2 s ‖z - ĥ‖₁ + B s² ≤ (1 - \tfrac{8}{9 B}) ‖z - ĥ‖².$$
 
-    on each block. Entries of about the same size lose most of their difference at once, a single
-    large one no more than the bound says, and over many steps that is what counts: on an
-    unbalanced digraph γ must be below about 3/B.
+    If all |z − ĥ| of a block have about the same size, one message removes most of the difference.
+    If a single one is large, a message removes no more than the bound says, and this case decides
+    how large γ can be in a long run: on an unbalanced digraph it must be below about 3/B.
 
-    A spike in one coordinate moves the copies of its whole block, for a while by as much, and
-    totals beside it keep their sum to the rounding of the spike only: under heavy tails prefer
-    another compressor.
+    A spike in one coordinate moves the copies of its whole block, for a while by about 1/B of the
+    spike. Totals in the other coordinates of the block then keep their sums only up to rounding
+    errors of such large numbers. Under heavy tails prefer another compressor.
 
     >>> Sign().compress(torch.zeros(3), torch.tensor([3.5, -2.0, 1.0]), Coins.of(0, 0))
     tensor([ 2., -2.,  2.])
@@ -38,19 +39,19 @@ class Sign(Compressor):
     """
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """ĥ ± scale."""
+        """ĥ ± s, with the signs of z − ĥ."""
         differences = blocks.differences(copy, z, BLOCK)
         scales = scale(exponents(differences, copy.shape[-1]), copy.dtype)
         return blocks.moved(copy, torch.copysign(scales, differences))
 
     def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """The exponents of the scales, then one bit per coordinate."""
+        """The exponent of each scale, then the sign of each coordinate as one bit."""
         differences = blocks.differences(copy, z, BLOCK)
         negative = differences.flatten()[: len(copy)].signbit()
         return join(exponents(differences, len(copy)).flatten(), pack(negative))
 
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
-        """ĥ ± scale."""
+        """ĥ ± s, with the signs of z − ĥ."""
         dim = len(copy)
         count, _ = blocks.shape(dim, BLOCK)
         signs = 1 - 2 * unpack(message[count:], dim).to(copy.dtype)
@@ -58,14 +59,15 @@ class Sign(Compressor):
         return blocks.moved(copy, blocks.split(signs, BLOCK).mul_(scales))
 
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """A byte for each block and one bit for each coordinate."""
+        """One byte for each block and one bit for each coordinate."""
         return blocks.shape(dim, BLOCK)[0] + packed_bytes(dim)
 
     def gamma(self, dim: int) -> float:
-        """2/B, or 2/dim if that is more: 0.0625 from 32 coordinates on.
+        """2/B, which is 0.0625; 2/dim, but at most 1, if there are fewer than B coordinates.
 
-        Averaging 512 coordinates to 10⁻⁹ on a digraph whose Perron weights differ 128-fold takes
-        1,700 steps with it, 2,200 with 3/B, and more than 4,000 with 6/B. On a ring 6/B is faster.
+        On an unbalanced digraph whose Perron weights differ 128-fold, averaging 512 coordinates to
+        10⁻⁹ takes 1,700 steps with this γ, 2,200 with 3/B, and more than 4,000 with 6/B. On a ring
+        6/B is faster.
         """
         return min(1.0, 2 / min(dim, BLOCK))
 

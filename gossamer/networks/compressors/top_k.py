@@ -17,12 +17,15 @@ FEW = 4
 
 @dataclass(frozen=True, repr=False)
 class TopK(Compressor):
-    """The k = ⌈share·dim⌉ coordinates with the largest |z − ĥ|: ĥ⁺ = z there and ĥ elsewhere.
+    """The k = ⌈share·dim⌉ coordinates with the largest |z − ĥ|: there ĥ⁺ = z, elsewhere ĥ⁺ = ĥ.
 
-    The values of z itself are sent, so that no rounding gathers in the copy, and where they are:
-    one bit per coordinate, or an int32 per value where that is shorter. Equal differences: the
-    first. With z in float64 "equal" is to the 52 − ⌈log₂ dim⌉ leading bits, 30 for 3 million
-    coordinates. A contraction with δ = k/dim, and usually much better.
+    A message contains the values of z, not of z − ĥ, so that rounding errors do not accumulate in
+    the copy. It also says which coordinates they are, by one bit per coordinate or by an int32 per
+    value, whichever is shorter. Among equal |z − ĥ| the first ones are chosen. (On a CPU, float64
+    numbers count as equal if the first 52 − ⌈log₂ dim⌉ bits of their fractions are equal, i.e. 30
+    bits for 3 million coordinates; on a GPU, any of the equal ones are chosen.)
+
+    TopK is a contraction with δ = k/dim, and usually contracts much more.
 
     >>> copy, z = torch.zeros(4), torch.tensor([1.0, -3.0, 0.5, 2.0])
     >>> TopK(0.5).compress(copy, z, Coins.of(0, 0))
@@ -31,7 +34,7 @@ class TopK(Compressor):
     0.08125
 
     Args:
-        share: of the coordinates, in (0, 1].
+        share: the share of the coordinates that is sent, in (0, 1].
     """
 
     share: float
@@ -40,11 +43,11 @@ class TopK(Compressor):
         require_share(self.share)
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """ĥ with k coordinates replaced."""
+        """ĥ with k coordinates replaced by those of z."""
         return replaced(copy, z, largest(copy, z, kept(self.share, copy.shape[-1])))
 
     def encode(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
-        """k values and their places."""
+        """The values of z at the k coordinates, and which coordinates these are."""
         dim = len(copy)
         chosen = largest(copy, z, kept(self.share, dim))
         if self._indices_are_shorter(dim):
@@ -54,7 +57,7 @@ class TopK(Compressor):
         return join(z[bits].to(copy.dtype), pack(bits))
 
     def decode(self, copy: Tensor, message: Tensor, coins: Coins) -> Tensor:
-        """ĥ with the values sent."""
+        """ĥ with the k values that were sent."""
         count, dim = kept(self.share, len(copy)), len(copy)
         values, places = take(message, count, copy.dtype)
         if self._indices_are_shorter(dim):
@@ -62,15 +65,16 @@ class TopK(Compressor):
         return copy.masked_scatter(unpack(places, dim), values)
 
     def message_bytes(self, dim: int, dtype: torch.dtype) -> int:
-        """k values, and the shorter of k indices and dim bits."""
+        """The size of k values, plus that of k indices or dim bits, whichever is shorter."""
         count = kept(self.share, dim)
         return count * dtype.itemsize + min(4 * count, packed_bytes(dim))
 
     def gamma(self, dim: int) -> float:
-        """2k/dim, at most 1.
+        """2k/dim, but at most 1.
 
-        Gradient tracking on a ring of 10 and on a digraph whose Perron weights differ 128-fold is
-        exact with it for shares of 0.05, 0.1, 0.25 and 0.5; 3.5k/dim diverges on the digraph.
+        With this γ and shares of 0.05, 0.1, 0.25 and 0.5, gradient tracking was exact both on a
+        ring of 10 nodes and on an unbalanced digraph whose Perron weights differ 128-fold. With
+        γ = 3.5k/dim it diverged on the digraph.
         """
         return min(1.0, 2 * kept(self.share, dim) / dim)
 
