@@ -1,4 +1,9 @@
-"""The simulator: a loop over the steps of all nodes and runs; searches, metrics and results."""
+"""The simulator: runs methods on simulated networks, tunes them, and records their results.
+
+A *run* is one method with one setting of its hyper-parameters and one seed. Runs that differ only
+in setting and seed are computed together, as one *stack*. The metrics of a run are *recorded* at
+some of its steps.
+"""
 
 from gossamer.simulation._compare import compare
 from gossamer.simulation._simulate import simulate

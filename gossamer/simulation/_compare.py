@@ -57,13 +57,14 @@ def compare(
     executor: Executor | None = None,
     on_record: OnRecord | None = None,
 ) -> Comparison:
-    """Tune methods on the same seeds and report them on the same fresh seeds, with the same noise.
+    """Compare methods on the same seeds, with the same noise, after tuning them on other seeds.
 
-    As `tune`, except:
+    Arguments that are not listed here are those of `tune`.
 
     Args:
-        methods: a class is tuned; an instance, e.g. `gs.DSGD(lr=0.1)`, is run as it is.
-        grids: class → what to search instead of its `search_set`.
+        methods: classes, which are tuned, and instances, e.g. `gs.DSGD(lr=0.1)`, which are run as
+            they are.
+        grids: class → the grid to search instead of its `search_set`.
 
     >>> import gossamer as gs
     >>> problem, network = gs.Quadratic(8, 4), gs.ring(8)

@@ -39,33 +39,42 @@ def simulate(
     executor: Executor | None = None,
     on_record: OnRecord | None = None,
 ) -> Run:
-    """Run one method on one problem and network, once for every seed, all seeds stacked.
+    """Run one method on one problem and network, once for every seed, all runs in one stack.
 
     Args:
         algorithm: the method with its hyper-parameters.
-        problem: n private objectives.
-        network: how the n nodes mix.
-        noise: injected into every gradient, independently per node, step and coordinate.
-        steps: T.
-        seeds: one run each; the noise of a seed does not depend on what else is stacked.
-        record_every: record the metrics at steps 0, k, 2k, … and T; by default 100 to 200 times.
-        metrics: names among `METRICS` and of the method's `info`, or functions of a `Stack` that
-            give one number per run, recorded under their names; by default all that exist for the
-            problem and the method; beyond 1,000 nodes "grad_norm", which evaluates f at each of
-            their points, only where asked for. Beside them is recorded what a node has spent so
-            far: "gradients" evaluated, "messages" and "bytes" sent.
-        clock: what a gradient and a message take; then "seconds" are recorded, too.
-        dtype: precision of the simulation. Noise is always drawn in float64, and totals such as
-            trackers are kept in it; in bfloat16 and float16 only gradients are computed.
-        device: where to run.
-        progress: force the progress bar on or off; by default on terminals only.
-        keep_x: keep the final parameters; off, `Run.x` has no coordinates, which saves memory where
-            many runs of a large model are compared.
-        store: a folder, or a `Store` there; what it has of these runs is not computed again.
-        executor: any of `concurrent.futures`, whose workers take the steps, e.g. `gs.Workers(4)`,
-            mpi4py's `MPIPoolExecutor` or that of a Dask client. With a store or an executor a run
-            is the same bits whatever else is stacked and whoever computes it (on CPUs).
-        on_record: called with a `Recorded` whenever metrics are recorded; not of stored ones.
+        problem: the private objectives of the n nodes.
+        network: the links between the n nodes, and the weights with which they average.
+        noise: added to every gradient, and drawn independently for every node and step. Whether
+            the coordinates of a gradient get independent noise, too, depends on the law: with
+            `gs.MultivariateT` and `gs.SubGaussianStable`, all coordinates are large at once.
+        steps: T, the number of steps of every run.
+        seeds: one run for each. The noise of a seed does not depend on the other seeds.
+        record_every: the number k of steps between two records, so that metrics are recorded at
+            steps 0, k, 2k, … and T. By default k is the power of two that makes 100 to 200 records,
+            or 1 if T is below 100.
+        metrics: what to record. A metric is a name in `gs.METRICS`, a name in the method's `info`,
+            or a function of a `Stack` that returns one number per run. By default all metrics that
+            exist for the problem and the method, except that "grad_norm", which evaluates ∇f at
+            the parameters of every node, is left out beyond 1,000 nodes. What a node has spent so
+            far is always recorded, too: "gradients" evaluated, "messages" and "bytes" sent.
+        clock: a model of how long gradients and messages take; with it, "seconds" are recorded.
+        dtype: precision of the simulation. With bfloat16 or float16, only gradients are computed in
+            this precision, and everything else in float32 at least. In any precision, noise is
+            drawn in float64, and totals (quantities of which only the sum over the nodes matters,
+            e.g. trackers) are kept in float64.
+        device: the torch device to run on.
+        progress: whether to show a progress bar; by default only on a terminal.
+        keep_x: whether to keep the final parameters. If False, `Run.x` is empty, which saves memory
+            if many runs of a large model are compared.
+        store: a folder, or a `Store`. Results found there are not computed again, and new results
+            are written there.
+        executor: an executor as in `concurrent.futures`, whose workers compute the steps, e.g.
+            `gs.Workers(4)`, mpi4py's `MPIPoolExecutor` or the executor of a Dask client. With a
+            store or an executor, the results of a run on CPUs are the same bits, whatever other
+            runs there are and whichever worker computes it.
+        on_record: called with a `Recorded` whenever metrics are recorded, but not for results that
+            come from the store.
 
     >>> import gossamer as gs
     >>> run = gs.simulate(
@@ -78,7 +87,7 @@ def simulate(
     ... )
     >>> run.metrics["error"].shape
     torch.Size([101, 3])
-    >>> run.final("bytes")  # 400 steps, 2 mixes, 4 neighbours, 20 numbers of 8 bytes
+    >>> run.final("bytes")  # 400 steps, 2 vectors to 4 neighbours, 20 numbers of 8 bytes
     tensor([512000., 512000., 512000.], dtype=torch.float64)
     """
     require_kind("algorithm", algorithm, Algorithm, "gs.GTNSGDm(lr=0.01, momentum=0.8)")

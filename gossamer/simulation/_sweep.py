@@ -55,20 +55,21 @@ def sweep(
     executor: Executor | None = None,
     on_record: OnRecord | None = None,
 ) -> Sweep:
-    """Run every combination of the grid's values for every seed, as one stacked run.
+    """Run every setting of a grid of hyper-parameters for every seed, all runs in one stack.
 
-    As `simulate`, except:
+    Arguments that are not listed here are those of `simulate`.
 
     Args:
-        algorithm: the class of the method.
-        grid: hyper-parameter → values, every combination of which is a setting; or the settings
-            themselves, `[{"lr": 0.1, "momentum": 0.9}, …]`. Numbers and schedules may be mixed;
-            what is a word, an integer, or on or off has one value in all settings.
-        strategy: "grid" runs everything to the end, "halving" ends hopeless settings early; a
-            `Halving` says how many when.
-        judge_by: the metric, one of `metrics`, that ranks the settings; by default the error, or
-            the loss where the optimum is unknown.
-        metrics: by default only `judge_by`, and what was spent beside it.
+        algorithm: the class of the method, e.g. `gs.DSGD`.
+        grid: a dictionary from hyper-parameters to lists of values, in which every combination of
+            values is a setting, or a list of settings, `[{"lr": 0.1, "momentum": 0.9}, …]`. The
+            values of a hyper-parameter may be numbers, schedules or both. A hyper-parameter whose
+            values are words, integers, or True and False must have the same value in all settings.
+        strategy: "grid" runs every setting to the end, and "halving" ends hopeless settings early.
+            Pass a `Halving` to choose how many are ended, and when.
+        judge_by: the metric that ranks the settings, one of `metrics`; by default "error", or
+            "loss" if the optimum is unknown.
+        metrics: what to record; by default only `judge_by` and what a node has spent.
 
     >>> import gossamer as gs
     >>> grid = {"lr": [0.001, 0.01, 0.1], "momentum": [0.5]}
@@ -147,7 +148,7 @@ def halving_rule(strategy: Strategy | Halving) -> Halving | None:
 
 
 def grid_settings(grid: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Every combination of the grid's values, the last name varying fastest.
+    """Every combination of the grid's values; the last hyper-parameter varies fastest.
 
     >>> grid_settings({"lr": [1, 2], "clip": [5]})
     [{'lr': 1, 'clip': 5}, {'lr': 2, 'clip': 5}]
@@ -170,9 +171,10 @@ def stack_settings(
     settings: Sequence[Mapping[str, Any]],
     copies: int,
 ) -> Algorithm[Any]:
-    """One method whose hyper-parameters are `(settings × copies, 1)`, each setting repeated.
+    """One method with the hyper-parameters of many runs: every setting, `copies` times in a row.
 
-    Those that all settings share stay numbers, schedules or words.
+    A hyper-parameter becomes a tensor of shape `(settings · copies, 1)`, or a schedule that gives
+    one. If all settings share its value, it stays that number, schedule or word.
     """
     columns: dict[str, Any] = {}
     default = {field.name: field.default for field in dataclasses.fields(algorithm)}

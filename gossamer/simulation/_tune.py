@@ -40,47 +40,54 @@ EXTENSIONS = 3
 
 
 class OnTheEdge(UserWarning):
-    """The best setting lies on the edge of all that was tried."""
+    """The warning that the best setting of a search has the lowest or highest value tried."""
 
 
 @dataclass(frozen=True, repr=False)
 class Tuned:
-    """A search, and the setting it chose on seeds it has not seen."""
+    """The result of `tune`: a search, and the chosen setting on seeds the search did not use."""
 
     search: Sweep
-    """All settings, on the tuning seeds."""
+    """All settings that were tried, on the tuning seeds."""
 
     run: Run
-    """The chosen setting, on the fresh seeds."""
+    """The chosen setting, on the seeds to report."""
 
     edges: Mapping[str, Edge]
-    """The hyper-parameters chosen at the lowest or highest value tried: try further ones.
+    """Hyper-parameter → "lowest" or "highest", if the chosen value is the lowest or highest tried.
 
-    Where the value is the least admissible one, e.g. momentum 0, nothing lies beyond.
+    Values beyond it may be better. The least admissible value, e.g. momentum 0, is not listed,
+    since nothing lies beyond it.
     """
 
     extended: Mapping[str, Sequence[float]]
-    """Hyper-parameter → the values that were tried beyond the search set, in their order."""
+    """Hyper-parameter → the values tried beyond the original grid, in the order of the trials."""
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """What was chosen, ready for the method's constructor."""
+        """The chosen hyper-parameters, ready for the method's constructor."""
         return self.run.hyperparameters
 
     @property
     def score(self) -> float:
-        """The lowest score of the search; that of a lucky setting, so lower than what to expect."""
+        """The lowest score of the search, which is the score of the chosen setting.
+
+        It may be lucky on the tuning seeds, so expect a higher score on other seeds.
+        """
         return float(self.search.scores().min())
 
     @property
     def budget(self) -> str:
-        """What the search tried, in words."""
+        """How many settings, seeds and steps the search took, in words."""
         settings, seeds = self.search.diverged_at.shape
         return f"{settings} settings × {seeds} seeds, {self.search.run_steps:,} steps"
 
     @property
     def at_the_edge(self) -> str:
-        """Where the search set was too small and what was done about it, in words, if it was."""
+        """How the search was extended, and which chosen values still lie on the edge, in words.
+
+        Empty if the search was not extended and no chosen value lies on the edge.
+        """
         added = [f"{k} was extended by {show_list(v)}" for k, v in self.extended.items()]
         beyond = {"lowest": "lower", "highest": "higher"}
         still = [
@@ -90,7 +97,7 @@ class Tuned:
         return "; ".join(added + still)
 
     def facts(self) -> dict[str, str]:
-        """Those of the run, and what the search tried."""
+        """What `Run.facts` says of the reported runs, and the extent of the search, in words."""
         found = {"tuned": f"{self.budget}, {self.search.config['strategy']} search"}
         edge = {"edge": self.at_the_edge} if self.at_the_edge else {}
         return self.run.facts() | found | edge
@@ -131,22 +138,24 @@ def tune(
     executor: Executor | None = None,
     on_record: OnRecord | None = None,
 ) -> Tuned:
-    """Choose hyper-parameters on the tuning seeds, then run the choice on the seeds to report.
+    """Choose hyper-parameters on some seeds, then run the chosen setting on other seeds.
 
-    As `sweep`, except:
+    Arguments that are not listed here are those of `sweep`.
 
     Args:
-        grid: by default the method's `search_set`.
-        extensions: how many times, at most, the search goes on beyond the grid where its best lies
-            on the edge, with values that continue the pattern of those tried; by default 3 for a
-            `search_set` and 0 for a grid of your own. See `Tuned.extended` and `Tuned.edges`.
-        seeds: reported, never tuned on.
-        tuning_seeds: chosen on, never reported; by default the two after the largest of `seeds`.
-        strategy: by default "halving".
-        metrics: recorded of the runs to report, `judge_by` first among them; the search records
-            only `judge_by`.
-        search_dtype: precision of the search, by default `dtype`. float32 takes half the time,
-            and is enough where noise, not rounding, limits what is reached.
+        grid: what to search; by default the method's `search_set`.
+        extensions: how many times, at most, the search is extended. As long as the best setting has
+            the lowest or highest value tried of a hyper-parameter, further values are tried that
+            continue the pattern. By default 3 for a `search_set` and 0 for a grid of your own. See
+            `Tuned.extended` and `Tuned.edges`.
+        seeds: the seeds to report, which the search does not use.
+        tuning_seeds: the seeds of the search; by default the two integers after the largest of
+            `seeds`.
+        strategy: as in `sweep`, but by default "halving".
+        metrics: what the reported runs record, by default only `judge_by`, which comes first in
+            any case. The search records only `judge_by`.
+        search_dtype: precision of the search, by default `dtype`. float32 takes half the time, and
+            is enough if the noise limits the error more than rounding does.
 
     >>> import gossamer as gs
     >>> problem = gs.Quadratic(8, 4)

@@ -16,27 +16,31 @@ from gossamer.simulation.traffic import Traffic
 
 @dataclass(frozen=True)
 class Clock:
-    """Seconds of a run by a model of its machines; nothing is measured.
+    """A model of how many seconds a run would take on real machines; nothing is measured.
 
-    Each node has a time T_i of its own, 0 at the start. In every step it computes a gradient and
-    then exchanges messages with its neighbours, once for each mix (k times where the network is
-    `accelerated(k)`), one exchange after the other:
+    Every node i has its own time T_i, which starts at 0. In every step it computes a gradient, and
+    then exchanges messages with its neighbours, once for every vector that the method averages (k
+    times for every vector if the network is `accelerated(k)`).
 
-        T_i ← T_i + gradient · slow_i · (1 + stragglers · ε_i),   ε_i ~ Exp(1)
-        T_i ← max (T_j + latency + b_j / bandwidth)   over j = i and all j that i hears from
+    - A gradient: T_i ← T_i + g s_i (1 + r ε_i), with g = `gradient`, s_i = `slow[i]` and
+      r = `stragglers`. The random number ε_i is exponential with mean 1, and depends only on the
+      seed, the step and the node.
+    - An exchange: T_i ← max_j (T_j + l + b_j/B), with l = `latency` and B = `bandwidth`. The
+      maximum is over node i itself and all nodes j that it hears from, and b_j is the number of
+      bytes that node j sends in this exchange, to all its neighbours together.
 
-    with b_j the bytes that node j sends in the exchange, to all its neighbours together. A message
-    that is lost is not waited for, and where node j sends nothing it is ready at once, so that a
-    silent step takes the time of its gradients. ε_i is a pure function of seed, step and node. The
-    weight that `PushSum` sends is a mix of its own, and costs a latency as any other.
+    Nobody waits for a message that is lost. If node j sends nothing, its l + b_j/B is 0, so a step
+    without messages takes only the time of its gradients. `PushSum` sends its weights in an
+    exchange of their own, which costs a latency like any other.
 
     Args:
-        latency: seconds on the way of a message, however short.
-        bandwidth: bytes that leave a node in a second.
-        gradient: seconds of a gradient.
-        stragglers: by how much gradients take longer at random, on average: 0.5 for half as long
-            again. Different nodes are late in different steps, and neighbours wait for them.
-        slow: node → how many times as long its gradients always take.
+        latency: seconds that a message takes on top of the time to send its bytes.
+        bandwidth: bytes that a node can send per second.
+        gradient: seconds that a gradient takes.
+        stragglers: the average random delay of a gradient, as a share of its time: with 0.5,
+            gradients take half as long again on average. Which nodes are late changes from step to
+            step, and their neighbours wait for them.
+        slow: node → how many times as long its gradients always take (1 for all other nodes).
 
     >>> import gossamer as gs
     >>> clock = gs.Clock(latency=0.001, bandwidth=1e6, gradient=0.02)
@@ -67,13 +71,13 @@ class Clock:
             object.__setattr__(self, "slow", by_node)  # JSON has words for nodes
 
     def describe(self) -> dict[str, Any]:
-        """Its arguments, as plain JSON."""
+        """The arguments of the clock, as plain JSON."""
         return asdict(self)
 
     def seconds_at(self, traffic: Traffic, times: Sequence[int]) -> Tensor:
-        """When the last node has taken so many steps, for each of `times`, `(times, seeds)`.
+        """For every number of steps in `times`, the seconds until all nodes have made them.
 
-        `times` rise from 0.
+        The result has shape `(times, seeds)`; `times` must begin with 0 and rise.
         """
         nodes, seeds = traffic.network.num_nodes, traffic.seeds
         ready = torch.zeros(nodes, len(seeds), dtype=torch.float64)

@@ -30,39 +30,43 @@ class Entry:
 
     run: Run
     tuned: Tuned | None
-    """The search for its hyper-parameters, None where they were given."""
+    """The search for its hyper-parameters; None if they were given."""
 
     def final(self, metric: str, center: Center = "median") -> Spread:
-        """The metric over the seeds at the last step."""
+        """The metric at the last step, as a median or mean and the spread over the seeds."""
         return Spread(self.run.final(metric).tolist(), center)
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Methods side by side; printed, a table with the lowest median first."""
+    """The result of `compare`, which prints as a table of methods with the lowest median first."""
 
     entries: Sequence[Entry]
-    """In the order they were given."""
+    """One entry per method, in the order in which the methods were given."""
 
     def ranked(self, metric: str | None = None, *, center: Center = "median") -> list[Entry]:
-        """The entries by the metric's final median, by default that they were tuned by."""
+        """The entries sorted by the final median (or mean) of a metric, the lowest first.
+
+        By default the metric is the one that the methods were tuned by.
+        """
         name = self.metric if metric is None else metric
         return sorted(self.entries, key=lambda entry: entry.final(name, center).middle)
 
     @property
     def metric(self) -> str:
-        """What they were tuned by."""
+        """The metric that the methods were tuned by."""
         return self.entries[0].run.main_metric
 
     def table(self, metric: str | None = None, *, center: Center = "median") -> Table:
-        """Method, hyper-parameters, final metric and costs of each, the lowest median first.
+        """Hyper-parameters, final metric and costs of every method, the lowest median first.
 
-        Costs that all share, and what each search tried, are told below; CSV and pandas have them
-        as columns.
+        Costs that are the same for all methods, and the extent of each search, are printed below
+        the table; in CSV and pandas they are columns.
 
         Args:
-            metric: by default that they were tuned by.
-            center: the median beside the range over the seeds, or the mean ± standard deviation.
+            metric: by default the one that the methods were tuned by.
+            center: "median" shows the median and the range over the seeds, "mean" the mean ±
+                standard deviation. The rows are sorted by this median or mean.
         """
         name = self.metric if metric is None else metric
         ranked = self.ranked(name, center=center)
@@ -77,7 +81,7 @@ class Comparison:
         return Table([*columns, *costs, *_budgets(ranked)], notes)
 
     def curves(self) -> Table:
-        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        """One row per recorded number: method, hyper-parameters, seed, step, metric, value."""
         return curves([entry.run for entry in self.entries])
 
     def plot(
@@ -89,7 +93,7 @@ class Comparison:
         band: Band = (0.0, 1.0),
         ax: "Axes | None" = None,
     ) -> "Axes":
-        """Draw a metric of every method, by default that they were tuned by; see `Run.plot`."""
+        """Draw a metric of every method, by default the one they were tuned by; see `Run.plot`."""
         runs = [(name, e.run) for name, e in zip(self._names, self.entries, strict=True)]
         shown = self.metric if metric is None else metric
         return draw_runs(runs, shown, x, ax, center=center, band=band)
@@ -177,8 +181,8 @@ def side_by_side(
     """One table of several comparisons: a row for each method, a column for each comparison.
 
     Args:
-        comparisons: head of its column, e.g. the name of a network → comparison.
-        metric: by default that the first one was tuned by.
+        comparisons: the head of a column, e.g. the name of a network → the comparison.
+        metric: by default the one that the methods of the first comparison were tuned by.
         center: as in `Comparison.table`.
 
     >>> import gossamer as gs

@@ -12,19 +12,19 @@ from gossamer.errors import require
 
 @dataclass(frozen=True)
 class Halving:
-    """End hopeless settings early.
+    """The rule by which a search ends hopeless settings early.
 
-    At the rungs t = T/16, T/8, T/4, T/2 the lowest 60, 40, 25 and 12 % of all settings go on, two
-    at least: the last word is that of the last step. If nothing diverges, many settings cost
-    1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of the full grid.
+    By default, at steps t = T/16, T/8, T/4 and T/2 only the best 60, 40, 25 and 12 % of all
+    settings go on, but at least two, between which the last step decides. If no setting diverges, a
+    search over many settings costs 1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of running all of
+    them to the end.
 
-    A setting's level e is the median over the seeds and the mean over the last eighth of the
-    records. A large step leads early and loses late, so a metric whose least value is 0, such as
-    the error, is extrapolated with the exponential rate it showed over the second half of its life,
-
-        forecast = e(t) · exp(−ρ (T − t)),   ρ = max(0, log(e(t/2)/e(t)) / (t/2)).
-
-    A loss levels off at a minimum that is not known, where it has no such rate: it is ranked by e.
+    The level e(t) of a setting is the median over the seeds, averaged over the last eighth of the
+    records up to step t. Large step sizes lead early and lose late. If the least value of the
+    metric is 0, as it is for the error, settings are therefore ranked by a forecast of their level
+    at step T, which continues the exponential fall from step t/2 to step t. The forecast is
+    e(t) · exp(−ρ (T − t)) with the rate ρ = max(0, log(e(t/2)/e(t)) / (t/2)). A loss falls to a
+    minimum that is not known, so it has no such rate, and settings are ranked by e(t).
     """
 
     schedule: Sequence[tuple[float, float]] = (
@@ -33,7 +33,7 @@ class Halving:
         (1 / 4, 0.25),
         (1 / 2, 0.12),
     )
-    """(share of T, share of all settings that goes on)."""
+    """Pairs (share of T at which settings are judged, share of all settings that goes on)."""
 
     def __post_init__(self) -> None:
         times = [time for time, _ in self.schedule]
@@ -43,18 +43,18 @@ class Halving:
         require(shares and rising, "schedule", self.schedule, need, "e.g. ((1/4, 0.5), (1/2, 0.2))")
 
     def rungs(self, steps: int) -> list[int]:
-        """The steps at which settings are judged."""
+        """The steps at which settings are judged, if T is `steps`."""
         rungs = {_rung(share, steps) for share, _ in self.schedule}
         return sorted(rung for rung in rungs if rung < steps)
 
     def survivors(self, history: Tensor, times: Tensor, steps: int, extrapolate: bool) -> Tensor:
-        """Which settings go on, `(settings,)`.
+        """Which settings go on, as booleans of shape `(settings,)`.
 
         Args:
             history: the metric so far, `(records, settings, seeds)`.
-            times: the steps of its records, `(records,)`.
+            times: the steps at which it was recorded, `(records,)`.
             steps: T.
-            extrapolate: whether the metric's least value is known to be 0.
+            extrapolate: whether to rank by forecasts, because the metric's least value is 0.
         """
         if len(times) < 3:  # too early to tell where anything is heading
             return torch.ones(history.shape[1], dtype=torch.bool, device=history.device)

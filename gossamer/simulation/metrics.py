@@ -27,19 +27,19 @@ Measure = Callable[[Stack], Tensor]
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of a stack with what it needs; made by the decorator `metric`."""
+    """A function from a `Stack` to one number per run, as made by the decorator `metric`."""
 
     measure: Measure
 
     needs: tuple[str, ...] = ()
-    """Attributes of the stack without which there is nothing to measure, e.g. "state.y"."""
+    """Attributes of the stack without which it cannot be measured, e.g. "state.y"."""
 
     vanishes: bool = False
-    """Whether its least value is known to be 0, so that a search may extrapolate its fall."""
+    """Whether its least value is known to be 0, so that `Halving` may forecast it."""
 
     @property
     def name(self) -> str:
-        """The function's."""
+        """The name of the function, under which the metric is recorded."""
         return str(getattr(self.measure, "__name__", self.measure))
 
     def __call__(self, stack: Stack) -> Tensor:
@@ -64,7 +64,7 @@ class Metric:
         return (type(self), (self.measure, self.needs, self.vanishes))
 
     def missing(self, stack: Stack) -> str | None:
-        """What it needs and the stack lacks, if anything."""
+        """The first attribute in `needs` that the stack lacks, or None."""
         return next((need for need in self.needs if not _has(stack, need)), None)
 
 
@@ -73,12 +73,14 @@ def _bound_to(module: str, name: str) -> object:
 
 
 def metric(*, needs: Sequence[str] = (), vanishes: bool = False) -> Callable[[Measure], Metric]:
-    """Declare a metric; a plain function of a stack is one that needs nothing.
+    """Decorator that turns a function from a `Stack` to one number per run into a `Metric`.
+
+    Functions without it can be used as metrics, too, if they need nothing that may be absent.
 
     Args:
-        needs: attributes of the stack without which there is nothing to measure: where one is
-            absent, None or False the metric is left out, or refused if it was asked for.
-        vanishes: whether its least value is known to be 0.
+        needs: attributes of the stack without which the metric cannot be measured. If one of them
+            is absent, None or False, the metric is left out, or refused if you asked for it.
+        vanishes: whether the metric's least value is known to be 0.
 
     >>> @metric(needs=["state.v"], vanishes=True)
     ... def estimator_norm(stack):
@@ -183,14 +185,15 @@ among them, the mean over the nodes. "seconds": when the last node has taken the
 
 
 def main_metric(problem: Problem) -> str:
-    """What a problem is judged by: the error, or the loss where the optimum is unknown."""
+    """The metric that a problem is judged by: "error", or "loss" if the optimum is unknown."""
     return "loss" if problem.optimum is None else "error"
 
 
 def available_metrics(stack: Stack) -> dict[str, Metric]:
-    """The metrics that exist here: an error has an optimum, a tracker's error a tracker.
+    """Name → metric, for all metrics that can be measured on this stack.
 
-    After those of `METRICS` come what the method tells of its own steps.
+    These are the metrics in `METRICS` whose needs are met (the error, e.g., needs a known optimum),
+    and then the numbers in the method's `info`.
     """
     known = {name: _as_metric(measure) for name, measure in METRICS.items()}
     here = {name: metric for name, metric in known.items() if metric.missing(stack) is None}

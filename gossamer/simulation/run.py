@@ -56,7 +56,7 @@ class Record:
 
     @property
     def main_metric(self) -> str:
-        """The first of the metrics: unless others were asked for, the error or the loss."""
+        """The first metric recorded: the error or the loss, unless others were asked for."""
         require(len(self._judged) > 0, "metrics", [], "at least one", "record some")
         return self._judged[0]
 
@@ -119,7 +119,15 @@ class Record:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run(Record):
-    """The record of one method on one problem, network and noise: its runs differ in their seed."""
+    """The result of `simulate`: one method with one setting, run once for every seed.
+
+    `metrics` maps names to values of shape `(records, seeds)`, recorded at the steps in `steps`,
+    `(records,)`. Divergence is a result, not an error: `diverged_at`, `(seeds,)`, holds the step
+    after which a run was no longer finite, or −1, and its metrics are ∞ from then on.
+    `steps_taken`, `(seeds,)`, counts the steps of every run, `x` holds the final parameters,
+    `(nodes, seeds, dim)`, and `config` says what was run, as plain JSON. `save(path)` writes all
+    of it to a file, which `Run.load(path)` reads.
+    """
 
     def __post_init__(self) -> None:
         one = "settings" not in self.config
@@ -133,7 +141,7 @@ class Run(Record):
 
     @property
     def label(self) -> str:
-        """What papers call the method."""
+        """The method's name in papers, e.g. "GT-DSGD"."""
         return str(self.config["algorithm"]["label"])
 
     @property
@@ -142,7 +150,7 @@ class Run(Record):
         return self._flat_status
 
     def final(self, metric: str | None = None) -> Tensor:
-        """The metric, by default the main one, at the last record, `(seeds,)`."""
+        """A metric at the last record, `(seeds,)`; by default the first metric recorded."""
         return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
 
     def plot(
@@ -155,22 +163,24 @@ class Run(Record):
         ax: "Axes | None" = None,
         label: str | None = None,
     ) -> "Axes":
-        """Draw a metric over the seeds: a line, and a band around it.
+        """Draw a metric as a line, the median or mean over the seeds, with a band around it.
 
         Args:
-            metric: by default the main one.
-            x: what to draw it against: "steps", or "gradients", "messages", "bytes" or "seconds",
-                which were spent till then.
-            center: the median or the mean over the seeds.
-            band: between which quantiles over the seeds; by default from the lowest to the highest.
-            ax: where to draw, beside what is there; a new figure if None.
-            label: of the line, by default the method with its hyper-parameters.
+            metric: by default the first one recorded.
+            x: the horizontal axis: "steps", or what a node had spent by then, "gradients",
+                "messages", "bytes" or "seconds".
+            center: whether the line is the median or the mean over the seeds.
+            band: two quantiles over the seeds, between which the band lies; by default the lowest
+                and the highest value.
+            ax: the matplotlib axes to draw on, which may show other lines already; a new figure if
+                None.
+            label: the label of the line; by default the method with its hyper-parameters.
         """
         named = (self.title if label is None else label, self)
         return draw_runs([named], metric or self.main_metric, x, ax, center=center, band=band)
 
     def curves(self) -> Table:
-        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        """One row per recorded number: method, hyper-parameters, seed, step, metric, value."""
         return curves([self])
 
     @property
@@ -179,7 +189,7 @@ class Run(Record):
         return f"{self.label} ({show_hyperparameters(self.hyperparameters)})"
 
     def facts(self) -> dict[str, str]:
-        """What it is of and how it ended, in words."""
+        """What was run, how the runs ended, and the final value of the first metric, in words."""
         seeds = {"seeds": f"{len(self.diverged_at)}: {count(self.status)}"}
         main = self._judged[:1]
         return self._task | seeds | {f"final {k}": spread(self.final(k).tolist()) for k in main}

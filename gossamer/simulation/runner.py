@@ -37,16 +37,19 @@ TURN = 1.0
 
 
 class Recorded(NamedTuple):
-    """What `on_record` is told of the runs of a stack."""
+    """The argument of `on_record`: the metrics of some runs at one step."""
 
     algorithm: Algorithm[Any]
-    """With the hyper-parameters of these runs."""
+    """The method, with the hyper-parameters of these runs."""
 
     seeds: Sequence[int]
+    """The seed of each run."""
+
     step: int
+    """The step at which the metrics were recorded."""
 
     metrics: Mapping[str, Tensor]
-    """Name → `(runs,)`; ∞ where a run has diverged."""
+    """Name → one value per run, `(runs,)`; ∞ for runs that have diverged."""
 
 
 OnRecord = Callable[[Recorded], None]

@@ -34,7 +34,9 @@ BY_METHOD: dict[type[Algorithm[Any]], SearchSet] = {
 
 
 def search_set(algorithm: type[Algorithm[Any]]) -> SearchSet:
-    """The default search set of a method; `PushSum` of a method has that of the method.
+    """Hyper-parameter → the values that `tune` tries by default for a method.
+
+    `PushSum(method)` has the search set of the method.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> {name: len(values) for name, values in search_set(GTNSGDm).items()}

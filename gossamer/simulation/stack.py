@@ -30,25 +30,27 @@ what diverged in between is taken again, step by step."""
 
 
 class Stack:
-    """Runs of one method on one problem and network, stacked as `(nodes, runs, dim)`.
+    """Runs of one method on one problem and network, computed together.
 
-    Runs differ in their seed and in the method's hyper-parameters, tensors of shape `(runs, 1)`.
-    No run sees another: a run in a stack takes the same steps as the same run alone. Runs that
-    become non-finite leave the stack; `runs` names those still in it.
+    The parameters of all runs are one tensor `x`, `(nodes, runs, dim)`. Metrics can read it and the
+    attributes `state`, `algorithm`, `problem`, `network` and `t`, the number of steps made. The
+    runs differ in their seed and in the method's hyper-parameters, which are tensors of shape
+    `(runs, 1)`. They do not influence each other: in a stack, a run makes the same steps as alone.
+    Runs that become non-finite leave the stack; `runs` holds the indices of those still in it.
 
     Args:
-        algorithm: its tensors hold one row per run.
-        problem: n private objectives.
-        network: how the n nodes mix.
-        noise: injected into every gradient.
-        seeds: of every run.
+        algorithm: the method; its tensors have one row per run.
+        problem: the private objectives of the n nodes.
+        network: the links between the n nodes, and the weights with which they average.
+        noise: added to every gradient.
+        seeds: one for each run.
         dtype: precision of the problem.
-        device: where to run.
-        begin: where the runs are, taken by `checkpoint` of such a stack; None is the start.
-        lanes: the stack is filled up to a multiple of this with copies of its last run. Libraries
-            add up the columns of a product in an order that depends on how many there are. With 96
-            lanes a run is the same bits whatever else is stacked (CPUs only).
-        native: the steps in C, if they are to be taken there.
+        device: the torch device to run on.
+        begin: the state to continue from, as returned by `checkpoint`; None begins at step 0.
+        lanes: the stack is filled up to a multiple of this number with copies of its last run.
+            Numerical libraries add in an order that depends on the number of columns. With 96
+            lanes, the results of a run are the same bits whatever other runs there are (on CPUs).
+        native: the steps compiled in C, if they are to run there.
     """
 
     def __init__(
@@ -100,7 +102,10 @@ class Stack:
         self._hold(torch.arange(len(seeds), device=device), content)
 
     def advance(self, steps: int) -> None:
-        """Take `steps` steps; runs that became non-finite are marked and leave."""
+        """Advance all runs by this many steps.
+
+        Runs that become non-finite leave the stack, and `diverged_at` notes the step.
+        """
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
             before = (self.t, self._content)
@@ -112,13 +117,13 @@ class Stack:
         self.t = end
 
     def keep(self, mask: Tensor) -> None:
-        """Go on with the runs that the boolean `mask`, `(runs,)`, selects."""
+        """Go on only with the runs that the boolean `mask`, `(runs,)`, selects."""
         own = mask.clone()
         own[self.count :] = False
         self._hold(self.runs[own], select_runs(own, self._content))
 
     def checkpoint(self) -> Checkpoint:
-        """Where the runs are: what a stack of them needs to go on."""
+        """The state of the runs, from which another stack can continue them."""
         own = torch.arange(self.count, device=self.x.device)
         seeds = dict.fromkeys(self.seeds)
         drawn = {} if self._noise is None else self._noise.generators(self.t)
@@ -151,7 +156,7 @@ class Stack:
         self._graphs = self._step_graphs()
 
     def info(self) -> dict[str, Tensor]:
-        """What the method tells of the step to come, averaged over the nodes: name → `(runs,)`."""
+        """The method's `info` on the next step, averaged over the nodes: name → `(runs,)`."""
         if self._told_at is not self.x:
             method = self.algorithm.at(self.t, self.x)
             told = method.info(self.t, self.x, self._grad(self.x), self.state)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class Status(Enum):
-    """How a run ended; its value is the message."""
+    """How a run ended: finished, diverged or ended early; the value of a member explains it."""
 
     FINISHED = "finished: it took all its steps"
     DIVERGED = "diverged: its parameters are no longer finite"
@@ -14,7 +14,7 @@ class Status(Enum):
 
     @property
     def short(self) -> str:
-        """Without the reason."""
+        """The value without the reason, e.g. "diverged"."""
         return self.value.partition(":")[0]
 
     def __str__(self) -> str:

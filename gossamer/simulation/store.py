@@ -25,18 +25,19 @@ from gossamer.simulation.stored_task import COLUMNS, TASK, StoredTask
 
 
 class Store:
-    """Runs in a folder, found again by what they are of.
+    """A folder that keeps the results of runs, so that no run is computed twice.
 
-    A run is known by its method, hyper-parameters, problem, network, noise, seed, precision and the
-    versions of Gossamer and torch; own classes and functions by their code. It can be lengthened:
-    steps, seeds and settings that are added are computed, nothing else. Results are the same bits
-    as those of one go (on CPUs). Files are written whole; whoever is killed loses the last
-    `seconds` of work at most. Where two processes want the same runs, the second waits and finds
-    them.
+    A run is identified by its method, hyper-parameters, problem, network, noise, seed, precision,
+    kind of device and the versions of Gossamer and torch. Classes and functions of your own are
+    identified by their code. If you ask for more steps, seeds or settings than are stored, only
+    these are computed, and the results are the same bits as if all had been computed at once (on
+    CPUs). A file is written completely or not at all, so a process that is killed loses only the
+    work since its last file. If two processes ask for the same runs, the second waits for the
+    first and then finds them.
 
     Args:
-        folder: made if it is not there.
-        seconds: of work between two files.
+        folder: created if it does not exist.
+        seconds: how much work, in seconds, goes into one file.
 
     >>> import tempfile, gossamer as gs
     >>> task = {"problem": gs.Quadratic(8, 4), "network": gs.ring(8), "steps": 100}
@@ -66,7 +67,10 @@ class Store:
         metrics: Mapping[str, Metric],
         state_type: type,
     ) -> Iterator[StoredRuns]:
-        """What there is of the runs of a simulation, and where to put the rest."""
+        """Open the runs of a simulation, to read those that are stored and to add the others.
+
+        A context manager, which `simulate` uses; other processes that need these runs wait for it.
+        """
         facts = task_facts(simulation, algorithm)
         name = f"{type(algorithm).__name__}-{facts['fingerprint'][:16]}"
         folder = writable(self.folder / name, "store", "choose another folder")
@@ -84,11 +88,14 @@ class Store:
                 self.computed += shelf.computed
 
     def tasks(self) -> "list[StoredTask]":
-        """What is stored, task by task, in the order of their names."""
+        """All stored tasks, sorted by the names of their folders.
+
+        A task holds the runs of one method on one problem, network and noise, in one precision.
+        """
         return [StoredTask(path.parent) for path in sorted(self.folder.glob(f"*/{TASK}"))]
 
     def merge(self, other: "Store | str | os.PathLike[str]") -> int:
-        """Copy what another store has and this one lacks; returns how many files."""
+        """Copy the files that another store has and this one lacks; returns how many."""
         source = as_store(other)
         there = source is not None and source.folder.is_dir()
         require(there, "merge", other, "a store whose folder is there")
@@ -102,7 +109,7 @@ class Store:
         return copied
 
     def export(self, path: str | os.PathLike[str]) -> int:
-        """Write all records as CSV, a number per line; returns how many."""
+        """Write all recorded numbers to a CSV file, one per line; returns how many."""
         rows = (row for task in self.tasks() for row in task.rows())
         return write_csv(path, itertools.chain([COLUMNS], rows)) - 1
 

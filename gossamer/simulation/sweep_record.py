@@ -30,10 +30,11 @@ class AllDiverged(InvalidInput):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Sweep(Record):
-    """The record of every setting of a grid for every seed: the runs have two axes.
+    """The result of `sweep`: every setting of a grid, run for every seed.
 
-    Metrics are `(records, settings, seeds)`, `diverged_at` and `steps_taken` `(settings, seeds)`,
-    x `(nodes, settings, seeds, dim)`.
+    The fields are those of `Run`, with one more axis for the settings: metrics are
+    `(records, settings, seeds)`, `diverged_at` and `steps_taken` are `(settings, seeds)`, and `x`
+    is `(nodes, settings, seeds, dim)`.
     """
 
     def __post_init__(self) -> None:
@@ -50,17 +51,17 @@ class Sweep(Record):
 
     @property
     def status(self) -> list[list[Status]]:
-        """How the runs ended, setting by setting, for each seed."""
+        """How the runs ended, as one list per setting with one status per seed."""
         flat, seeds = self._flat_status, self.diverged_at.shape[1]
         return [flat[start : start + seeds] for start in range(0, len(flat), seeds)]
 
     def scores(self, metric: str | None = None) -> Tensor:
         """One number per setting: the median over the seeds of the metric's final level.
 
-        By default of the metric that the sweep was judged by. The final level is the mean over the
-        last tenth of the records, which a single wild step does not decide; ∞ where a run did not
-        finish. The median of an even number of seeds is the mean of the middle two, so half of
-        them diverging is enough to be refused.
+        By default the metric is the one that the sweep was judged by. Its final level is the mean
+        over the last tenth of the records, so that a single wild step does not decide. It is ∞ for
+        a run that did not finish. The median of an even number of seeds is the mean of the middle
+        two, so a setting that diverges on half of its seeds has the score ∞.
         """
         tail = max(1, len(self.steps) // 10)
         name = choice("metric", metric or self.config["judge_by"], self.metrics)
@@ -68,11 +69,11 @@ class Sweep(Record):
         return middle.where(middle.isfinite(), torch.inf)
 
     def best(self, metric: str | None = None) -> Run:
-        """The runs of the setting with the lowest score; refused where every setting diverged."""
+        """The runs of the setting with the lowest score; refused if every setting diverged."""
         return self.runs(self.best_setting(metric))
 
     def best_setting(self, metric: str | None = None) -> int:
-        """The place of the setting with the lowest score."""
+        """The index, in `settings`, of the setting with the lowest score."""
         scores, number = self.scores(metric), len(self.settings)
         found = f"{number} settings that all diverged" if number > 1 else "a setting that diverged"
         if not bool(scores.isfinite().any()):
@@ -80,7 +81,7 @@ class Sweep(Record):
         return int(scores.argmin())
 
     def runs(self, setting: int) -> Run:
-        """The runs of one setting, as `simulate` would have returned them."""
+        """The runs of the setting with this index, as `simulate` would have returned them."""
         setting = range(len(self.settings))[setting]
         shared = {k: v for k, v in self.config.items() if k not in OF_A_SWEEP}
         algorithm = shared["algorithm"] | {"hyperparameters": self.config["settings"][setting]}
@@ -94,11 +95,11 @@ class Sweep(Record):
         )
 
     def curves(self) -> Table:
-        """All records in long form: method, hyper-parameters, seed, step, metric, value."""
+        """One row per recorded number: method, hyper-parameters, seed, step, metric, value."""
         return curves([self.runs(setting) for setting in range(len(self.settings))])
 
     def joined(self, other: "Sweep") -> "Sweep":
-        """Both as one: the settings of this sweep, then those of the other, on the same seeds."""
+        """One sweep with the settings of this and of another sweep, which agree in all else."""
         ours, theirs = (
             {k: v for k, v in one.config.items() if k not in ("settings", "in_c")}
             for one in (self, other)
@@ -124,22 +125,22 @@ class Sweep(Record):
         """Draw how good every setting is.
 
         Args:
-            metric: by default that the sweep was judged by.
+            metric: by default the one that the sweep was judged by.
             over: one hyper-parameter, for a curve; two, for a heat map; or "steps", for a line per
-                setting. By default the first two that vary, or the only one. Of the settings that
-                share what is named, the best counts.
-            ax: where to draw; a new figure if None.
+                setting. By default the first two hyper-parameters that vary, or the only one. If
+                several settings share the values of these hyper-parameters, the best is shown.
+            ax: the matplotlib axes to draw on; a new figure if None.
         """
         return draw_sweep(self, over, metric, ax)
 
     @property
     def title(self) -> str:
-        """Of which method, and how many."""
+        """The method, and the numbers of settings and seeds."""
         settings, seeds = self.diverged_at.shape
         return f"Sweep of {self.config['algorithm']['label']}: {settings} settings × {seeds} seeds"
 
     def facts(self) -> dict[str, str]:
-        """What it is of and what it found, in words."""
+        """What was run, how the runs ended, and the best setting, in words."""
         runs, how = count(self._flat_status), self.config["strategy"]
         return self._task | {"runs": f"{runs}, {how} search", "best": self._best_in_words()}
 

@@ -112,11 +112,11 @@ def _finished(cell: object) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A table that prints as text; `to_latex`, `to_csv` and `to_pandas` give it to others."""
+    """A table that prints as text, and can be turned into LaTeX, CSV or a pandas DataFrame."""
 
     columns: Sequence[Column]
     notes: Sequence[str] = ()
-    """Printed below it, and comments above its LaTeX."""
+    """Lines that are printed below the table; in LaTeX they are comments above it."""
 
     def __repr__(self) -> str:
         rows = list(zip(*(column.printed for column in self._printed), strict=True))
@@ -131,7 +131,7 @@ class Table:
         return table(head, rows[:ROWS_SHOWN], strong, [*self._left_out, *self.notes])
 
     def to_latex(self) -> str:
-        """A `tabular` that needs the package booktabs and no other; the lowest is in bold."""
+        """A `tabular` with the lowest values in bold; it needs only the package booktabs."""
         head, *rows = zip(*(column.typeset for column in self._printed), strict=True)
         words = [any(isinstance(c, str | Spread) for c in one.cells) for one in self._printed]
         letters = "".join("l" if a_word else "r" for a_word in words)
@@ -139,12 +139,12 @@ class Table:
         return "\n".join([*comments, latex.tabular(head, rows, letters)])
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write all columns with all digits, those that are not printed among them."""
+        """Write all columns, also those that are not printed, with all digits."""
         columns = self._values
         write_csv(path, [list(columns), *zip(*columns.values(), strict=True)])
 
     def to_pandas(self) -> Any:
-        """The same as a `pandas.DataFrame`."""
+        """All columns, also those that are not printed, as a `pandas.DataFrame`."""
         way_out = "pip install 'gossamer[pandas]', or write to_csv(path)"
         there = find_spec("pandas") is not None
         require(there, "to_pandas", "an installation without pandas", "pandas", way_out)

@@ -1,15 +1,18 @@
 """How heavy is gradient noise? Tail estimators, a diagnosis from them, and a probe for training.
 
-Start with `diagnose`. It never answers with one number, because every estimator alone is wrong
-somewhere:
+A *law* is a distribution. Its *tail index* is the supremum of the p for which the p-th moment is
+finite; if it is below 2, the variance is infinite.
 
-| estimator | assumes | wrong for |
+Start with `diagnose`, which compares several estimators, because each of them alone misleads for
+some laws. In the table, t(3) is Student's t law with 3 degrees of freedom.
+
+| estimator | assumes | where it misleads |
 |---|---|---|
-| `hill` | a power tail from 0 | light tails (always answers); stable laws with α ≥ 1.8 (too high) |
-| `pareto_fit` | nothing | short samples (wide error); lognormal (finds a power tail) |
-| `log_moment` | a stable law, centred vectors | t(3), lognormal (below 2 at finite variance) |
-| `stable_fit` | a stable law | the same; it reads no sample beyond 5 % and 95 % |
-| `max_to_sum` | nothing | says whether a moment exists, not the index |
+| `hill` | a power tail | gives an index for light tails, too; too high for stable laws of α ≥ 1.8 |
+| `pareto_fit` | nothing | wide intervals for few samples; finds a power tail in a wide lognormal |
+| `log_moment` | a stable law | below 2 for t(3) and a lognormal, whose variance is finite |
+| `stable_fit` | a stable law | the same, as it reads nothing beyond the 5 % and 95 % quantiles |
+| `max_to_sum` | nothing | does not give the index, only whether a moment seems finite |
 
 All of them assume that the samples are independent.
 """

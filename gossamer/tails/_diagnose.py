@@ -25,38 +25,64 @@ COLUMNS = ("estimator", "tail index", "95 % interval", "uses")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What every estimator says about one sample, where they disagree, and a moment order to use.
+    """The result of `diagnose`: all estimates, where they disagree, and a moment order p to use.
 
-    `print` it to read it; `table()` has the rows, `to_dict()` everything for JSON.
+    Print it to read it.
     """
 
     num_samples: int
+    """The number of samples."""
+
     dim: int | None
+    """The dimension of the vectors; None if only norms were given."""
+
     tail: Tail
+    """The kind of tail; `diagnose` lists the conditions of the four answers."""
+
     verdict: str
+    """The kind of tail, and the reasons for it, in words."""
+
     disagreements: tuple[str, ...]
+    """Where the estimators contradict each other, and why, in words."""
+
     warnings: tuple[str, ...]
+    """What is wrong with the samples, in words."""
+
     interval: tuple[float, float]
-    """The tail index is above the first with 95 % confidence, and below the second."""
+    """A lower and an upper bound of the tail index, each with 95 % confidence."""
 
     suggested_p: float
+    """The moment order p to use, from 1.05 to 2; a lower bound of the tail index if possible."""
+
     reason: str
+    """Why this order is suggested, in words."""
+
     correlation_time: float
-    """How many successive samples count as one: 1 if they are independent."""
+    """How many successive samples count as one (1 if they are independent)."""
 
     hill: dict[str, TailEstimate]
+    """Cut-off → Hill's estimate."""
+
     pareto_fit: dict[str, ParetoFit]
+    """Cut-off → the Pareto fit."""
+
     power_law: dict[str, PowerLawTest]
-    """A power law against a lognormal and a stretched exponential, at 100 samples or more."""
+    """Cut-off → the power-law test, for cut-offs that count at least 100 norms."""
 
     log_moment: TailEstimate | None
+    """The log-moment estimate; None if only norms were given."""
+
     stable_index: float | None
+    """The tail index of the stable fit; None if only norms were given."""
+
     max_to_sum: float
+    """The share of the largest norm in the sum of squares."""
+
     norms: Array
-    """Those above 0, which the estimators read."""
+    """The norms that the estimators read, which are those above 0."""
 
     def table(self) -> list[tuple[str, str, str, str]]:
-        """One row per estimate: name, tail index ± standard error, 95 % interval, what it reads."""
+        """One row per estimate: name, tail index ± standard error, 95 % interval, what it uses."""
         rows: list[tuple[str, str, str, str]] = []
         counts = cutoffs(self.norms.size)
         for name, estimates in (("Hill", self.hill), ("Pareto fit", self.pareto_fit)):
@@ -76,7 +102,10 @@ class Diagnosis:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the norms as dictionaries, lists, strings and numbers; ∞ is None."""
+        """Everything but the norms, as dictionaries, lists, strings and numbers for JSON.
+
+        None stands for ∞.
+        """
         fields = asdict(self)
         del fields["norms"]
         fields["pareto_fit"] = {
@@ -103,25 +132,35 @@ def diagnose(
     kind: Kind | None = None,
     norms: Samples | None = None,
 ) -> Diagnosis:
-    r"""How heavy is the tail of this gradient noise? Every estimator, and their disagreements.
+    r"""How heavy is the tail of this gradient noise? Runs all estimators and compares them.
 
     `samples` are noise vectors \(g - ∇f\), one per row, shape (m, d), or their norms, shape (m,).
-    Vectors tell more: norms cannot be summed, so the estimators that assume a stable law need
-    vectors. `kind` overrides what the shape says: scalar noise of shape (m,) is
-    `kind="vectors"`. When the rows hold only some coordinates of each vector, `norms` gives the
-    norms of the whole vectors.
+    Vectors tell more, because the estimators that assume a stable law add up vectors or fit their
+    coordinates. For scalar noise of shape (m,), pass `kind="vectors"`; otherwise it would be taken
+    for norms. If the rows hold only some coordinates of each vector, pass the norms of the whole
+    vectors as `norms`.
 
-    Samples must be independent, and in the order in which they were drawn: where neighbours are
-    alike it is said, and the intervals are widened.
+    Samples must be independent, and in the order in which they were drawn. If successive samples
+    depend on each other, the diagnosis says so and widens the intervals.
 
-    Hill, the Pareto fit and max-to-sum read norms, of the vectors around the median of each
-    coordinate: a norm is as heavy as its heaviest coordinate, and the median, unlike the mean, is
-    not moved by the tail. The stable fit is the median over (at most 64) coordinates, each fitted
-    alone; coordinates are never pooled, since a mixture of scales is heavier than any of its parts.
+    Hill, the Pareto fit and max-to-sum use the norms of the vectors, after the median of each
+    coordinate is subtracted: a norm is as heavy-tailed as the heaviest coordinate, and the median,
+    unlike the mean, is not moved by the tail. The stable fit is the median over at most 64
+    coordinates, each fitted by itself. Coordinates are never pooled into one sample, since a
+    mixture of scales has a heavier tail than each of its parts.
 
-    "Infinite variance" is said only where a lognormal and a stretched exponential do not fit the
-    same tail, a light tail only of 5,000 independent samples or more that show no other; what is
-    between is "undecided", however many estimators agree.
+    `Diagnosis.tail` is one of four answers. A *cut-off* says how many of the largest norms count as
+    the tail (see `cutoffs`).
+
+    - "infinite variance": at some cut-off that counts at least 100 norms, Hill and the Pareto fit
+      put the index below 2 with 95 % confidence, and `power_law_test` rejects a lognormal and a
+      stretched exponential, whose moments are all finite. At this cut-off and at those that count
+      fewer norms, neither a power law nor an index below 2 is rejected.
+    - "finite variance": Hill and the Pareto fit put the index above 2 with 95 % confidence at every
+      cut-off, and there are at least 5,000 independent samples.
+    - "no power tail": as "finite variance", but at two or more of the four cut-offs the Pareto fit
+      finds no power tail.
+    - "undecided": all other cases, however many estimators agree.
 
     >>> import torch
     >>> from gossamer.noise import StudentT

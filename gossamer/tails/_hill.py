@@ -17,10 +17,11 @@ def hill(samples: Samples, k: int) -> TailEstimate:
     $$\hat α = \Big( \frac1k \sum_{i \le k} \log \frac{X_{(i)}}{X_{(k+1)}} \Big)^{-1},
       \qquad \text{s.e.} = \hat α / \sqrt{k}.$$
 
-    It always answers with a number, also for a Gaussian (about 9 at n = 10,000), and it
+    It gives an index for every law, even for a Gaussian (about 9 at n = 10,000), and it
     overstates the index of a stable law with α ≥ 1.8, whose power tail starts beyond most
-    samples. It reads ratios, which change with a shift, and so understates the index of one-sided
-    noise that was centred; `pareto_fit` does not. Read the two together.
+    samples. It uses ratios, which change if a constant is added to all samples, and so
+    understates the index of one-sided noise that was centred; `pareto_fit` does not. Read the two
+    together.
 
     >>> import torch
     >>> from gossamer.noise import StudentT
@@ -50,7 +51,7 @@ def hill_cutoffs(samples: Samples) -> dict[str, TailEstimate]:
 
 @dataclass(frozen=True)
 class HillCurve:
-    """The Hill estimate at every k: a power tail shows as a plateau."""
+    """Hill's estimate for every k; a power tail shows as a plateau."""
 
     k: Array
     tail_index: Array
@@ -58,7 +59,7 @@ class HillCurve:
 
 
 def hill_curve(samples: Samples) -> HillCurve:
-    """`hill` at every k = 1, …, n − 1 in one pass.
+    """`hill` for every k = 1, …, n − 1 in one pass.
 
     >>> curve = hill_curve([8.0, 4.0, 2.0, 1.0])
     >>> curve.tail_index.round(3)

@@ -13,16 +13,17 @@ from gossamer.tails.samples import Array, Samples, as_vectors, centre
 def log_moment(vectors: Samples) -> TailEstimate:
     r"""Stability index from how sums of vectors grow. **Assumes a stable law.**
 
-    The sum of K strictly stable vectors is \(K^{1/α}\) times one of them in law, so with
-    \(Y_i\) the sums over blocks of \(K ≈ \sqrt{m}\) of the m rows \(X_j\) of `vectors`,
+    The sum of K strictly stable vectors has the law of \(K^{1/α}\) times one of them. Let
+    \(X_j\) be the m rows of `vectors`, and \(Y_i\) their sums over blocks of
+    \(K ≈ \sqrt{m}\) rows. Then
 
     $$\frac{1}{\hat α} = \frac{1}{\log K}
       \big( \mathrm{mean} \log \|Y_i\| - \mathrm{mean} \log \|X_j\| \big).$$
 
-    Sums of any other law approach a stable law only slowly, so the answer is below 2 for many
+    Sums of any other law approach a stable law only slowly, so the estimate is below 2 for many
     laws of finite variance: about 1.74 for t(3) and for a lognormal at m = 10,000. Never read
-    it alone. Norms are refused (they never cancel in a sum), and vectors whose mean is not zero
-    are centred with a warning (a drift grows like K, which is α = 1).
+    it alone. Norms are refused, because they never cancel in a sum. Vectors whose mean is not zero
+    are centred, with a warning, because their sums would grow like K, which looks like α = 1.
 
     >>> import torch
     >>> from gossamer.noise import AlphaStable

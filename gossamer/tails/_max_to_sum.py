@@ -11,8 +11,8 @@ from gossamer.tails.samples import Array, Samples, as_array
 def max_to_sum(samples: Samples, p: float = 2.0) -> float:
     r"""The share of the largest sample in the p-th moment, \(R_p = \max |x_i|^p / \sum |x_i|^p\).
 
-    It tends to 0 if and only if \(E|X|^p\) is finite, whatever the law: no tail is assumed. At
-    n = 10,000 and p = 2 it is about 0.4 for a 1.5-stable law (one sample holds 40 % of the sum
+    With ever more samples it tends to 0 if and only if \(E|X|^p\) is finite, whatever the law. At
+    n = 10,000 and p = 2 it is about 0.4 for a 1.5-stable law (one sample makes up 40 % of the sum
     of squares), 0.035 for t(3) and 0.002 for a Gaussian.
 
     >>> round(max_to_sum([1.0, -1.0, 2.0], p=2), 3)
@@ -25,10 +25,9 @@ def max_to_sum(samples: Samples, p: float = 2.0) -> float:
 
 
 def max_to_sum_curve(samples: Samples, p: float = 2.0) -> Array:
-    r"""\(R_p\) of the first 1, 2, …, n samples, in the order they were drawn.
+    r"""\(R_p\) of the first 1, 2, …, n samples, in the order in which they were drawn.
 
-    A finite moment shows as a curve that decays to 0, an infinite one as a curve that keeps
-    jumping up.
+    If the moment is finite, the curve decays to 0; if it is infinite, the curve keeps jumping up.
 
     >>> max_to_sum_curve([1.0, -1.0, 2.0], p=1)
     array([1. , 0.5, 0.5])

@@ -16,10 +16,12 @@ GRID = np.concatenate([-np.geomspace(1e-3, 0.999, 20)[::-1], np.geomspace(1e-4, 
 
 @dataclass(frozen=True)
 class ParetoFit:
-    r"""The shape γ of the law of excesses, and its standard error.
+    r"""The shape γ of the excesses over a threshold, and its standard error.
 
-    γ > 0 is a power tail of index 1/γ, γ = 0 an exponential-like tail (Gaussian, lognormal), γ < 0
-    a bounded one. `power_tail` asks whether γ is above 0 beyond its 95 % error.
+    γ > 0 is a power tail of index 1/γ, γ = 0 a tail that falls like that of an exponential law, and
+    γ < 0 a tail that ends at a finite value. Gaussian and lognormal laws have γ = 0 in the limit of
+    high thresholds only. At the thresholds that samples reach, γ is mostly slightly below 0 for a
+    Gaussian, and above 0, as for a power tail, for a wide lognormal.
     """
 
     gamma: float
@@ -27,7 +29,7 @@ class ParetoFit:
 
     @property
     def power_tail(self) -> bool:
-        """Whether γ is significantly positive."""
+        """Whether γ is more than 1.96 standard errors above 0."""
         return self.gamma > Z95 * self.standard_error
 
     @property
@@ -37,16 +39,16 @@ class ParetoFit:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the tail index: the ends of γ ± 1.96 s.e., inverted."""
+        """The 95 % interval of the tail index (the ends of γ ± 1.96 s.e., inverted)."""
         return self._within(Z95)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The tail index is above the first with 95 % confidence, and below the second."""
+        """A lower and an upper bound of the tail index, each with 95 % confidence."""
         return self._within(Z95_ONE_SIDED)
 
     def widened(self, factor: float) -> "ParetoFit":
-        """The same shape with `factor` times the standard error."""
+        """The same shape with a standard error that is `factor` times as large."""
         return replace(self, standard_error=factor * self.standard_error)
 
     def _within(self, z: float) -> tuple[float, float]:
@@ -62,17 +64,17 @@ class ParetoFit:
 def pareto_fit(samples: Samples, k: int) -> ParetoFit:
     r"""Shape γ of the excesses of the `k` largest magnitudes; the tail index is 1/γ.
 
-    The excesses \(W_i = X_{(i)} - X_{(k+1)}\) over a high threshold follow a generalized Pareto
-    law \(P(W > w) = (1 + θw)^{-1/γ}\), whatever the law of the samples. By maximum likelihood,
-    with θ profiled,
+    The excesses \(W_i = X_{(i)} - X_{(k+1)}\) over a high threshold approximately follow a
+    generalized Pareto law \(P(W > w) = (1 + θw)^{-1/γ}\), whatever the law of the samples. The
+    maximum-likelihood estimate is \(\hat γ = \hat γ(\hat θ)\) with
 
     $$\hat γ(θ) = \frac1k \sum_{i \le k} \log(1 + θ W_i), \qquad
       \hat θ = \arg\max_θ \big\{ \log \tfrac{θ}{\hat γ(θ)} - \hat γ(θ) \big\}, \qquad
       \text{s.e.} = (1 + \hat γ) / \sqrt{k}.$$
 
-    It reads differences only, so a shift of all samples changes nothing: one-sided noise that was
-    centred, or norms that are never near 0, mislead `hill` but not this fit. It can also find
-    that there is no power law at all. The price is a wider error.
+    It uses only differences, so adding a constant to all samples changes nothing: one-sided noise
+    that was centred, or norms that are never near 0, mislead `hill` but not this fit. It can also
+    find that there is no power tail. In return, its standard error is larger.
 
     >>> import torch
     >>> from gossamer.noise import Gaussian

@@ -12,10 +12,10 @@ from gossamer.tails.samples import Array, Samples, as_array
 
 @dataclass(frozen=True)
 class StableFit:
-    r"""The stable law \(S_1\)(`tail_index`, `skewness`, `scale`, `location`).
+    r"""A stable law \(S_1(α, β, σ, δ)\), as fitted by `stable_fit`.
 
-    These are the arguments of `gossamer.noise.AlphaStable`, plus the location, which is the mean
-    when the index is above 1.
+    α = `tail_index`, β = `skewness` and σ = `scale` are the arguments of
+    `gossamer.noise.AlphaStable`. δ = `location` is the mean if α is above 1.
     """
 
     tail_index: float
@@ -26,10 +26,11 @@ class StableFit:
     def density(self, x: Samples) -> Array:
         r"""The density at `x`, by inverting the characteristic function.
 
-        With \(z = (x - ζ)/σ\), ζ the location in the continuous form \(S_0\), it is
+        With \(z = (x - ζ)/σ\), where ζ is the location in the continuous form \(S_0\), it is
         \(\frac{1}{πσ} \int_0^\infty e^{-t^α} \cos(zt + β\tan\frac{πα}{2}(t - t^α))\,dt\).
-        At σ = 1 the absolute error is below 1e-6 where α ≥ 0.8 and x is within the 1 and 99 %
-        quantiles. Below α = 0.8 the cosine turns too fast for the sum, and it reaches 0.02.
+        For σ = 1, the absolute error is below 1e-6 if α ≥ 0.8 and x is between the 1 % and the 99 %
+        quantile. Below α = 0.8 the cosine oscillates too fast for the numerical integral, and the
+        error reaches 0.02.
 
         >>> gaussian = StableFit(tail_index=2.0, skewness=0.0, scale=0.5**0.5, location=0.0)
         >>> gaussian.density([0.0, 1.0]).round(4)
@@ -53,10 +54,10 @@ def stable_fit(samples: Samples) -> StableFit:
     $$ν_α = \frac{q_{95} - q_{05}}{q_{75} - q_{25}}, \qquad
       ν_β = \frac{q_{95} + q_{05} - 2 q_{50}}{q_{95} - q_{05}}$$
 
-    to α and β, and those to scale and location. Consistent for 0.6 ≤ α ≤ 2 **if the law is
-    stable**. It reads no sample beyond the 5 % on either side, hence no tail: for any law more
-    peaked than a Gaussian it answers α < 2, about 1.5 for t(3) and 1.4 for a lognormal of either
-    sign, which both have a finite variance.
+    to α and β, and these to the scale σ and the location δ. The fit is consistent for
+    0.6 ≤ α ≤ 2 **if the law is stable**. It ignores the largest 5 % and the smallest 5 % of the
+    samples, and with them the tail: for any law more peaked than a Gaussian it gives α < 2, about
+    1.5 for t(3) and 1.4 for a lognormal, although both have a finite variance.
 
     >>> import torch
     >>> from gossamer.noise import AlphaStable

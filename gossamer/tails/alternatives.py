@@ -135,10 +135,12 @@ class StretchedExponential:
 
 @dataclass(frozen=True)
 class PowerLawTest:
-    """How far, in standard errors, the likelihood ratios are from what each law predicts.
+    """Whether a tail fits a power law, a lognormal or a stretched exponential, as three numbers.
 
-    All are counted towards the power law: `lognormal` and `stretched_exponential` are large where
-    the tail is too straight for them, `power_law` is far below 0 where it is too curved for it.
+    Each number says how many standard errors the log-likelihood ratio of the power law over another
+    law is above what the law of this name predicts. On log–log axes a power tail is straight.
+    `lognormal` and `stretched_exponential` are large if the tail is too straight for these laws,
+    and `power_law` is far below 0 if the tail is too curved for a power law.
     """
 
     lognormal: float
@@ -147,7 +149,7 @@ class PowerLawTest:
 
     @property
     def alternatives_rejected(self) -> bool:
-        """Whether the tail is too straight for both laws that have every moment."""
+        """Whether the tail is too straight for a lognormal and for a stretched exponential."""
         return min(self.lognormal, self.stretched_exponential) > REJECTED
 
     @property
@@ -157,15 +159,16 @@ class PowerLawTest:
 
 
 def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> PowerLawTest:
-    r"""Cox's test of each law against the others, on the `k` largest of `magnitudes`.
+    r"""Cox's test of a power law against a lognormal and a stretched exponential.
 
-    With ℓ the log-likelihoods at the most likely scales, the ratio \(R = ℓ_{power} - ℓ_{other}\)
-    is asymptotically Gaussian under either law. Both are scale families, so its mean and its
-    variance per sample, \(μ\) and \(v\), are numbers that depend on q = k/n only:
-    \((R - kμ) / \sqrt{kv}\) is how far R is from what the law predicts. Every law is counted from
-    0 and from the lower end of the magnitudes, and the better of the two is its answer.
-    `magnitudes` are in decreasing order; with dependent samples \(\sqrt{kv}\) grows by the root
-    of `correlation_time`.
+    The test uses the `k` largest of the n `magnitudes`, which must be in decreasing order. Let ℓ be
+    the log-likelihood of a law at its most likely scale. The log-likelihood ratio
+    \(R = ℓ_{power} - ℓ_{other}\) is asymptotically Gaussian under either law. The scale is the only
+    parameter of a law, so the mean \(μ\) and the variance \(v\) of R per sample depend only on
+    k/n, and \((R - kμ) / \sqrt{kv}\) says how many standard errors R is from what a law predicts.
+    Each law is fitted twice, to the magnitudes and to their distances from their lower end, and the
+    better fit counts. If samples depend on each other, the standard error \(\sqrt{kv}\) is
+    multiplied by the square root of `correlation_time`.
 
     References: D. R. Cox, "Further results on tests of separate families of hypotheses", Journal
     of the Royal Statistical Society B 24 (1962); A. Clauset, C. R. Shalizi and M. E. J. Newman,

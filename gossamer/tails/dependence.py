@@ -14,13 +14,14 @@ SIGNIFICANT = 4.0
 
 
 def correlation_time(samples: Array) -> float:
-    r"""How many successive samples tell as much as one independent sample; 1 if independent.
+    r"""How many successive samples carry as much information as one independent sample.
 
-    The variance of a mean of dependent samples is \(τ = 1 + 2 \sum_{j \ge 1} ρ_j\) times that of
-    independent ones, \(ρ_j\) the autocorrelation at lag j. It is taken of the ranks, which see any
-    drift or memory, and of the exceedances of the 95 % quantile, which see the clusters of large
-    samples that tail estimators suffer from; the larger of the two counts. Below four standard
-    errors of independent samples it is 1.
+    For independent samples it is 1. The mean of dependent samples has
+    \(τ = 1 + 2 \sum_{j \ge 1} ρ_j\) times the variance of the mean of independent ones, where
+    \(ρ_j\) is the autocorrelation at lag j. The function computes τ for two series: the ranks of
+    the samples, which show any drift or memory, and the indicators of samples above the 95 %
+    quantile, which show the clusters of large samples that disturb tail estimators most. It returns
+    the larger τ, or 1 if τ is less than four standard errors above 1.
 
     >>> rng = np.random.default_rng(0)
     >>> correlation_time(rng.standard_t(1.5, 10_000) ** 2)

@@ -29,16 +29,16 @@ class TailEstimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval, cut at 0."""
+        """The 95 % confidence interval, whose lower end is at least 0."""
         return self._within(Z95)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The index is above the first with 95 % confidence, and below the second."""
+        """A lower and an upper bound of the index, each with 95 % confidence."""
         return self._within(Z95_ONE_SIDED)
 
     def widened(self, factor: float) -> "TailEstimate":
-        """The same index with `factor` times the standard error."""
+        """The same index with a standard error that is `factor` times as large."""
         return replace(self, standard_error=factor * self.standard_error)
 
     def _within(self, z: float) -> tuple[float, float]:
@@ -50,10 +50,10 @@ class TailEstimate:
 
 
 def cutoffs(num_samples: int) -> dict[str, int]:
-    """How many of the largest samples count as "the tail": √n, 2 %, 5 % and 10 % of them.
+    """How many of the largest of n samples count as "the tail": √n, and 2 %, 5 % and 10 % of n.
 
-    One cut-off is never enough: too few samples are noisy, too many are not the tail. A power
-    tail gives the same index at all of them.
+    One cut-off is never enough: an estimate from few samples is noisy, and many samples include
+    more than the tail. For a power tail, the index is the same at all cut-offs.
 
     >>> cutoffs(10_000)
     {'√n': 100, '2 %': 200, '5 %': 500, '10 %': 1000}

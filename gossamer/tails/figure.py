@@ -27,14 +27,14 @@ GAUSSIAN: dict[str, Any] = {"color": GREEN, "ls": "--", "lw": 1.5, "label": "Gau
 
 
 def plot(samples: Diagnosis | Samples) -> Figure:
-    """Draw a diagnosis, or samples that are diagnosed first: three panels, one matplotlib figure.
+    """Draw a diagnosis, or diagnose samples and draw the result, as a figure of three panels.
 
-    1. The density of the noise norm beside an α-stable law fitted to its quantiles and the
-       Gaussian with the same median and quartiles.
-    2. The survival function on log–log axes, where a power tail is a straight line: the norms,
-       both fitted laws, and the line of Hill's index.
-    3. The Hill plot, with its 95 % band, the four cut-offs, and the Pareto fits: a power
-       tail shows as a plateau, and below the line at 2 the variance is infinite.
+    - Density: the norms of the noise, with an α-stable law fitted to their quantiles and the
+      Gaussian of the same median and interquartile range.
+    - Survival: the share of norms above x on log–log axes, where a power tail is a straight line,
+      with both fitted laws and the line of Hill's index.
+    - Hill plot: Hill's estimate for every k with its 95 % band, the four cut-offs, and the Pareto
+      fits. A power tail shows as a plateau. If it lies below 2, the variance is infinite.
 
     >>> import torch
     >>> from gossamer.noise import AlphaStable

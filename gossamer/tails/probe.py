@@ -18,9 +18,11 @@ from gossamer.tails.samples import Array, as_array
 
 @dataclass(frozen=True)
 class NoiseRecord:
-    """The noise at one step: norms (samples,), vectors (samples, coordinates), cost in seconds.
+    """The noise samples of one step, and the seconds that measuring them took.
 
-    Noise is the difference of two gradients at the same point.
+    A sample is the difference of two gradients at the same parameters. `norms`, `(samples,)`, are
+    the norms over all parameters, and `vectors`, `(samples, coordinates)`, the values at the chosen
+    coordinates.
     """
 
     step: int
@@ -32,23 +34,26 @@ class NoiseRecord:
 class NoiseProbe:
     r"""Collects the gradient noise of a model in training, at a few steps.
 
-    At a probed step the model stands still, and a noise sample is the difference
-    \(g(x, ξ) - g(x, ξ')\) of the gradients of two batches: of it the norm over all parameters is
-    kept, and its values at `coordinates` random ones. The full gradient cancels without being
-    known. Every sample has two batches of its own, so samples are as independent as batches are;
-    noise around a mean of other gradients would share the error of that mean. A difference is
-    symmetric and has the tail index of the noise, and \(2^{1/α}\) times its size.
+    A noise sample is the difference \(g(x, ξ) - g(x, ξ')\) of the gradients of two batches at the
+    same parameters. The probe keeps the norm of the whole difference, and its values at some
+    randomly chosen coordinates (`coordinates` says how many, at most). The full gradient cancels,
+    so it need not be known. Every sample has two batches of its own, so samples are as independent
+    as the batches are. (Differences from a mean gradient would all share the error of that mean.)
+    The difference is symmetric. It has the same tail index α as the noise, and is 2^(1/α) times as
+    large.
 
-    Call the probe once per training step. It measures `samples` differences every `every` steps,
-    by default so that it computes one gradient for 25 of the training, 50 · `samples`. A training
-    step is a gradient and more, so the probe stays below 5 % of the time, its own bookkeeping
-    included. `measure` measures now, at steps you choose.
+    Call the probe once per training step. In most calls it does nothing. With P = `every` and
+    S = `samples`, it measures S samples in every P-th call. By default P = 50 S, so that the probe
+    computes one gradient for every 25 training steps. A training step takes longer than a gradient,
+    so the probe takes less than 5 % of the time, including its own bookkeeping. To measure at steps
+    of your choice, call `measure`.
 
-    The training run is left bit for bit as it was: `.grad`, buffers such as BatchNorm's, the
-    train/eval mode, and the random state of torch, numpy and python are restored, and the
-    probe's own randomness comes from `seed`. Give it a loader of its own that can be iterated
-    again and again, over the batches the training sees; one whose workers persist is refused.
-    Let it shuffle: a list of batches repeats itself after its end, and so would the samples.
+    The probe does not change the training run by a single bit: it restores buffers such as
+    BatchNorm's, the train/eval mode and the random state of torch, numpy and Python, and does not
+    touch `.grad`. Its own randomness comes from `seed`. Give it a loader of its own, over the
+    batches that the training sees. The probe iterates over it again and again, so it should
+    shuffle; otherwise the same batches, and so the same samples, come again. A loader with
+    `persistent_workers=True` is refused.
 
     >>> model, data = nn.Linear(3, 1), torch.randn(64, 3)
     >>> batches = [(x, x.sum(dim=1, keepdim=True)) for x in data.split(4)]
@@ -58,7 +63,7 @@ class NoiseProbe:
     >>> probe.every
     400
     >>> for step in range(800):
-    ...     probe(step)     # beside your own forward, backward and optimizer.step()
+    ...     probe(step)     # after your own forward, backward and optimizer.step()
     >>> [record.step for record in probe.records], probe.records[0].norms.shape
     ([399, 799], (8,))
     """
@@ -89,7 +94,7 @@ class NoiseProbe:
 
     @property
     def cost(self) -> float:
-        """Gradients of the probe for each gradient of the training: 0.04 by default."""
+        """How many gradients the probe computes per training step (0.04 by default)."""
         return 2 * self.samples / self.every
 
     def __call__(self, step: int) -> None:
@@ -98,7 +103,7 @@ class NoiseProbe:
             self.measure(step)
 
     def measure(self, step: int) -> NoiseRecord:
-        """Measure the noise now, whatever the step."""
+        """Measure the noise now, and add a record with this step to `records`."""
         start = time.perf_counter()
         with undisturbed(self.model, self.loader, self.seed + len(self.records)):
             norms = np.empty(self.samples)
@@ -115,8 +120,8 @@ class NoiseProbe:
     def pooled(self) -> tuple[Array, Array]:
         """Vectors and norms of all records, each record divided by its median norm.
 
-        The noise shrinks and grows along a run. Pooled as it is, that alone would look like a
-        heavy tail; rescaled, only the shape is left.
+        The size of the noise changes during training. Without this division, the change alone
+        would look like a heavy tail.
         """
         require(bool(self.records), "records", 0, "at least one", "call measure(step) first")
         scales = [float(np.median(as_array(record.norms))) for record in self.records]
@@ -129,7 +134,8 @@ class NoiseProbe:
     def diagnose(self) -> Diagnosis:
         """The diagnosis of everything collected so far.
 
-        Of the norms alone where all the coordinates kept are 0, as in an embedding of rare words.
+        If all stored coordinates are 0, as can happen in an embedding of rare words, only the norms
+        are used.
         """
         vectors, norms = self.pooled()
         return diagnose(vectors, norms=norms) if vectors.any() else diagnose(norms)

@@ -26,12 +26,12 @@ class Bound:
 
     @property
     def total(self) -> float:
-        """The bound."""
+        """The bound itself, i.e. the sum of its terms."""
         return sum(term.value for term in self.terms)
 
     @property
     def dominant(self) -> Term:
-        """The largest term: what to improve first."""
+        """The largest term, which is the one to improve first."""
         return max(self.terms, key=lambda term: term.value)
 
     def __getitem__(self, name: str) -> float:
@@ -46,23 +46,23 @@ class Bound:
 
 
 def bound(constants: Constants, steps: float, lr: float, momentum: float) -> Bound:
-    """The bound of the theorems' proof for any step size and momentum, with its constants.
+    """The bound in the theorems' proof, with explicit constants, for any step size and momentum.
 
-    For α = `lr`, β = `momentum` and T = `steps` it is the sum of
+    For α = `lr`, β = `momentum` and T = `steps` it is the sum of nine terms:
 
-        initial gap        Δ0/(αT)                           how far there is to go
-        initial gradient   2‖∇f(x⁰)‖/((1−β)T)                momentum starts from 0
-        averaged noise     4√2 σ ((1−β)/n)^(1−1/p)           left after averaging
-        momentum lag       4Lα/((1−λ)(1−β))                  v remembers gradients of old points
-        consensus          (3/(1−λ) + ½) Lα                  the nodes' points differ
-        tracking noise     2√2 σ √n (1/β−1)/(1−λ)^(1/p)      the trackers' noise differs
-        heterogeneity      ‖∇F(1⊗x⁰)‖ (1/β−1)/((1−λ)√n)      the first gradients differ
-        estimator noise    2√2 σ √n (1/β−1)(1−β)^(1−1/p)/(1−λ)
-        tracker lag        2L √n α/(1−λ)²
+    - initial gap: Δ0/(αT), since f has to fall by Δ0;
+    - initial gradient: 2‖∇f(x⁰)‖/((1−β)T), since the momentum starts from 0;
+    - averaged noise: 4√2 σ ((1−β)/n)^(1−1/p), what averaging leaves of the noise;
+    - momentum lag: 4Lα/((1−λ)(1−β)), since the momentum remembers gradients at old points;
+    - consensus: (3/(1−λ) + ½) Lα, since the nodes are at different points;
+    - tracking noise: 2√2 σ √n (1/β−1)/(1−λ)^(1/p), the gradients' noise in the trackers;
+    - heterogeneity: ‖∇F(1⊗x⁰)‖ (1/β−1)/((1−λ)√n), since the nodes' first gradients differ;
+    - estimator noise: 2√2 σ √n (1/β−1)(1−β)^(1−1/p)/(1−λ), the momenta's noise in the trackers;
+    - tracker lag: 2L √n α/(1−λ)², the momenta's lag in the trackers.
 
-    and holds for every 0 < β < 1 (only the simplified forms after it need β ≥ 1/10). The proof
-    drops factors λ ≤ 1, so the last four terms remain on the complete network although they vanish
-    there. Gradients are measured, not squared: the unit is that of ‖∇f‖.
+    It holds for every 0 < β < 1; only the simpler forms that the proof derives from it need
+    β ≥ 1/10. On the complete network the last four terms could be 0. They are not, because the
+    proof replaces factors λ by 1. The bound is on ‖∇f‖, not on its square.
 
     >>> from gossamer.theory import Constants
     >>> constants = Constants(

@@ -36,19 +36,25 @@ def plan(
     p: float | None = None,
     sigma: float | None = None,
 ) -> Plan:
-    """How to run GT-NSGDm for `steps` steps here, and what the theorems promise.
+    """Which step size and momentum to use for GT-NSGDm, and what the theorems promise.
+
+    Describe the noise by `noise`, by `samples`, or by `p` and `sigma`. Without any of them, the
+    gradients are taken to be exact.
 
     Args:
-        problem: n private objectives; L, Δ0, the gradients at the start and the distance to go
-            are taken from it.
-        network: how the n nodes mix: by one doubly stochastic W, as the theorems assume. On lossy,
-            compressed, random, changing or unbalanced networks nothing is proved: refused.
+        problem: the private objectives of the n nodes. L, Δ0, the gradients at the start and the
+            distance to the optimum are computed or estimated from it.
+        network: the network of the n nodes, with one doubly stochastic W in all rounds, as the
+            theorems assume. Networks that lose or compress messages, skip rounds, change, are
+            random or are not balanced are refused, because nothing is proved about them.
         steps: T.
-        noise: the law of the gradient noise, or
-        samples: noise vectors `(samples, dim)`, from which p and σ are estimated (p alone, in any
-            dimension, where `sigma` is given), or
-        p, sigma: the order of the noise's moment and its size, both. With `noise` or `samples`,
-            either overrides what they give; without all of these the gradients are exact.
+        noise: the law of the gradient noise.
+        samples: noise vectors `(samples, dim)`, from which p and σ are estimated. If `sigma` is
+            given, only p is estimated, and the vectors may have any dimension.
+        p: the order of the noise's finite moment, in (1, 2]. With `noise` or `samples`, it replaces
+            the p that follows from them.
+        sigma: σ, the size of the noise, with E‖ξ‖^p ≤ σ^p. With `noise` or `samples`, it replaces
+            the σ that follows from them.
 
     >>> import gossamer as gs
     >>> noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 class MomentumChoice(NamedTuple):
-    """The momentum, and the evidence behind it."""
+    """The result of `momentum_from_noise`: the momentum, and the estimates behind it."""
 
     momentum: float
     """β = 1 − T^(−p/(3p−2))."""
 
     p: float
-    """The order that the samples suggest."""
+    """The order of the noise's finite moment, as the samples suggest it."""
 
     diagnosis: "Diagnosis"
-    """All the estimates of the tail, with their disagreements; print it."""
+    """All estimates of the tail, and where they disagree; print it."""
 
 
 def momentum_from_noise(samples: "Samples", steps: int) -> MomentumChoice:
@@ -27,9 +27,9 @@ def momentum_from_noise(samples: "Samples", steps: int) -> MomentumChoice:
 
     Args:
         samples: noise vectors `(samples, dim)` (stochastic minus full gradient) or their norms
-            `(samples,)`; independent, and 10,000 or more: p is the lower end of a confidence
-            interval, which is 1.05 where the samples say little.
-        steps: T, the length of the run the momentum is for.
+            `(samples,)`. They must be independent, and should be 10,000 or more: p is a lower bound
+            with 95 % confidence, and falls to 1.05 if the samples say little.
+        steps: T, the length of the run that the momentum is for.
 
     >>> import torch, gossamer as gs
     >>> generator = torch.Generator().manual_seed(0)

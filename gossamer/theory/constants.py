@@ -9,7 +9,7 @@ from gossamer.theory.rules import Parameters, parameters
 
 @dataclass(frozen=True)
 class Constants:
-    """n, λ, L, Δ0, the gradients at the start, and the noise: what the theorems' bound needs.
+    """The constants in the theorems' bound: n, λ, L, Δ0, the gradients at the start, σ and p.
 
     >>> constants = Constants(
     ...     num_nodes=4, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=2.0,
@@ -20,25 +20,25 @@ class Constants:
     """
 
     num_nodes: int
-    """n."""
+    """n, the number of nodes."""
 
     lam: float
-    """λ = ‖W − 11ᵀ/n‖₂."""
+    """λ = ‖W − 11ᵀ/n‖₂ of the network's mixing matrix W."""
 
     smoothness: float
-    """L: every ∇f_i is L-Lipschitz."""
+    """L, such that every ∇f_i is L-Lipschitz."""
 
     gap: float
     """Δ0 = f(x⁰) − inf f."""
 
     grad_norm: float
-    """‖∇f(x⁰)‖."""
+    """‖∇f(x⁰)‖, the norm of the average of the nodes' gradients at the start."""
 
     stacked_grad_norm: float
-    """‖∇F(1⊗x⁰)‖ = (Σ_i ‖∇f_i(x⁰)‖²)^½: grows with the nodes' disagreement on where to go."""
+    """‖∇F(1⊗x⁰)‖ = (Σ_i ‖∇f_i(x⁰)‖²)^½, the norm of all nodes' gradients at the start, stacked."""
 
     sigma: float
-    """σ: E‖ξ‖^p ≤ σ^p for the noise ξ of one node's gradient."""
+    """σ, such that E‖ξ‖^p ≤ σ^p for the noise ξ of one node's gradient."""
 
     p: float
     """The order of the noise's finite moment, in (1, 2]."""
@@ -54,7 +54,7 @@ class Constants:
         require_p(self.p)
 
     def parameters(self, steps: float, *, p_known: bool = True) -> Parameters:
-        """The rule of Theorem 1, or of Theorem 2 when the nodes do not know p."""
+        """Step size and momentum of Theorem 1, or of Theorem 2 if `p_known` is False."""
         return parameters(
             steps,
             num_nodes=self.num_nodes,

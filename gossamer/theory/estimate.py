@@ -21,18 +21,19 @@ DESCENT_STEPS = 200
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and how it is known."""
+    """A number, and how it is known, e.g. "exact" or "from 1000 samples"."""
 
     value: float
     how: str
 
 
 def estimate_smoothness(problem: Problem, points: Tensor | None = None) -> Estimate:
-    """L: what the problem knows, else the largest curvature of any f_i at the `points`.
+    """L as the problem states it, else the largest curvature of any f_i at some points.
 
     The curvature max_i ‖∇²f_i(x)‖₂ comes from 100 power iterations on Hessian-vector products,
-    (∇f_i(x + hv) − ∇f_i(x − hv))/2h, all nodes and points `(points, dim)` at once; by default at
-    the start. It bounds L from below: pass points along the way if the curvature grows there.
+    (∇f_i(x + hv) − ∇f_i(x − hv))/2h, at all `points`, `(points, dim)`, or at the start if there are
+    none. It is a lower bound of L. If the curvature grows on the way to the optimum, pass points
+    on that way.
 
     >>> import gossamer as gs
     >>> centers, curvatures = torch.zeros(2, 1), torch.tensor([[1.0], [3.0]])
@@ -62,7 +63,7 @@ def _curvature(problem: Problem, points: Tensor) -> Tensor:
 
 @torch.no_grad()
 def estimate_gap(problem: Problem) -> Estimate:
-    """Δ0 = f(x⁰) − inf f; where inf f is unknown, f(x⁰) itself, a bound for losses f ≥ 0.
+    """Δ0 = f(x⁰) − inf f; if inf f is unknown, f(x⁰), which is an upper bound if f ≥ 0.
 
     >>> import gossamer as gs
     >>> estimate_gap(gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]])))
@@ -77,10 +78,11 @@ def estimate_gap(problem: Problem) -> Estimate:
 
 @torch.no_grad()
 def estimate_distance(problem: Problem) -> Estimate:
-    """‖x⁰ − x*‖, the way to go; where x* is unknown, how far exact gradient descent comes.
+    """‖x⁰ − x*‖, the distance to the optimum; if x* is unknown, how far gradient descent gets.
 
-    200 steps x ← x − ∇f(x)/L with L from `estimate_smoothness`; a step that does not lower f is
-    halved instead of taken. They may end short of a minimiser: a lower estimate.
+    Gradient descent then makes 200 steps x ← x − ∇f(x)/L with exact gradients and with L from
+    `estimate_smoothness`. A step that would raise f is not made, and the step size is halved. The
+    descent may end short of a minimiser, so the distance may be underestimated.
 
     >>> import gossamer as gs
     >>> estimate_distance(gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]])))
@@ -102,10 +104,10 @@ def estimate_distance(problem: Problem) -> Estimate:
 
 
 def admissible_p(noise: Noise) -> float:
-    """A p for which the noise has a finite moment: 2 if it can, else nine tenths of the way up.
+    """An order p in (1, 2] for which the noise has a finite moment; 2 if the variance is finite.
 
-    At the tail index itself the moment is infinite, and close to it very large, so
-    p = 1 + 0.9 (tail_index − 1): 1.45 for t(1.5) and for 1.5-stable noise.
+    Otherwise p = 1 + 0.9 (α − 1) with α = `noise.tail_index`, because at the tail index itself the
+    moment is infinite, and close to it very large. For t(1.5) and 1.5-stable noise it is 1.45.
 
     >>> import gossamer as gs
     >>> admissible_p(gs.StudentT(df=1.5)), admissible_p(gs.Gaussian())
@@ -115,11 +117,13 @@ def admissible_p(noise: Noise) -> float:
 
 
 def estimate_sigma(noise: Noise, dim: int, p: float, num_nodes: int = 1) -> Estimate:
-    """σ with E‖ξ_i‖^p ≤ σ^p for the noise vectors, of `dim` coordinates, of all nodes i.
+    """σ such that E‖ξ_i‖^p ≤ σ^p for the noise vectors ξ_i, of dimension d = `dim`, of all nodes i.
 
-    Of the loudest node, where the scale differs by node. Exact for Gaussian and isotropic noise,
-    E‖R G‖^p = E R^p · 2^(p/2) Γ((d+p)/2)/Γ(d/2). Of independent coordinates exact in one dimension
-    and at p = 2, otherwise an upper bound: since p ≤ 2, ‖ξ‖^p ≤ Σ_k |ξ_k|^p.
+    If the scale of the noise differs between nodes, it is the σ of the node with the most noise. It
+    is exact for Gaussian noise and for isotropic noise ξ = R G (with G standard normal and a random
+    factor R): E‖R G‖^p = E R^p · 2^(p/2) Γ((d+p)/2)/Γ(d/2). For other noise with independent
+    coordinates it is exact if d = 1 or p = 2, and otherwise an upper bound, because
+    ‖ξ‖^p ≤ Σ_k |ξ_k|^p for p ≤ 2.
 
     >>> import gossamer as gs
     >>> sigma = estimate_sigma(gs.Gaussian(std=3.0), dim=4, p=2.0)
@@ -135,9 +139,10 @@ def estimate_sigma(noise: Noise, dim: int, p: float, num_nodes: int = 1) -> Esti
 
 
 def estimate_sigma_from_samples(samples: "Samples", p: float) -> Estimate:
-    """σ = (mean ‖ξ‖^p)^(1/p) of noise vectors `(samples, dim)`, centred first.
+    """σ = (mean ‖ξ‖^p)^(1/p) of noise vectors `(samples, dim)`, after subtracting their mean.
 
-    Under heavy tails the largest sample makes most of the sum: expect it to grow with more.
+    With heavy tails, the largest sample makes up most of the sum, so σ tends to grow with the
+    number of samples.
 
     >>> estimate_sigma_from_samples(torch.tensor([[3.0], [-1.0], [1.0], [-3.0]]), 2.0).value
     2.23606...

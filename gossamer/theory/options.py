@@ -12,13 +12,13 @@ from gossamer.theory.rates import steps_for, theorem_bound
 
 @dataclass(frozen=True)
 class Option:
-    """Another network or another number of nodes, and what the bound makes of it."""
+    """Another network that could be chosen, its λ, and the bound of Theorem 1 on it."""
 
     name: str
     lam: float
     bound: float
     steps_to_match: float
-    """Steps with which this option reaches the planned bound."""
+    """How many steps this network needs to reach the bound of the plan."""
 
 
 class Candidate(NamedTuple):

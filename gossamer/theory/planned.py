@@ -23,24 +23,24 @@ RULES = {"p known": True, "p unknown": False}
 
 @dataclass(frozen=True)
 class Plan:
-    """What `plan` found; print it, or read its parts."""
+    """The result of `plan`; print it, or read its parts."""
 
     network: Network
     steps: int
     constants: Constants
 
     noise: str
-    """Which noise was assumed, in words."""
+    """The noise that the plan assumes, in words."""
 
     distance: float
-    """‖x⁰ − x*‖, the way to go."""
+    """‖x⁰ − x*‖, the distance from the start to the optimum."""
 
     how: Mapping[str, str]
-    """How each estimated constant is known."""
+    """Symbol of a constant, e.g. "L" → how it is known, in words."""
 
     @property
     def parameters(self) -> dict[str, Parameters]:
-        """Rule → step size and momentum: "p known" is Theorem 1, "p unknown" Theorem 2."""
+        """Step size and momentum of Theorem 1, called "p known", and Theorem 2, "p unknown"."""
         return {
             name: self.constants.parameters(self.steps, p_known=known)
             for name, known in RULES.items()
@@ -48,18 +48,18 @@ class Plan:
 
     @property
     def practical(self) -> GTNSGDm:
-        """A setting that trains, by `practical_rule`: a rule of thumb, not a theorem's."""
+        """GT-NSGDm with the setting of `practical_rule`, a rule of thumb without a theorem."""
         return practical_rule(self.steps, self.distance)
 
     @property
     def settings(self) -> dict[str, GTNSGDm]:
-        """Both rules and the practical setting, by name, ready to run."""
+        """GT-NSGDm with the settings called "p known", "p unknown" and "practical"."""
         theirs = {name: rule.algorithm() for name, rule in self.parameters.items()}
         return {**theirs, "practical": self.practical}
 
     @property
     def bounds(self) -> dict[str, Bound]:
-        """Rule → the bound at its parameters, by term; also that of the practical setting."""
+        """The bound, with its terms, for each of the three `settings`."""
         theirs = {
             name: theorem_bound(self.constants, self.steps, p_known=known)
             for name, known in RULES.items()
@@ -69,13 +69,13 @@ class Plan:
         return {**theirs, "practical": bound(self.constants, self.steps, lr, momentum)}
 
     def networks(self) -> list[Option]:
-        """Other networks of as many nodes, by λ, under the rule that knows p."""
+        """The bound on networks of as many nodes, the plan's own among them, from high to low λ."""
         candidates = [*families(self.constants.num_nodes), Candidate.of(self.network)]
         different = {candidate.name: candidate for candidate in candidates}.values()
         return [self._weigh(one) for one in sorted(different, key=lambda one: -one.lam)]
 
     def more_nodes(self) -> list[Option]:
-        """1, 2, 4 and 8 times the nodes on ring, exponential and complete networks."""
+        """The bound on rings, exponential and complete networks of 1, 2, 4 or 8 times the nodes."""
         sizes = [factor * self.constants.num_nodes for factor in (1, 2, 4, 8)]
         return [self._weigh(one) for n in sizes for one in three_families(n)]
 
@@ -83,18 +83,18 @@ class Plan:
         return weigh(one, self.constants, self.steps)
 
     def tables(self) -> dict[str, tuple[Row, list[Row]]]:
-        """Title → (columns, rows): inputs, parameters, bound by term, networks, nodes."""
+        """The tables that `print` shows, as title → (names of the columns, rows)."""
         return tables(self)
 
     def advice(self) -> list[str]:
-        """How far the steps reach, what dominates the bound, and what would help."""
+        """Sentences on how far the steps reach, what dominates the bound, and what would help."""
         return advice(self)
 
     def __str__(self) -> str:
         return as_text(self)
 
     def figure(self) -> "Figure":
-        """The bound of both theorems and of the practical setting, stacked by term."""
+        """A figure with one bar for the bound of each of the three `settings`, split by term."""
         from gossamer.theory.figure import bound_figure
 
         return bound_figure(self)

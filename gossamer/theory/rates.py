@@ -18,10 +18,11 @@ MOST_STEPS = 2.0**500
 
 
 def rate(p: float, *, p_known: bool = True) -> float:
-    """r in E‖∇f‖ = O(T^(−r)): (p−1)/(3p−2) when p is known, (p−1)/(2p) when not.
+    """The exponent r with which the bound falls in T, E‖∇f‖ = O(T^(−r)).
 
-    The first is optimal. With e the exponent of 1 − β = T^(−e), the noise left by averaging
-    decays as T^(−e(1−1/p)) and the lag of the momentum as T^(−(1−e)/2); the known p balances them.
+    For known p (Theorem 1) it is (p−1)/(3p−2), which is optimal, and for unknown p (Theorem 2) it
+    is (p−1)/(2p). With 1 − β = T^(−e), what averaging leaves of the noise decays as T^(−e(1−1/p)),
+    and the lag of the momentum as T^(−(1−e)/2). Theorem 1 chooses e such that both are equal.
 
     >>> rate(2.0), rate(2.0, p_known=False)
     (0.25, 0.25)
@@ -33,15 +34,16 @@ def rate(p: float, *, p_known: bool = True) -> float:
 
 
 def theorem_bound(constants: Constants, steps: float, *, p_known: bool = True) -> Bound:
-    """The bound at the parameters of Theorem 1, or of Theorem 2 when p is not known."""
+    """The `bound` at the parameters of Theorem 1, or of Theorem 2 if `p_known` is False."""
     rule = constants.parameters(steps, p_known=p_known)
     return bound_at(constants, steps, rule.lr, rule.forgetting)
 
 
 def steps_for(target: float, constants: Constants, *, p_known: bool = True) -> float:
-    """Steps T after which the bound, at the theorem's parameters, is at most `target`.
+    """The number of steps T at which `theorem_bound` falls to `target`.
 
-    The first such power of two, then bisected; ∞ if none below 2^500. Whole numbers up to 2^53.
+    T is found by doubling and then by bisection, exactly up to 2^53 and with a relative error of
+    about 1e-15 beyond. It is ∞ if 2^500 steps are not enough.
 
     >>> constants = Constants(
     ...     num_nodes=4, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=2.0,
@@ -74,11 +76,11 @@ def _first_true(reached: Callable[[float], bool], start: float) -> float:
 
 
 def noise_to_drift(constants: Constants) -> float:
-    """σ / (n^(1−1/p) √(LΔ0/(1−λ))): the ratio of the two leading terms of Theorem 1.
+    """σ / (n^(1−1/p) √(LΔ0/(1−λ))), the ratio of the two leading terms of Theorem 1.
 
-    Much above 1 the noise leads and n nodes are worth a factor n^(1−1/p); much below 1 they buy
-    nothing more. Under Theorem 2 and p < 2 the noise leads for every large T instead, whatever
-    the network.
+    If it is far above 1, the noise dominates the bound, and n nodes lower the bound by a factor of
+    n^(1−1/p). If it is far below 1, more nodes hardly lower the bound. In Theorem 2 with p < 2, the
+    noise dominates for every large T, whatever the network.
 
     >>> constants = Constants(
     ...     num_nodes=16, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=4.0,
@@ -92,19 +94,20 @@ def noise_to_drift(constants: Constants) -> float:
 
 
 def useful_nodes(constants: Constants) -> float:
-    """The n at which `noise_to_drift` falls to 1, at this λ: more nodes hardly help Theorem 1.
+    """The number of nodes beyond which more nodes of the same λ hardly lower Theorem 1's bound.
 
-    n = (σ/√(LΔ0/(1−λ)))^(p/(p−1)).
+    It is n = (σ/√(LΔ0/(1−λ)))^(p/(p−1)), for which `noise_to_drift` is 1.
     """
     exponent = constants.p / (constants.p - 1)
     return constants.num_nodes * _power(noise_to_drift(constants), exponent)
 
 
 def lag_transient(num_nodes: int, lam: float, p: float | None = None) -> float:
-    """The T until which the trackers, not the momentum, set the step size: the network slows.
+    """The T up to which the step size α is set by the term "tracking" of `parameters`.
 
-    T = (√n/(2(1−λ)))^(1/e) with 1 − β = T^(−e). From then on α, and with it the terms without
-    noise, depend on the network only through √(1−λ).
+    It is T = (√n/(2(1−λ)))^(1/e) with e = `forgetting_exponent(p)`. For larger T the term
+    "momentum" sets α, and then α and the leading terms without noise depend on the network only
+    through √(1−λ).
 
     >>> lag_transient(20, 0.967), lag_transient(20, 0.0)
     (4591.36..., 5.0...)
@@ -115,13 +118,12 @@ def lag_transient(num_nodes: int, lam: float, p: float | None = None) -> float:
 
 
 def noise_transient(num_nodes: int, lam: float, p: float, *, p_known: bool = True) -> float:
-    """The T until which the trackers' noise exceeds the averaged noise in the bound.
+    """The T up to which the term "tracking noise" of the bound exceeds "averaged noise".
 
-    2√2 σ √n (1/β − 1)/(1−λ)^(1/p) = 4√2 σ ((1−β)/n)^(1−1/p), with u = 1 − β, where
-
-        u^(1/p)/(1−u) = 2 (1−λ)^(1/p) n^(1/p − 3/2),   T = u^(−1/e).
-
-    From then on the speed-up n^(1−1/p) can be seen.
+    They are equal, 2√2 σ √n (1/β − 1)/(1−λ)^(1/p) = 4√2 σ ((1−β)/n)^(1−1/p), if u = 1 − β solves
+    u^(1/p)/(1−u) = 2 (1−λ)^(1/p) n^(1/p − 3/2). Since u = T^(−e) with e from `forgetting_exponent`,
+    this is at T = u^(−1/e). For larger T the factor n^(1−1/p) by which n nodes reduce the noise can
+    be seen.
 
     >>> noise_transient(4, 0.0, 2.0)               # u = (√2 − 1)²
     33.97...
@@ -156,6 +158,8 @@ class Slope(NamedTuple):
     """A fitted power law: values ∝ x^slope."""
 
     slope: float
+    """The exponent of the power law."""
+
     error: float
     """Standard error of the slope."""
 
@@ -169,10 +173,10 @@ def fit_slope(
     """The slope of log values against log x by least squares, with its standard error.
 
     Args:
-        x: at least 3 positive numbers, not all equal, such as horizons T.
-        values: one per x, then the error comes from the residuals; or `(x, seeds)` with the same
-            seeds at every x, then the seeds are averaged and the error comes from leaving each
-            out once (jackknife).
+        x: at least 3 positive numbers, not all equal, such as numbers of steps T.
+        values: either one per x, or `(x, seeds)` with the same seeds at every x. In the first case
+            the error comes from the residuals. In the second the values are averaged over the
+            seeds, and the error comes from leaving out one seed after the other (jackknife).
 
     >>> slope, error = fit_slope([1, 2, 4, 8], [8.0, 4.1, 2.0, 1.0])
     >>> round(slope, 3), round(error, 3)

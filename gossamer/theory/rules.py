@@ -10,9 +10,10 @@ from gossamer.theory.checks import require_lam, require_p, require_positive, req
 
 
 def forgetting_exponent(p: float | None = None) -> float:
-    """e in 1 − β = T^(−e): p/(3p−2) when p is known (Theorem 1), 1/2 when not (Theorem 2).
+    """The exponent e in 1 − β = T^(−e), which sets the momentum β for T steps.
 
-    Both agree at p = 2; a heavier tail asks for a longer memory, e → 1 as p → 1.
+    For known p (Theorem 1) it is p/(3p−2), and for unknown p (Theorem 2) it is 1/2. Both agree at
+    p = 2. A heavier tail needs a longer memory: e → 1 as p → 1.
 
     >>> forgetting_exponent(2.0), forgetting_exponent(), round(forgetting_exponent(1.45), 4)
     (0.5, 0.5, 0.617)
@@ -24,9 +25,10 @@ def forgetting_exponent(p: float | None = None) -> float:
 
 
 def momentum_rule(steps: float, p: float | None = None) -> float:
-    """β = 1 − T^(−e) with T = `steps` and e = `forgetting_exponent(p)`.
+    """The momentum β = 1 − T^(−e) with T = `steps` and e = `forgetting_exponent(p)`.
 
-    Since e ≥ 1/2 and T ≥ 2, β ≥ 1 − 1/√2 = 0.29: the theorems' assumption β ≥ 1/10 always holds.
+    Since e ≥ 1/2 and T ≥ 2, β is at least 1 − 1/√2 = 0.29, and so the theorems' assumption
+    β ≥ 1/10 always holds.
 
     >>> momentum_rule(10_000), round(momentum_rule(10_000, p=1.45), 4)
     (0.99, 0.9966)
@@ -41,13 +43,13 @@ def _forgetting(steps: float, p: float | None) -> float:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a theorem tells GT-NSGDm to use."""
+    """The step size and momentum that a theorem sets for GT-NSGDm."""
 
     forgetting: float
-    """1 − β, on its own because β rounds to 1 on astronomical horizons."""
+    """1 − β, which keeps its digits where T is so large that β rounds to 1."""
 
     candidates: Mapping[str, float]
-    """The terms of the minimum that defines α, by name."""
+    """Name → value of each term in the minimum that defines α; see `parameters`."""
 
     @property
     def lr(self) -> float:
@@ -61,7 +63,7 @@ class Parameters:
 
     @property
     def binding(self) -> str:
-        """The name of the term that sets α: "cap", "momentum", "consensus" or "tracking"."""
+        """The name of the smallest candidate, which sets α, e.g. "momentum"."""
         return min(self.candidates, key=lambda name: self.candidates[name])
 
     def algorithm(self) -> GTNSGDm:
@@ -80,14 +82,14 @@ def parameters(
 ) -> Parameters:
     """The step size and momentum of Theorem 1 (p known) or Theorem 2 (`p=None`).
 
-    β = `momentum_rule(steps, p)` and
+    The momentum is β = `momentum_rule(steps, p)`, and the step size α is the smallest of
 
-        α = min( 1,                      cap
-                 √(Δ0 (1−β)(1−λ)/(4LT)), momentum
-                 √(Δ0 (1−λ)/(3.5LT)),    consensus: never the smallest, since (1−β)/4 < 1/3.5
-                 √(Δ0 (1−λ)²/(2√n LT)) ) tracking.
+    - "cap": 1;
+    - "momentum": √(Δ0 (1−β)(1−λ)/(4LT));
+    - "consensus": √(Δ0 (1−λ)/(3.5LT)), which is never the smallest, since (1−β)/4 < 1/3.5;
+    - "tracking": √(Δ0 (1−λ)²/(2√n LT)).
 
-    Neither rule needs the noise level σ. Where λ is unknown to the nodes, mix with
+    Neither theorem needs the noise level σ. If you do not know λ, build the network with
     `weights="laplacian"` and pass `lam=laplacian_lam(num_nodes)`.
 
     Args:
@@ -96,7 +98,7 @@ def parameters(
         lam: λ = ‖W − 11ᵀ/n‖₂, or an upper bound on it.
         smoothness: L, such that every ∇f_i is L-Lipschitz, or an upper bound.
         gap: Δ0 = f(x⁰) − inf f, or an upper bound.
-        p: the noise has a finite p-th moment; None when unknown.
+        p: the order of the noise's finite moment, in (1, 2]; None if it is unknown.
 
     >>> rule = parameters(10_000, num_nodes=20, lam=0.9, smoothness=2.0, gap=1.0, p=1.45)
     >>> rule.algorithm()
@@ -120,14 +122,14 @@ def parameters(
 
 
 def laplacian_lam(num_nodes: int) -> float:
-    """A bound on λ that needs only n: every connected graph mixed with W = I − 𝓛/n has
+    """An upper bound on λ that needs only n, for undirected graphs with `weights="laplacian"`.
 
-        λ ≤ 1 − (4/n) sin²(π/2n) ≤ 1 − 8/n³.
-
-    𝓛 = D − A is the Laplacian of the undirected graph (`weights="laplacian"`). Its eigenvalues lie
-    in [0, n], so λ = 1 − λ₂(𝓛)/n, and Fiedler's λ₂(𝓛) ≥ 2(1 − cos(π/n)) is attained by the path.
-    The paper cites λ ≤ 1 − c/n³ with an unspecified c: c = 8 is the best that holds for all n ≥ 2
-    (equality at n = 2), and c → π² for large n. Mohar's λ₂ ≥ 4/(n · diameter) would give c = 4.
+    With these weights, every connected graph has λ ≤ 1 − (4/n) sin²(π/2n) ≤ 1 − 8/n³. The first of
+    the two bounds is returned. The weights are W = I − 𝓛/n, with 𝓛 = D − A the Laplacian of the
+    graph. Its eigenvalues lie in [0, n], so λ = 1 − λ₂(𝓛)/n. Fiedler proved
+    λ₂(𝓛) ≥ 2(1 − cos(π/n)), with equality for the path. The paper cites λ ≤ 1 − c/n³ with an
+    unspecified c. The largest c that holds for all n ≥ 2 is 8 (equality at n = 2), and for large n
+    the largest c tends to π². Mohar's bound λ₂ ≥ 4/(n · diameter) would give c = 4.
 
     >>> import gossamer as gs
     >>> laplacian_lam(8), gs.line(8, weights="laplacian").lam, gs.ring(8, weights="laplacian").lam
