@@ -56,6 +56,7 @@ def documents_every_name(site: Path) -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in site.glob("reference/*.html"))
     named = [name for name in gs.__all__ if callable(getattr(gs, name))]
     assert [name for name in named if f'id="gossamer.{name}"' not in pages] == []
+    assert not re.search(r"[:∶]py[:∶]obj", pages), "markup that Sphinx did not read"
 
 
 WIDTHS = (1280, 390)
