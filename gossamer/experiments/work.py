@@ -18,6 +18,7 @@ from gossamer.experiments.record import Record
 from gossamer.experiments.unit import Unit
 from gossamer.files import writable
 from gossamer.locks import locked
+from gossamer.simulation.threads import on_free_cores
 
 Notify = Callable[[str, int, int], None]
 """Called as notify(unit name, units done, units in all)."""
@@ -130,7 +131,7 @@ class Work:
             if executor is None:
                 for done, unit in enumerate(missing, start=before):
                     notify(unit.name, done, total)
-                    with part(unit.name):
+                    with part(unit.name), on_free_cores():
                         compute(unit, device).write(self.path(unit))
                 return missing
             results = spread(partial(compute, device=device), deque(missing), executor)

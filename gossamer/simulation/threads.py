@@ -37,9 +37,22 @@ def threads_for(x: Tensor) -> Iterator[None]:
     if x.device.type != "cpu":
         yield
         return
+    with _threads(1 if x.numel() <= SMALL else LOAD.free_cores()):
+        yield
+
+
+@contextmanager
+def on_free_cores() -> Iterator[None]:
+    """Compute on the cores that other processes leave free when it begins; see `threads_for`."""
+    with _threads(LOAD.free_cores()):
+        yield
+
+
+@contextmanager
+def _threads(most: int) -> Iterator[None]:
     before = torch.get_num_threads()
     try:
-        torch.set_num_threads(1 if x.numel() <= SMALL else min(before, LOAD.free_cores()))
+        torch.set_num_threads(min(before, most))
         yield
     finally:
         torch.set_num_threads(before)

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TextIO
 
 import pytest
+import torch
 from processes import context
 from soak_kill import stored
 from toy import BEFORE, COMPUTED, Toy
@@ -20,6 +22,7 @@ from toy import BEFORE, COMPUTED, Toy
 from gossamer.cli import main
 from gossamer.errors import InvalidInput
 from gossamer.experiments import Options, Record, Work
+from gossamer.simulation import threads
 from gossamer.studies import EXPERIMENTS
 
 
@@ -36,6 +39,17 @@ def test_everything_once_and_nothing_twice(work: Work):
     assert heard == [(f"k={k}", k, 3) for k in range(3)]
     assert work.run() == []
     assert COMPUTED == {"k=0": 1, "k=1": 1, "k=2": 1}
+
+
+def test_units_leave_cores_to_others(work: Work, monkeypatch: pytest.MonkeyPatch):
+    """Two threads beside busy processes wait for each other after every operation."""
+    seen: list[int] = []
+    BEFORE.append(lambda name: seen.append(torch.get_num_threads()))
+    monkeypatch.setattr(threads, "LOAD", SimpleNamespace(free_cores=lambda: 1))
+    torch.set_num_threads(2)
+    work.run()
+    assert (seen, torch.get_num_threads()) == ([1, 1, 1], 2)
+    torch.set_num_threads(1)
 
 
 def test_an_executor_computes_the_same(work: Work):
