@@ -136,6 +136,6 @@ def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, ca
     ],
 )
 def test_the_command_refuses_before_it_starts_processes(arguments, message, monkeypatch):
-    monkeypatch.delattr("subprocess.Popen")
+    monkeypatch.delattr("gossamer.train.launcher.subprocess.Popen")
     with pytest.raises(InvalidInput, match=message):
         command.main([*GIVEN, *arguments], standalone_mode=False)

@@ -185,7 +185,7 @@ def test_a_run_is_the_same_bits_whatever_is_stacked(tmp_path: Path, dim: int):
 
 
 def halve(folder: Path) -> None:
-    sweep(LARGE, 4000, 4, store=gs.Store(folder, seconds=0.02), strategy="halving")
+    sweep(LARGE, 4000, 4, store=gs.Store(folder, seconds=0.005), strategy="halving")
 
 
 def kill_one_who_has_stored(folder: Path, chance: random.Random) -> None:
@@ -194,7 +194,7 @@ def kill_one_who_has_stored(folder: Path, chance: random.Random) -> None:
     process.start()
     while len(list(folder.rglob("*.safetensors"))) <= before:
         time.sleep(0.001)
-    time.sleep(chance.uniform(0, 0.1))
+    time.sleep(chance.uniform(0, 0.01))
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL
