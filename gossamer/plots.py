@@ -92,7 +92,10 @@ def curve(
 
 
 def plain_log_numbers(axis: "Axis") -> None:
-    """Label a logarithmic axis 0.2, 1, 30, not by powers of ten, if it is within 0.001 to 10000."""
+    """Label a logarithmic axis with plain numbers such as 0.2, 1 or 30, not with powers of ten.
+
+    This is done only if the axis lies between 0.001 and 10000.
+    """
     from matplotlib.ticker import LogFormatterSciNotation
 
     class PlainNumbers(LogFormatterSciNotation):

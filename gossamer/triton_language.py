@@ -17,7 +17,7 @@ def installed() -> bool:
 
 
 def padded(count: int) -> int:
-    """The next power of two: how many places a program has for so many numbers.
+    """The next power of two: how many places a program has for this many numbers.
 
     >>> padded(128), padded(768)
     (128, 1024)

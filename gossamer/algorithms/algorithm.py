@@ -31,13 +31,14 @@ class Algorithm(ABC, Generic[StateT]):
     The last axis of every tensor holds the parameters, and every norm is over that axis. In the
     simulator tensors have the shape `(nodes, runs, dim)`, and `mix` multiplies by W. On a real
     process they have the shape `(dim,)`, and `mix` exchanges messages with the neighbours. There is
-    no other communication. `mix.pull(x)` averages the parameters, `mix.push(y)` mixes quantities
-    whose sum over the nodes matters: see `Mix`.
+    no other communication. `mix.pull(x)` averages the parameters. `mix.push(y)` mixes quantities of
+    which only the sum over the nodes matters (see `Mix`).
 
     A subclass is a frozen dataclass. Its fields are the hyper-parameters, annotated with their
     admissible sets (`Positive`, `Fraction`, …). Values are checked on construction. Instead of a
     number you can give a `Schedule` or a function of t. On construction a schedule is checked at
-    its `turns` and a function at step 0; all other steps are checked before they are executed.
+    its `turns` (the steps at which it is largest or smallest, as far as these are known) and a
+    function at step 0; all other steps are checked before they are executed.
     """
 
     label: ClassVar[str] = ""
@@ -59,7 +60,7 @@ class Algorithm(ABC, Generic[StateT]):
     """Whether `step` has the additional argument `local` (see `Local`)."""
 
     asks_shapes_only: ClassVar[bool] = False
-    """Whether `step` needs only shapes from `local`, which is then annotated as `Shapes`."""
+    """Whether `local` is annotated as `Shapes`, because `step` needs only the shapes from it."""
 
     scheduled: ClassVar[tuple[str, ...]] = ()
     """Names of the hyper-parameters for which this method was given a schedule."""
@@ -130,7 +131,10 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """Name → value of the hyper-parameters, except words that have their default value.
+        """Name → value of the hyper-parameters.
+
+        Hyper-parameters that are words, such as `order`, are left out if they have their default
+        value.
 
         >>> from gossamer.algorithms import DSGDGClip
         >>> DSGDGClip(lr=0.1, clip=1.0).hyperparameters

@@ -92,8 +92,8 @@ class Local(Shapes):
 
         def step(self, t, x, grad, state, mix, local): ...
 
-    Such a step is run as written, also on CUDA, unless it needs only `Shapes`. Every step gets a
-    new object. If a type checker objects to the additional argument, add the comment
+    Such a step is run as written (not compiled), even on CUDA, unless it needs only `Shapes`. Every
+    step gets a new object. If a type checker objects to the additional argument, add the comment
     `# type: ignore[override]`.
 
     Args:

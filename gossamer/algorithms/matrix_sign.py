@@ -21,8 +21,9 @@ def newton_schulz(y: Tensor) -> Tensor:
     a, b and c of Muon. Singular values of at least 0.01 ‖y‖_F end in [0.68, 1.14], smaller ones
     below 1.21; 0 stays 0.
 
-    On CUDA, if y is in float32, the products are computed in float16. Its rounding errors
-    grow in five steps to a Frobenius norm of at most 2⁻¹¹ a⁵ = 0.24. That of U Vᵀ is √rank.
+    On CUDA, if y is in float32, the products are computed in float16. The rounding errors grow in
+    five steps to a Frobenius norm of at most 2⁻¹¹ a⁵ = 0.24. For comparison, the Frobenius norm of
+    U Vᵀ is √rank.
 
     >>> turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
     >>> newton_schulz(100 * turn)

@@ -119,7 +119,7 @@ class Tracked(NamedTuple):
     """The tracker in the precision of v: a total has more digits than a direction needs."""
 
     length: Tensor | None
-    """‖d‖, with the last axis kept, if the pass over d has found it."""
+    """‖d‖, with the last axis kept; None unless everything was computed in one pass on a GPU."""
 
 
 def estimate_and_track(
@@ -128,7 +128,8 @@ def estimate_and_track(
     """vᵗ = β v + (1−β) g, then yᵗ = W (y + vᵗ − v), with β = `momentum` and g = `grad`.
 
     With `order="combine-then-adapt"`, yᵗ = W y + vᵗ − v. Returns vᵗ, yᵗ, d (yᵗ in the precision of
-    v) and ‖d‖. On a GPU everything is computed in one pass if possible.
+    v) and ‖d‖. On a GPU everything is computed in one pass if possible; otherwise, and on a CPU,
+    None is returned in place of ‖d‖.
 
     >>> from gossamer.algorithms import Both
     >>> v, y, grad = torch.tensor([[1.0], [2.0], [3.0]])

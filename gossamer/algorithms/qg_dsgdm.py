@@ -27,8 +27,8 @@ class QGDSGDm(Algorithm[QGDSGDmState]):
     dᵗ = (xᵗ − xᵗ⁺¹) / η
     m̂ᵗ⁺¹ = μ m̂ᵗ + (1−μ) dᵗ                                  μ = `quasi_momentum`
 
-    This is the method of Lin et al. The paper's table of methods prints dᵗ with the opposite sign,
-    and an index with which the nodes would not mix their parameters.
+    This is the method of Lin et al. The paper's table of methods prints dᵗ with the opposite sign.
+    It also prints a wrong node index, with which the nodes would not mix their parameters.
 
     Reference: Lin, Karimireddy, Stich and Jaggi, Quasi-global momentum (2021).
     """

@@ -112,7 +112,7 @@ class Schedule(ABC, _Number):
     # ------------------------------------------------------------------ how it is written down
 
     def describe(self) -> dict[str, Any]:
-        """The name of its class and its numbers, from which stored results restore it."""
+        """Name of its class and its numbers, to restore it when stored results are read."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {"schedule": type(self).__name__, **own}
 
@@ -184,7 +184,7 @@ class Cosine(Linear):
 class WarmUp(Schedule):
     """Rises linearly to the first value of a = `then`, and follows a from step k = `steps` on.
 
-    a is a number, a schedule or a function, which starts with its own step 0 at step k.
+    a is a number, a schedule or a function. Step k of the run is step 0 of a.
 
     >>> [WarmUp(Linear(1.0, 10), 4).at(t) for t in (0, 1, 3, 4, 5)]
     [0.25, 0.5, 1.0, 1.0, 0.9]

@@ -187,7 +187,7 @@ class Carrier:
     # ------------------------------------------------------------------ which links
 
     def _meet(self, site: int, sent: Mapping[int, int], heard: Mapping[int, int]) -> None:
-        """Find out of new links, with messages of so many bytes, whether they go over boards."""
+        """Find out of new links, with messages of this many bytes, whether they go over boards."""
         readers = self._new("send", site, sent)
         senders = self._new("receive", site, heard)
         if not (readers or senders):

@@ -146,8 +146,8 @@ def export(
 ) -> None:
     """Write one node's model, or the average of all nodes' models, as a safetensors file.
 
-    If `Checkpoints` was given the model, the file has its complete state dict. You can load it by
-    `model.load_state_dict(load_file(path))`, where `load_file` is a function of
+    If `Checkpoints` was given the model, the file contains the complete state dict of the model.
+    You can load it by `model.load_state_dict(load_file(path))`, where `load_file` is a function of
     `safetensors.torch`. The average includes buffers of real numbers, e.g. BatchNorm's running
     means and variances. Buffers of integers are those of node 0. The file is written completely or
     not at all.
@@ -155,7 +155,7 @@ def export(
     Args:
         folder: the folder of the checkpoints.
         path: the file to be written.
-        node: the node whose model is written; by default the average of all.
+        node: the node whose model is written; by default the average of all models is written.
         step: the step of the checkpoint; by default the newest complete one.
     """
     records = read_nodes(folder, step)

@@ -39,15 +39,15 @@ class NeighborExchange:
         network: which nodes send messages to which in each round, with which weights, and whether
             messages are compressed or lost.
         node: the number of this process's node.
-        like: a tensor like the parameters, `(dim,)`.
+        like: a tensor with the shape `(dim,)`, the dtype and the device of the parameters.
         group: the process group that carries the messages; None for a network of one node.
         message_dtype: dtype of the messages; by default that of `like`.
-        timeout: seconds that a neighbour may be silent.
+        timeout: seconds that a neighbour may be silent before it counts as failed.
         seed: determines the random choices of the network, and must be the same on all nodes. A
             simulation with this seed makes the same choices.
-        overlap: whether x and fields of the state that the next step will mix unchanged are sent as
-            soon as a step has ended. With "auto", each node finds out for itself whether that is
-            faster. With NCCL, "auto" means True.
+        overlap: whether vectors that the next step will mix as they are now (x and fields of the
+            state) are sent as soon as a step has ended. With "auto", each node finds out for itself
+            whether that is faster. With NCCL, "auto" means True.
         wait: whether a mix waits for the messages of its step. If not, it uses the messages that
             have arrived.
     """
@@ -93,7 +93,7 @@ class NeighborExchange:
         return NodeTalk(self._links, t, memory, held, self._ahead)
 
     def end(self, talk: NodeTalk, t: int, held: Sequence[Tensor]) -> None:
-        """End a step; with `overlap`, also send those messages of the next step that are known.
+        """End a step; with `overlap`, also send the messages of the next step that are known.
 
         Args:
             talk: the `mix` of the step that ends.
@@ -122,7 +122,7 @@ class NeighborExchange:
 
     @property
     def at_rest(self) -> bool:
-        """Whether no total can be under way; between two steps with `wait=True` this is True."""
+        """True if it is certain that no total is under way, as between steps with `wait=True`."""
         return self._mailboxes is None or self._mailboxes.at_rest
 
     def posted(self) -> list[Posted]:

@@ -22,9 +22,9 @@ class PeerFailure(RuntimeError):
 
     Args:
         rank: the rank that noticed the failure.
-        edges: the links that failed, as (sender, receiver); none in a collective.
-        step: the step in which they failed.
-        reason: why they failed, usually torch's message.
+        edges: the links that failed, as (sender, receiver); empty if a collective failed.
+        step: the step in which the failure was noticed.
+        reason: the cause of the failure, usually torch's message.
     """
 
     def __init__(self, rank: int, edges: Sequence[tuple[int, int]], step: int, reason: str) -> None:
@@ -36,7 +36,8 @@ class PeerFailure(RuntimeError):
     def numbered(self, numbers: Sequence[int]) -> "PeerFailure":
         """The same failure, with `numbers[r]` in place of every rank r.
 
-        Ranks are renumbered when nodes are dropped; `numbers` are those they had at first.
+        Ranks are renumbered when nodes are dropped. The argument `numbers` holds the original
+        number of each rank.
         """
         edges = [(numbers[sender], numbers[receiver]) for sender, receiver in self.edges]
         return PeerFailure(numbers[self.rank], edges, self.step, self.reason)
@@ -44,8 +45,9 @@ class PeerFailure(RuntimeError):
     def silent(self, size: int) -> set[int]:
         """The ranks that were silent for too long; empty if the failure is not a timeout.
 
-        They are the other ends of `edges`. If a collective timed out, there are no edges. Then all
-        other ranks are returned, because any of them may have been silent.
+        They are the ranks at the other ends of `edges`, the failed links. If a collective timed
+        out, there are no edges. Then all other ranks are returned, because any of them may have
+        been silent.
 
         Args:
             size: the number of all ranks.

@@ -41,21 +41,22 @@ def launched() -> bool:
 def join(timeout: float = 60.0, backend: str | None = None) -> int:
     """Join the process group that torchrun's environment variables describe, and return the rank.
 
-    It calls `torch.distributed.init_process_group` and does more than that for long runs. The
-    process is assigned the GPU of its `LOCAL_RANK`, if there are GPUs. The ranks find each other
-    through torch's store, a server. A store that rank 0 starts listens at `MASTER_ADDR` only. If
-    ranks are missing, the error names them. Workers that `torchrun --max-restarts` restarts do not
-    read what the failed attempt left in the store. If the environment variable `GOSSAMER_SECRET` is
-    set, ranks that do not know the secret are refused, and the error names them. With
-    `TORCH_GLOO_LAZY_INIT=1`, this is checked only when the optimizer is created.
+    It calls `torch.distributed.init_process_group`, and also does the following, which long runs
+    need. The process is assigned the GPU of its `LOCAL_RANK`, if there are GPUs. The ranks find
+    each other through torch's store, a server. If rank 0 starts the store, the store listens at
+    `MASTER_ADDR` only. If ranks are missing, the error names them. Workers that were restarted by
+    `torchrun --max-restarts` do not read what the failed attempt left in the store. If the
+    environment variable `GOSSAMER_SECRET` is set, ranks that do not know the secret are refused,
+    and the error names them. With `TORCH_GLOO_LAZY_INIT=1`, the secret is checked only when the
+    optimizer is created.
 
     `join` returns when all ranks have connected. So no rank can end, e.g. because of bad input,
     while another one still waits for a connection. The process leaves the group when it ends.
 
     Without torchrun's variables, the process is alone and has rank 0. If it has already joined,
-    `join` only returns its rank. A rank that starts after the run has begun, e.g. again after a
-    failure, is in no group yet. When it creates its `DecentralizedOptimizer`, it waits until the
-    other ranks call `admit`.
+    `join` only returns its rank. A rank that starts after the run has begun, e.g. because it was
+    restarted after a failure, is in no group yet. When it creates its `DecentralizedOptimizer`, it
+    waits until the other ranks call `admit`.
 
     Args:
         timeout: seconds to wait for the other ranks.

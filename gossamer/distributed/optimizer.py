@@ -138,14 +138,15 @@ class DecentralizedOptimizer(Optimizer):
         wait: whether a step waits for the messages of its neighbours. With `wait=False` it uses the
             messages that have arrived, and late ones count in a later step. So each rank takes
             steps at its own pace. Only methods with a tracker, i.e. with gradient tracking, are
-            allowed. With these, the nodes can still come to rest only at the optimum of the average
-            objective. Call collectives after the `until_all_end` block.
+            allowed. With these, the optimum of the average objective is still the only point at
+            which the nodes can come to rest. With `wait=False`, call collectives only after the
+            `until_all_end` block, not inside it.
         on_peer_failure: with "raise", the failure of a node ends the run on every rank. With
             "drop", the others go on without the failed node, and methods that track gradients
             restart from their current x.
         min_nodes: with "drop", the number of nodes that must be left for the run to go on. With
-            fewer, all ranks raise `PeerFailure`. The default is more than half of the original
-            nodes.
+            fewer, all ranks raise `PeerFailure`. The default is the smallest number that is more
+            than half of the original nodes.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> from gossamer.networks import ring
@@ -566,9 +567,9 @@ class DecentralizedOptimizer(Optimizer):
         When a rank comes to the end of the block, it goes on taking steps with the last gradient
         that it computed (0 if there is none), until all ranks have come to the end. With the
         repeated gradient, the sum of the trackers remains the sum of the last gradients of all
-        nodes. So the nodes can still come to rest only at the optimum of the average objective.
-        With gradient 0 instead, the others would move to an optimum that ignores this node. The
-        disadvantage is that the noise of the last gradient is repeated as well.
+        nodes. So the optimum of the average objective is still the only point at which the nodes
+        can come to rest. With gradient 0 instead, the others would move to an optimum that ignores
+        this node. The disadvantage is that the noise of the last gradient is repeated as well.
 
         With `wait=True`, each rank must announce its number of steps. In the end all ranks have
         taken the same number, which is the largest one announced. With `wait=False`, a rank repeats
@@ -674,10 +675,10 @@ class DecentralizedOptimizer(Optimizer):
         """Let waiting nodes join the run, and return their numbers; a collective.
 
         These are nodes that were started again after a failure, and new nodes. They start at the
-        average x̄ of the other nodes, so they do not change it, and with the others' step and
-        hyper-parameters. All ranks then form a new process group, and the network is rebuilt for
-        the new number of nodes. Methods that track gradients restart from x, so that the trackers
-        again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
+        average x̄ of the other nodes, so x̄ does not change. They take over the step and the
+        hyper-parameters of the others. All ranks then form a new process group, and the network is
+        rebuilt for the new number of nodes. Methods that track gradients restart from x, so that
+        the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
         """
         policy, way_out = "raise", "where nobody can leave, nobody can come"
         require(self._survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)

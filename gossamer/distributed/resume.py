@@ -109,8 +109,9 @@ class Checkpoints:
 
         Files that are damaged or belong to another run are skipped with a warning. All ranks raise
         an error in two cases: if files were skipped and no step is left that all ranks can read,
-        and if a newer step was saved with a different number of nodes. So a run never starts from
-        the beginning, or from a step before nodes were dropped, unless you delete or move files.
+        and if a newer step was saved with a different number of nodes. So a run that has
+        checkpoints never starts again from the beginning, or from a step before nodes were dropped,
+        unless you delete or move files.
 
         It is a collective, except on a rank that `admit` let in. That rank already has the state
         of the others, and the call only returns the step at which it came in.

@@ -239,7 +239,7 @@ class Survivors:
 
 
 def enough_nodes(min_nodes: int | None, nodes: int) -> int:
-    """How many of so many nodes it takes to go on; by default more than half.
+    """How many of this many nodes it takes to go on; by default more than half.
 
     >>> enough_nodes(None, 4), enough_nodes(2, 4)
     (3, 2)

@@ -64,7 +64,7 @@ class StackedGPT:
         return self._evaluate(inputs, targets)
 
     def twin(self, x: Tensor) -> Twin:
-        """The copy that evaluations at points like `x`, `(models, dim)`, read."""
+        """Memory for the copy of `x`, `(models, dim)`, that is evaluated; see `Problem.twin`."""
         found, dtype = self._twin, self.dtype or x.dtype
         if found is None or not _alike(found.copy, x, dtype):
             self._twin = found = Twin(torch.empty_like(x, dtype=dtype))

@@ -31,7 +31,7 @@ def use_spare_cores(processes: int) -> None:
 
 
 def threads_for(numbers: int) -> int:
-    """How many threads are worth a pass over so many numbers."""
+    """How many threads are worth a pass over this many numbers."""
     return max(1, min(max(torch.get_num_threads(), _spare), numbers // SMALLEST))
 
 

@@ -18,8 +18,8 @@ class TimeVarying(Periodic):
     """A network that repeats a cycle of τ rounds, W_{t mod τ} in round t; built by `time_varying`.
 
     A single round may have λ = 1, e.g. because some nodes have no link in it, but the product
-    W_{τ−1} … W_0 of a cycle must not. `weights` is this product, and `lam` is the τ-th root of
-    ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂.
+    W_{τ−1} … W_0 of a cycle must have λ < 1. `weights` is this product, and `lam` is the τ-th
+    root of ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂.
 
     Args:
         cycle: the networks of rounds 0, …, τ − 1.

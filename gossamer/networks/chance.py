@@ -114,7 +114,7 @@ class Coins:
         return cls(key, 0, (first + groups.place).flatten(), len(seeds))
 
     def at(self, t: int, site: int) -> "Coins":
-        """The coins for step `t` and the quantity with number `site`, independent of all others."""
+        """The coins for step `t` and the quantity number `site`, independent of all other coins."""
         return replace(self, moment=t * MOST_SITES + site)
 
     def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -31,7 +31,7 @@ class Room(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Identifies one mix of a run: number `site`, counted from 0, in round `t`."""
+    """Identifies a mix of a run: the mix with number `site` (counted from 0) in round `t`."""
 
     t: int
     """Round of the network."""
@@ -95,7 +95,7 @@ class Channel(ABC):
     """Whether every message contains all numbers of the quantity that is mixed."""
 
     period: int | None = None
-    """Number of steps after which the communication repeats exactly; None if it need not."""
+    """Number of steps after which communication repeats exactly; None if it may never repeat."""
 
     @abstractmethod
     def talk(self, t: int, memory: LinkMemory) -> Talk:

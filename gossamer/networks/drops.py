@@ -24,8 +24,9 @@ from gossamer.seeding import SeedGroups
 class Drops(Modified):
     """A network that loses messages at random, but no part of a total.
 
-    *Both ways* (`both_ways=True`): a link is dead for a round in both directions, and both ends
-    know. Each end adds the weight of the link to its own, so that W_t stays doubly stochastic.
+    *Both ways* (`both_ways=True`): a link that fails is dead in both directions for the round, and
+    both ends know. Each end adds the weight of the link to its own weight, so that W_t stays doubly
+    stochastic.
 
     *One way* (the default): each message is lost by itself. If an opinion does not arrive, the
     receiver uses its own instead, so that the rows of R_t still sum to 1. A share of a total that

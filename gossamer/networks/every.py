@@ -16,8 +16,9 @@ from gossamer.networks.modified import Modified
 class Every(Modified):
     """A network whose nodes communicate only in steps k − 1, 2k − 1, …
 
-    Step (s + 1)k − 1 is round s of the inner network. In all other steps nothing is mixed, which
-    changes neither averages nor totals, so that exact methods stay exact.
+    Step (s + 1)k − 1 is round s of the inner network. In all other steps nothing is mixed. This
+    changes neither averages nor totals, so methods that converge exactly to the optimum, e.g. those
+    with gradient tracking, still do.
     """
 
     k: int

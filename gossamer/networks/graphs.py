@@ -94,7 +94,7 @@ def exponential(n: SupportsIndex, directed: bool = True, weights: str = "paper")
         directed: True for one-way links, False for two-way links.
         weights: "paper" sets w_ij = 1/(2 + d) and w_ii = 2/(2 + d) for d neighbours. These are
             Metropolis weights if the self-loop counts as a neighbour, and they give the λ printed
-            in the paper. "textbook" sets w_ij = w_ii = 1/(1 + d).
+            in the GT-NSGDm paper. "textbook" sets w_ij = w_ii = 1/(1 + d).
 
     >>> exponential(20)
     exponential(20): 20 nodes, degree 5, λ = 0.714286
@@ -191,7 +191,7 @@ def erdos_renyi(
     seed: SupportsIndex = 0,
     weights: str | Weighting = "metropolis",
 ) -> StaticNetwork:
-    """Every pair of nodes is linked with the given probability, independently of all others.
+    """Every pair of nodes is linked with the given probability, independently of all other pairs.
 
     The graph is redrawn until it is connected, at most 100 times.
 

@@ -16,15 +16,16 @@ from gossamer.twin import Twin
 class Mixer:
     """Mixes opinions by z ↦ R z and totals by z ↦ C z, over the leading axis of `(n, …)`.
 
-    On CUDA the product of a small matrix and a wide z is limited by memory bandwidth. Our kernels
-    read z only once and take half the time of the general product; some also compute, in the same
-    pass, the z that is to be mixed.
+    On CUDA the product of a small matrix and a wide z is limited by memory bandwidth. Gossamer's
+    own kernels read z only once and take half the time of torch's product. Some of them also
+    compute, in the same pass, the z that is to be mixed.
 
     Args:
         pulls: R, `(n, n)`, dense or CSR, in the precision of messages.
         pushes: C, likewise; the same tensor if R = C.
         exact: C in float64, for totals.
-        twin: where `pull_move` also writes its result, if anywhere.
+        twin: memory for the copy of x that the problem reads (see `Problem.twin`). `pull_move`
+            writes this copy in the same pass as its result. None if the problem reads no copy.
     """
 
     pulls: Tensor

@@ -26,9 +26,10 @@ MOST_DRAWN = 200
 class Network(ABC):
     """n nodes that mix opinions by z ← R_t z and totals by z ← C_t z in round t.
 
-    An *opinion* is a quantity that the nodes average, a *total* one of which only the sum over the
-    nodes matters. The rows of R_t and the columns of C_t sum to 1. On a balanced network R_t and
-    C_t are the same doubly stochastic matrix W_t. Row i holds the weights of what node i receives.
+    An *opinion* is a quantity that the nodes average. A *total* is a quantity of which only the sum
+    over the nodes matters. The rows of R_t and the columns of C_t sum to 1. On a balanced network
+    R_t and C_t are the same doubly stochastic matrix W_t. Row i holds the weights of what node i
+    receives.
 
     Attributes:
         recipe: the Python expression that builds the network, and the data that it needs.
@@ -207,7 +208,11 @@ class Network(ABC):
         return modify(self, Accelerated, k)
 
     def without(self, node: int) -> "Network":
-        """The network that is left when `node` dies, if no message is needed to build it."""
+        """The network that is left when `node` dies.
+
+        The remaining nodes can build it without a message. Networks that change, and networks whose
+        W is not symmetric, are refused; build a new network for the remaining nodes instead.
+        """
         raise InvalidInput(
             f"network: got {self.name}, need one that does not change, with W = Wᵀ, to go on "
             f"without node {node}; build the survivors' network anew, e.g. with gs.ring(n - 1)"

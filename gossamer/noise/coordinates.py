@@ -12,7 +12,8 @@ from gossamer.noise.noise import CPU_BLOCK, Noise, NormMoment
 class CoordinateNoise(Noise):
     r"""Noise whose coordinates are drawn independently, all from one law.
 
-    A large vector then has a few large coordinates, and its norm is about the size of the largest.
+    If the tails of the law are heavy, a large vector has a few large coordinates, and its norm is
+    about the size of the largest.
     A law of your own is a frozen dataclass that defines `tail_index`, `draw` and `finite_moment`;
     users call `sample` and `moment`, which are built on these.
     """

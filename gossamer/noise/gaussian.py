@@ -16,8 +16,8 @@ class Gaussian(CoordinateNoise):
 
     $$E|X|^p = \mathrm{std}^p\, 2^{p/2}\, Γ\big(\tfrac{p+1}{2}\big) / \sqrt{π}$$
 
-    The paper's \(N(0, 3I)\) is `Gaussian(std=3**0.5)`. Gaussian noise is the only noise that is
-    isotropic and has independent coordinates.
+    The noise \(N(0, 3I)\) of the GT-NSGDm paper is `Gaussian(std=3**0.5)`. Gaussian noise is the
+    only noise that is isotropic and has independent coordinates.
 
     >>> round(Gaussian(std=2.0).moment(2), 12)
     4.0

@@ -34,10 +34,12 @@ class Noise(ABC):
     r"""Zero-mean noise vectors ξ, drawn independently for every step and node.
 
     `tail_index` is the supremum of the orders p with \(E\|ξ\|^p < \infty\) (∞ for light tails).
-    The paper's noise assumption \(E\|ξ\|^p \le σ^p\) then holds, with some σ, for every p below it,
-    but not for p = `tail_index`: for `StudentT(1.5)` or a 1.5-stable law take e.g. p = 1.45.
+    The noise assumption of the GT-NSGDm paper, \(E\|ξ\|^p \le σ^p\), then holds, with some σ, for
+    every p below it, but not for p = `tail_index`: for `StudentT(1.5)` or a 1.5-stable law take
+    e.g. p = 1.45.
 
-    Its `repr` is a Python expression that builds it again, also on the command line.
+    The `repr` is a Python expression that builds the noise again and can also be used on the
+    command line.
 
     For noise of your own, use `SampledNoise`, or derive a frozen dataclass from `CoordinateNoise`
     (independent coordinates) or `IsotropicNoise` (one radius per vector).

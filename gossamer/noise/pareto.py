@@ -18,9 +18,9 @@ class Pareto(CoordinateNoise):
     r"""Pareto noise minus its mean: \(X = σ(Y - m)\) with \(P(Y > y) = y^{-a}\) on y ≥ 1.
 
     Here a = `tail_index`, σ = `scale` and \(m = a/(a-1)\). All large values are positive and most
-    values are negative, so that the average of a sample is usually below the mean, 0; this makes
-    one-sided noise hard. It is drawn by inversion, \(Y = e^{E/a}\) with E exponential. The absolute
-    moment is
+    values are negative, so that the average of a sample is usually below the mean, 0. This makes
+    one-sided noise hard for the methods. It is drawn by inversion, \(Y = e^{E/a}\) with E
+    exponential. The absolute moment is
 
     $$E|X|^p = σ^p a\, m^{p-a} \Big[ \mathrm{B}(p+1, a-p)
       + \int_0^{\log m} (1 - e^{-s})^p e^{as} ds \Big] \quad (p < a),$$

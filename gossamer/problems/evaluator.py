@@ -50,7 +50,7 @@ class Evaluator(Protocol):
         ...
 
     def expecting(self, steps: int, /) -> Self:
-        """The same, to be asked for the gradients of so many steps: long work may be prepared."""
+        """The same, to be asked for the gradients of this many steps: long work may be prepared."""
         ...
 
 

@@ -195,7 +195,7 @@ class _Stacked:
         return self.of(len(data))(x, *data)
 
     def of(self, num_parts: int) -> NodeLoss:
-        """The same as a plain function, for data of so many tensors."""
+        """The same as a plain function, for data of this many tensors."""
         function = grad(self.loss) if self.slope else self.loss
         batch = 0 if self.own_batches else None
         return vmap(vmap(function, (0, *[batch] * num_parts)))

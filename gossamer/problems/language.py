@@ -25,8 +25,9 @@ LanguageProtocol = Literal["causal", "paper"]
 
 
 class LanguageProblem(ModuleProblem):
-    """n nodes train the paper's GPT to predict the next token, each on its part of a corpus.
+    """n nodes train a GPT to predict the next token, each on its part of a corpus.
 
+    By default it is the GPT of the GT-NSGDm paper (Yu, Jakovetić and Kar, 2026).
     Node i holds a contiguous shard of the training tokens, cut into windows of `context` tokens
     that begin `stride` tokens apart; f_i is the mean cross-entropy over its windows. The gradients
     of all nodes are evaluated together by `StackedGPT`, unless `vectorize` is False.
@@ -37,7 +38,7 @@ class LanguageProblem(ModuleProblem):
       modelling.
     - `"paper"`: training tokens are shuffled once, and attention sees both directions. Position i
       then sees the token that it is to predict, and the model learns to copy it. Only this protocol
-      reproduces the losses of 0.25 nats per token in the paper's table.
+      reproduces the losses of 0.25 nats per token in the table of the paper.
 
     Args:
         corpus: the training and validation tokens, and their vocabulary.
@@ -45,7 +46,7 @@ class LanguageProblem(ModuleProblem):
         protocol: `"causal"` or `"paper"`.
         stride: number of tokens from the start of a window to the start of the next.
         batch_size: number of windows per node and step.
-        context, width, heads, layers, dropout, style: argument of `GPT`; by default the paper's.
+        context, width, heads, layers, dropout, style: argument of `GPT`; default as in the paper.
         seed: seed of the initial weights and of the shuffling.
         vectorize: whether to evaluate all nodes at once.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
@@ -100,7 +101,11 @@ class LanguageProblem(ModuleProblem):
             self.evaluator = StackedGPTEvaluator(self.evaluator, StackedGPT(model, autocast))
 
     def twin(self, x: Tensor) -> Twin | None:
-        """That of the stacked GPT on CUDA, which evaluates all runs at once if it draws nothing."""
+        """Memory for the copy of `x` that `StackedGPT` reads (see `Problem.twin`), or None.
+
+        There is a copy only on CUDA, if nodes are evaluated at once (`vectorize`), and if there is
+        no dropout or only one run.
+        """
         by, at_once = self.evaluator, self.dropout == 0 or x.shape[1] == 1
         if not isinstance(by, StackedGPTEvaluator) or not x.is_cuda or not at_once:
             return None

@@ -46,21 +46,23 @@ class ModuleProblem(Problem):
     different numbers. Dropout masks are different for each node, step and seed; losses are
     evaluated without dropout.
 
-    On CUDA both ways are captured as CUDA graphs, which saves the time between operations; the loop
-    then evaluates its copies side by side. If a run has 10,000 steps or more, `vmap` is compiled
-    first, which takes half a minute; but not if the module has convolutions, which gain nothing, or
-    draws random numbers. Convolutions have the precision of matrix products: float32, or TF32 if
-    `torch.backends.cuda.matmul.allow_tf32` is set.
+    On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
+    loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
+    captured if the module draws random numbers.) By default `vmap` is compiled first if a run has
+    10,000 steps or more, which takes half a minute; modules with convolutions, which gain nothing
+    from it, and modules that draw random numbers are not compiled. Convolutions have the precision
+    of matrix products: float32, or TF32 if `torch.backends.cuda.matmul.allow_tf32` is set.
 
-    Its `batches` are those of all nodes. Its `evaluator` evaluates the module at many points, and
-    may be replaced by a faster one for the same module.
+    The attribute `batches` holds the batches of all nodes. The attribute `evaluator` evaluates the
+    module at many points, and may be replaced by a faster one for the same module.
 
     Args:
         module: a module with one input; it is copied, not changed.
         loss: (outputs, targets) ↦ scalar, the mean over the samples of a batch.
         node_datasets: the data of each node: a pair `(inputs, targets)` of tensors or arrays, a
-            dataset of such pairs, or any object with the methods of `Pairs`, e.g. `TokenWindows`.
-            Floating-point data are cast to the module's precision.
+            dataset of such pairs, or an object such as `TokenWindows`, which has `len(data)`,
+            `data[index]` (for a tensor of indices, the inputs and targets of these samples) and
+            `data.to(device, dtype)`. Floating-point data are cast to the module's precision.
         batch_size: number of samples per node and step.
         validation: data for `validation_loss`. They are also used for `accuracy` if targets are
             integers and outputs are scores of classes, with one more axis than targets.
@@ -68,7 +70,7 @@ class ModuleProblem(Problem):
         vectorize: True evaluates all nodes at once; False evaluates one after the other, which also
             works for modules that `vmap` does not support. By default the faster way is used, but
             modules that draw random numbers, and all modules with `compile=True`, are evaluated at
-            once. Choose a way if last digits matter, e.g. to compare two machines.
+            once. Choose one of the two if the last digits matter, e.g. to compare two machines.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
             compiles nor captures it; by default the number of steps decides.
@@ -204,7 +206,7 @@ class ModuleProblem(Problem):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, whose gradient is compiled if that pays for so many steps."""
+        """The same problem, whose gradient is compiled if that pays for this many steps."""
         evaluator = self.evaluator.expecting(steps)
         if evaluator is self.evaluator:
             return self

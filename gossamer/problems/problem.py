@@ -16,8 +16,8 @@ from gossamer.twin import Twin
 class Problem(ABC):
     """n private objectives f_i; the nodes together minimise their average f = (1/n) Σ_i f_i.
 
-    The first axis of points is that of the nodes: for `(nodes, points, dim)`, node i evaluates its
-    own f_i at each of its points.
+    The first axis of a tensor of points counts the nodes: if the shape is `(nodes, points, dim)`,
+    node i evaluates its own f_i at each of its points.
     """
 
     num_nodes: int
@@ -39,7 +39,7 @@ class Problem(ABC):
     """Whether there is held-out data, so that `validation_loss` can be computed."""
 
     has_accuracy: bool = False
-    """Whether answers are right or wrong, so that `accuracy` can be computed."""
+    """Whether every answer is either right or wrong, so that `accuracy` can be computed."""
 
     @property
     def parameter_shapes(self) -> tuple[torch.Size, ...]:
@@ -80,7 +80,12 @@ class Problem(ABC):
         return self.sample_grad(x, t, seeds)
 
     def twin(self, x: Tensor) -> Twin | None:
-        """The copy of points like `x` that `momentary_grad` reads, if it reads one."""
+        """Memory for the copy of `x` that `momentary_grad` reads; None if it reads no copy.
+
+        On CUDA some problems read their points from a copy, often in a lower precision, that is
+        always at the same place in memory (a `gossamer.twin.Twin`). The simulator's `Mixer` can
+        write this copy in the same pass as the new x.
+        """
         return None
 
     def loss(self, points: Tensor) -> Tensor:

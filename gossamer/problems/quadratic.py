@@ -65,7 +65,7 @@ class Quadratic(Problem):
         By default the curvatures are 1 and the starting point is 0.
 
         >>> problem = Quadratic.from_centers(torch.tensor([[0.0], [0.0], [3.0], [3.0]]))
-        >>> problem.optimum, problem.smoothness, problem.minimum           # Claim 1 with n = 4
+        >>> problem.optimum, problem.smoothness, problem.minimum
         (tensor([1.5000], dtype=torch.float64), 1.0, 1.125)
         """
         require(centers.ndim == 2, "centers", f"shape {tuple(centers.shape)}", "shape (nodes, dim)")

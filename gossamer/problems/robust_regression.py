@@ -81,12 +81,12 @@ class RobustRegression(Problem):
         return r, torch.addcmul(self._one, r, r, value=-1).clamp_(min=0)
 
     def local_loss(self, x: Tensor) -> Tensor:
-        """(1/m_i) Σ_k (c²/6) (1 − [1 − (r/c)²]₊³)."""
+        """(1/m_i) Σ_k ℓ(y_ik − X_ik w)."""
         _, inside = self._residuals(x)
         return self._loss_weight * (1 - inside**3).sum(-1)
 
     def local_grad(self, x: Tensor) -> Tensor:
-        """(1/m_i) Σ_k ℓ'(r_k) X_ik."""
+        """(1/m_i) Σ_k ℓ'(X_ik w − y_ik) X_ik."""
         r, inside = self._residuals(x)
         slopes = torch.bmm(r.mul_(inside).mul_(inside), self._readout)
         return slopes if slopes.shape == x.shape else slopes[..., : self.dim].contiguous()

@@ -80,8 +80,8 @@ class Stacking:
 class VmapEvaluator:
     """All copies of a model at once.
 
-    On CUDA the gradient is captured as a graph when it was asked for a few times, compiled before
-    that where so many steps are to come that it pays.
+    On CUDA the gradient is captured as a graph when it was asked for a few times, and compiled
+    before that if there will be enough steps for this to pay.
 
     Args:
         model: the model; refused if `vmap` cannot evaluate it.
@@ -117,7 +117,7 @@ class VmapEvaluator:
         return self._training.gradients(self._model.training_loss, x, inputs, targets)
 
     def expecting(self, steps: int) -> Self:
-        """The same, to be asked for the gradients of so many steps."""
+        """The same, to be asked for the gradients of this many steps."""
         decided = self._compile is not None or self._compiles
         gains = steps >= COMPILED_FROM and not self._model.convolves and not self.draws
         if decided or not gains or self._model.start.device.type != "cuda":

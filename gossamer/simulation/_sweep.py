@@ -63,8 +63,8 @@ def sweep(
         algorithm: the class of the method, e.g. `gs.DSGD`.
         grid: a dictionary from hyper-parameters to lists of values, in which every combination of
             values is a setting, or a list of settings, `[{"lr": 0.1, "momentum": 0.9}, …]`. The
-            values of a hyper-parameter may be numbers, schedules or both. A hyper-parameter whose
-            values are words, integers, or True and False must have the same value in all settings.
+            values of a hyper-parameter may be numbers, schedules or both. A hyper-parameter that by
+            its definition is a word, an integer or a bool must have the same value in all settings.
         strategy: "grid" runs every setting to the end, and "halving" ends hopeless settings early.
             Pass a `Halving` to choose how many are ended, and when.
         judge_by: the metric that ranks the settings, one of `metrics`; by default "error", or

@@ -72,7 +72,8 @@ class Tuned:
     def score(self) -> float:
         """The lowest score of the search, which is the score of the chosen setting.
 
-        It may be lucky on the tuning seeds, so expect a higher score on other seeds.
+        The chosen setting may have been lucky on the tuning seeds, so expect a higher score on
+        other seeds.
         """
         return float(self.search.scores().min())
 

@@ -116,7 +116,7 @@ class Clock:
         return seconds * (1 - self.stragglers * torch.log1p(-coins))
 
     def _sending(self, sent: Tensor) -> Tensor:
-        """Seconds until messages of so many bytes have arrived; nothing takes none."""
+        """Seconds until messages of this many bytes have arrived; nothing takes none."""
         return torch.where(sent > 0, self.latency + sent / self.bandwidth, 0.0)
 
 

@@ -181,7 +181,8 @@ def side_by_side(
     """One table of several comparisons: a row for each method, a column for each comparison.
 
     Args:
-        comparisons: the head of a column, e.g. the name of a network → the comparison.
+        comparisons: a dictionary from the head of a column (e.g. the name of a network) to the
+            comparison.
         metric: by default the one that the methods of the first comparison were tuned by.
         center: as in `Comparison.table`.
 

@@ -104,7 +104,7 @@ def _continued(values: Sequence[float]) -> list[float]:
 
 
 def _repeats(values: Sequence[float], period: int) -> bool:
-    """Whether the factors over so many places agree at the end, more than a period of them."""
+    """Whether the factors over this many places agree at the end, more than a period of them."""
     compared = min(period + 1, len(values) - period)
     factors = [values[-k] / values[-k - period] for k in range(1, compared + 1)]
     return compared > 1 and all(math.isclose(f, factors[0], rel_tol=1e-9) for f in factors)

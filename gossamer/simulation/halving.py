@@ -15,9 +15,9 @@ class Halving:
     """The rule by which a search ends hopeless settings early.
 
     By default, at steps t = T/16, T/8, T/4 and T/2 only the best 60, 40, 25 and 12 % of all
-    settings go on, but at least two, between which the last step decides. If no setting diverges, a
-    search over many settings costs 1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of running all of
-    them to the end.
+    settings go on, but at least two. Those that run to the end are ranked by `Sweep.scores`. If no
+    setting diverges, a search over many settings costs
+    1/16 + 0.6/16 + 0.4/8 + 0.25/4 + 0.12/2 = 27 % of running all of them to the end.
 
     The level e(t) of a setting is the median over the seeds, averaged over the last eighth of the
     records up to step t. Large step sizes lead early and lose late. If the least value of the

@@ -119,7 +119,7 @@ class Record:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run(Record):
-    """The result of `simulate`: one method with one setting, run once for every seed.
+    """The result of `simulate`: the runs of one method with one setting, one run per seed.
 
     `metrics` maps names to values of shape `(records, seeds)`, recorded at the steps in `steps`,
     `(records,)`. Divergence is a result, not an error: `diverged_at`, `(seeds,)`, holds the step

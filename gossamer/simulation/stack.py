@@ -35,8 +35,9 @@ class Stack:
     The parameters of all runs are one tensor `x`, `(nodes, runs, dim)`. Metrics can read it and the
     attributes `state`, `algorithm`, `problem`, `network` and `t`, the number of steps made. The
     runs differ in their seed and in the method's hyper-parameters, which are tensors of shape
-    `(runs, 1)`. They do not influence each other: in a stack, a run makes the same steps as alone.
-    Runs that become non-finite leave the stack; `runs` holds the indices of those still in it.
+    `(runs, 1)`. They do not influence each other: in a stack, a run makes the same steps as alone,
+    up to rounding (see `lanes`). Runs that become non-finite leave the stack; `runs` holds the
+    indices of those still in it.
 
     Args:
         algorithm: the method; its tensors have one row per run.

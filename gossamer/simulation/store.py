@@ -29,10 +29,10 @@ class Store:
 
     A run is identified by its method, hyper-parameters, problem, network, noise, seed, precision,
     kind of device and the versions of Gossamer and torch. Classes and functions of your own are
-    identified by their code. If you ask for more steps, seeds or settings than are stored, only
-    these are computed, and the results are the same bits as if all had been computed at once (on
-    CPUs). A file is written completely or not at all, so a process that is killed loses only the
-    work since its last file. If two processes ask for the same runs, the second waits for the
+    identified by their code. If you ask for more steps, seeds or settings than are stored, only the
+    missing ones are computed, and the results are the same bits as if all had been computed at once
+    (on CPUs). A file is written completely or not at all, so a process that is killed loses only
+    the work since its last file. If two processes ask for the same runs, the second waits for the
     first and then finds them.
 
     Args:

@@ -16,7 +16,7 @@ from gossamer.simulation.words import SPREADS, Center, deviation, spread
 from gossamer.text import aligned
 
 ROWS_SHOWN = 40
-"""Of a longer table only so many rows are printed."""
+"""Of a longer table only this many rows are printed."""
 
 
 @dataclass(frozen=True)

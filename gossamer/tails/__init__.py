@@ -11,7 +11,7 @@ some laws. In the table, t(3) is Student's t law with 3 degrees of freedom.
 | `hill` | a power tail | gives an index for light tails, too; too high for stable laws of α ≥ 1.8 |
 | `pareto_fit` | nothing | wide intervals for few samples; finds a power tail in a wide lognormal |
 | `log_moment` | a stable law | below 2 for t(3) and a lognormal, whose variance is finite |
-| `stable_fit` | a stable law | the same, as it reads nothing beyond the 5 % and 95 % quantiles |
+| `stable_fit` | a stable law | as `log_moment`; it reads only the 5 % to 95 % quantiles |
 | `max_to_sum` | nothing | does not give the index, only whether a moment seems finite |
 
 All of them assume that the samples are independent.

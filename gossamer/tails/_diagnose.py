@@ -158,8 +158,8 @@ def diagnose(
       fewer norms, neither a power law nor an index below 2 is rejected.
     - "finite variance": Hill and the Pareto fit put the index above 2 with 95 % confidence at every
       cut-off, and there are at least 5,000 independent samples.
-    - "no power tail": as "finite variance", but at two or more of the four cut-offs the Pareto fit
-      finds no power tail.
+    - "no power tail": the conditions of "finite variance" hold, and at two or more of the four
+      cut-offs the Pareto fit finds no power tail.
     - "undecided": all other cases, however many estimators agree.
 
     >>> import torch

@@ -19,9 +19,9 @@ def hill(samples: Samples, k: int) -> TailEstimate:
 
     It gives an index for every law, even for a Gaussian (about 9 at n = 10,000), and it
     overstates the index of a stable law with α ≥ 1.8, whose power tail starts beyond most
-    samples. It uses ratios, which change if a constant is added to all samples, and so
-    understates the index of one-sided noise that was centred; `pareto_fit` does not. Read the two
-    together.
+    samples. It uses ratios of magnitudes, which change if a constant is added to all samples. So it
+    understates the index of one-sided noise that was centred, while `pareto_fit` does not. Read the
+    two together.
 
     >>> import torch
     >>> from gossamer.noise import StudentT

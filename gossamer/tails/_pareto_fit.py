@@ -18,10 +18,10 @@ GRID = np.concatenate([-np.geomspace(1e-3, 0.999, 20)[::-1], np.geomspace(1e-4, 
 class ParetoFit:
     r"""The shape γ of the excesses over a threshold, and its standard error.
 
-    γ > 0 is a power tail of index 1/γ, γ = 0 a tail that falls like that of an exponential law, and
-    γ < 0 a tail that ends at a finite value. Gaussian and lognormal laws have γ = 0 in the limit of
-    high thresholds only. At the thresholds that samples reach, γ is mostly slightly below 0 for a
-    Gaussian, and above 0, as for a power tail, for a wide lognormal.
+    γ > 0 means a power tail of index 1/γ, γ = 0 a tail that falls like that of an exponential law,
+    and γ < 0 a tail that ends at a finite value. Gaussian and lognormal laws have γ = 0 in the
+    limit of high thresholds only. At the thresholds that samples reach, γ is mostly slightly below
+    0 for a Gaussian, and above 0, as for a power tail, for a wide lognormal.
     """
 
     gamma: float

@@ -137,10 +137,15 @@ class StretchedExponential:
 class PowerLawTest:
     """Whether a tail fits a power law, a lognormal or a stretched exponential, as three numbers.
 
-    Each number says how many standard errors the log-likelihood ratio of the power law over another
-    law is above what the law of this name predicts. On log–log axes a power tail is straight.
-    `lognormal` and `stretched_exponential` are large if the tail is too straight for these laws,
-    and `power_law` is far below 0 if the tail is too curved for a power law.
+    R is the log-likelihood ratio of the power law over another law. `lognormal` says how many
+    standard errors R, with a lognormal as the other law, is above its expectation for samples of a
+    lognormal; `stretched_exponential` is defined likewise. `power_law` says how many standard
+    errors R is above its expectation for samples of a power law. It is computed with each of the
+    two other laws, and the lower number counts.
+
+    On log–log axes a power tail is straight. `lognormal` and `stretched_exponential` are large if
+    the tail is too straight for these laws, and `power_law` is far below 0 if the tail is too
+    curved for a power law.
     """
 
     lognormal: float
@@ -161,14 +166,22 @@ class PowerLawTest:
 def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> PowerLawTest:
     r"""Cox's test of a power law against a lognormal and a stretched exponential.
 
-    The test uses the `k` largest of the n `magnitudes`, which must be in decreasing order. Let ℓ be
-    the log-likelihood of a law at its most likely scale. The log-likelihood ratio
-    \(R = ℓ_{power} - ℓ_{other}\) is asymptotically Gaussian under either law. The scale is the only
-    parameter of a law, so the mean \(μ\) and the variance \(v\) of R per sample depend only on
-    k/n, and \((R - kμ) / \sqrt{kv}\) says how many standard errors R is from what a law predicts.
-    Each law is fitted twice, to the magnitudes and to their distances from their lower end, and the
-    better fit counts. If samples depend on each other, the standard error \(\sqrt{kv}\) is
-    multiplied by the square root of `correlation_time`.
+    The test uses the `k` largest of the n `magnitudes`, which must be in decreasing order, and
+    compares laws of log(X/u), where X is one of the k magnitudes and u the largest of the others.
+    Each law has one free parameter, its scale s: 1/α for a power law \(x^{-α}\), the standard
+    deviation of log X for a lognormal, and 1/τ for a stretched exponential \(e^{-λx^τ}\). All else
+    is determined by the share k/n of the magnitudes above u.
+
+    Let ℓ be the log-likelihood of a law at its most likely scale. The log-likelihood ratio
+    \(R = ℓ_{power} - ℓ_{other}\) is asymptotically Gaussian, whichever of the two laws is true. If
+    one of them is true, the mean \(μ\) and the variance \(v\) of R per sample depend only on k/n,
+    because a change of scale does not change R. So \((R - kμ) / \sqrt{kv}\) says how many standard
+    errors R is above its expectation under this law.
+
+    Each law is fitted twice, to the magnitudes and to their distances from their lower end (the
+    5 % quantile, or u/2 if that is less). The fit that speaks less against the law counts. If
+    samples depend on each other, the standard error \(\sqrt{kv}\) is multiplied by the square root
+    of `correlation_time`.
 
     References: D. R. Cox, "Further results on tests of separate families of hypotheses", Journal
     of the Royal Statistical Society B 24 (1962); A. Clauset, C. R. Shalizi and M. E. J. Newman,

@@ -39,8 +39,8 @@ class NoiseProbe:
     randomly chosen coordinates (`coordinates` says how many, at most). The full gradient cancels,
     so it need not be known. Every sample has two batches of its own, so samples are as independent
     as the batches are. (Differences from a mean gradient would all share the error of that mean.)
-    The difference is symmetric. It has the same tail index α as the noise, and is 2^(1/α) times as
-    large.
+    The law of the difference is symmetric. It has the same tail index α as the noise, and its large
+    values are 2^(1/α) times as large.
 
     Call the probe once per training step. In most calls it does nothing. With P = `every` and
     S = `samples`, it measures S samples in every P-th call. By default P = 50 S, so that the probe

@@ -12,7 +12,7 @@ from gossamer.theory.rates import steps_for, theorem_bound
 
 @dataclass(frozen=True)
 class Option:
-    """Another network that could be chosen, its λ, and the bound of Theorem 1 on it."""
+    """A network that could be chosen, its λ, and the bound of Theorem 1 on it."""
 
     name: str
     lam: float

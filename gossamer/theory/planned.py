@@ -69,7 +69,10 @@ class Plan:
         return {**theirs, "practical": bound(self.constants, self.steps, lr, momentum)}
 
     def networks(self) -> list[Option]:
-        """The bound on networks of as many nodes, the plan's own among them, from high to low λ."""
+        """The bound on networks with the same number of nodes, from high to low λ.
+
+        The plan's own network is one of them.
+        """
         candidates = [*families(self.constants.num_nodes), Candidate.of(self.network)]
         different = {candidate.name: candidate for candidate in candidates}.values()
         return [self._weigh(one) for one in sorted(different, key=lambda one: -one.lam)]

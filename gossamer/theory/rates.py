@@ -106,8 +106,8 @@ def lag_transient(num_nodes: int, lam: float, p: float | None = None) -> float:
     """The T up to which the step size α is set by the term "tracking" of `parameters`.
 
     It is T = (√n/(2(1−λ)))^(1/e) with e = `forgetting_exponent(p)`. For larger T the term
-    "momentum" sets α, and then α and the leading terms without noise depend on the network only
-    through √(1−λ).
+    "momentum" sets α. Then α and those leading terms of the bound that do not contain σ ("initial
+    gap" and "momentum lag") depend on the network only through √(1−λ).
 
     >>> lag_transient(20, 0.967), lag_transient(20, 0.0)
     (4591.36..., 5.0...)
@@ -176,7 +176,7 @@ def fit_slope(
         x: at least 3 positive numbers, not all equal, such as numbers of steps T.
         values: either one per x, or `(x, seeds)` with the same seeds at every x. In the first case
             the error comes from the residuals. In the second the values are averaged over the
-            seeds, and the error comes from leaving out one seed after the other (jackknife).
+            seeds, and the error comes from leaving out one seed at a time (jackknife).
 
     >>> slope, error = fit_slope([1, 2, 4, 8], [8.0, 4.1, 2.0, 1.0])
     >>> round(slope, 3), round(error, 3)

@@ -63,7 +63,7 @@ class Wire:
         return z if self.dtype == z.dtype else rounded(z, z.new_empty(z.shape, dtype=self.dtype))
 
     def room(self, site: int, place: int, receivers: Sequence[int], length: int) -> Tensor | None:
-        """Where to write a message of so many numbers so that some receivers can read it there."""
+        """Where to write a message of `length` numbers so that some receivers can read it there."""
         size = length * self.dtype.itemsize
         found = self.carrier.room(site, place, receivers, size)
         return None if found is None else found.view(self.dtype)

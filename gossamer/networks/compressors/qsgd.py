@@ -97,12 +97,12 @@ class QSGD(Compressor):
         return blocks.shape(dim, self.block)[0] * dtype.itemsize + self.bits * packed_bytes(dim)
 
     def gamma(self, dim: int) -> float:
-        """1/(1 + ω), where ω = (B − 1)/(4s²), with dim in place of B if that is less.
+        """1/(1 + ω), where ω = (B − 1)/(4s²), with dim in place of B if dim is less.
 
-        ω is the bound on the error before m/s is rounded, see the class. With 4 bits, γ is 0.91 for
-        20 coordinates and 0.61 from 128 coordinates on. With 3 and 4 bits, gradient tracking was
-        exact even with γ = 1, both on a ring of 10 nodes and on an unbalanced digraph whose Perron
-        weights differ 128-fold.
+        ω is the bound on the error before m/s is rounded (see `QSGD`). With 4 bits, γ is 0.91 for
+        20 coordinates and 0.61 from 128 coordinates on. With 3 and 4 bits, gradient tracking
+        converged exactly to the optimum even with γ = 1, both on a ring of 10 nodes and on an
+        unbalanced digraph whose largest Perron weight is 128 times the smallest.
         """
         width = min(dim, self.block)
         return 1 / (1 + (width - 1) / (4 * self.top**2))

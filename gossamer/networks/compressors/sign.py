@@ -65,9 +65,9 @@ class Sign(Compressor):
     def gamma(self, dim: int) -> float:
         """2/B, which is 0.0625; 2/dim, but at most 1, if there are fewer than B coordinates.
 
-        On an unbalanced digraph whose Perron weights differ 128-fold, averaging 512 coordinates to
-        10⁻⁹ takes 1,700 steps with this γ, 2,200 with 3/B, and more than 4,000 with 6/B. On a ring
-        6/B is faster.
+        On an unbalanced digraph whose largest Perron weight is 128 times the smallest, averaging
+        512 coordinates to 10⁻⁹ takes 1,700 steps with this γ, 2,200 with 3/B, and more than 4,000
+        with 6/B. On a ring 6/B is faster.
         """
         return min(1.0, 2 / min(dim, BLOCK))
 

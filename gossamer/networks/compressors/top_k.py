@@ -12,7 +12,7 @@ from gossamer.networks.compressors.message import join, pack, packed_bytes, take
 from gossamer.networks.compressors.places import kept, replaced, require_share
 
 FEW = 4
-"""Up to so many coordinates, one maximum after the other is faster than a partition."""
+"""Up to this many coordinates, one maximum after the other is faster than a partition."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +23,7 @@ class TopK(Compressor):
     the copy. It also says which coordinates they are, by one bit per coordinate or by an int32 per
     value, whichever is shorter. Among equal |z − ĥ| the first ones are chosen. (On a CPU, float64
     numbers count as equal if the first 52 − ⌈log₂ dim⌉ bits of their fractions are equal, i.e. 30
-    bits for 3 million coordinates; on a GPU, any of the equal ones are chosen.)
+    bits for 3 million coordinates. On a GPU, which of the equal ones are chosen is arbitrary.)
 
     TopK is a contraction with δ = k/dim, and usually contracts much more.
 
@@ -72,9 +72,9 @@ class TopK(Compressor):
     def gamma(self, dim: int) -> float:
         """2k/dim, but at most 1.
 
-        With this γ and shares of 0.05, 0.1, 0.25 and 0.5, gradient tracking was exact both on a
-        ring of 10 nodes and on an unbalanced digraph whose Perron weights differ 128-fold. With
-        γ = 3.5k/dim it diverged on the digraph.
+        With this γ and shares of 0.05, 0.1, 0.25 and 0.5, gradient tracking converged exactly to
+        the optimum, both on a ring of 10 nodes and on an unbalanced digraph whose largest Perron
+        weight is 128 times the smallest. With γ = 3.5k/dim it diverged on the digraph.
         """
         return min(1.0, 2 * kept(self.share, dim) / dim)
 
