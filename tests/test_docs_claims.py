@@ -305,12 +305,17 @@ NETWORKS = {
         max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
         and all(map(robust, each(r, "DSGD", noise=networks.HEAVY)))
     ),
+    "The same holds for Normalized DSGD, under either noise": lambda r: all(
+        max(loses(r, "Normalized DSGD", noise).values()) <= networks.SURVIVES
+        and as_lowest(r, "Normalized DSGD", noise)[0] > 10
+        for noise in networks.NOISES
+    ),
     "GT-NSGDm survives every network here, but on none is its error the lowest": (
         survives_and_is_nowhere_the_lowest
     ),
     "SClip-EF and DSGD-Clip end lower on the networks *clean*, *one-way*, *loss both ways* and "
     "*four bits*. Both methods shrink": loses_to_shrinking_steps,
-    "where nodes differ, GT-SignSGDm ends lower on every network": lambda r: (
+    "where nodes differ, GT-SignSGDm ends lower than GT-NSGDm on every network": lambda r: (
         max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
     ),
     "SClip-EF ends at a third of GT-NSGDm's error or less on every network": loses_most_where_alike,
