@@ -1,4 +1,4 @@
-"""Train on two nodes of two processes each. The processes of a node share its parameters (FSDP).
+"""Train on two nodes, each with its parameters divided among two processes (FSDP).
 
     torchrun --nproc-per-node 4 examples/sharded_nodes.py
 

@@ -65,14 +65,20 @@ def best_clipping(results: Results) -> list[float]:
 def clipping_is_as_low(results: Results) -> bool:
     found = best_clipping(results)
     lower = sum(value < 1 / clip.MATTERS for value in found) / len(found)
-    return max(found) <= clip.MATTERS and 0.4 < lower < 0.5
+    return max(found) <= 1.02 and clip.MATTERS == 1.25 and 0.4 < lower < 0.5
 
 
 def the_winner_is_among_the_worst(results: Results) -> bool:
-    alike = [s for s in situations(spread=0.0, shape="symmetric") if s.tail < 2]
-    apart = situations(spread=10.0, shape="symmetric", network="2-hop ring")
+    heavy = [s for s in situations(shape="symmetric") if s.tail < 2]
+    alike = [s for s in heavy if s.spread == 0]
+    apart = [s for s in heavy if s.spread == 10 and "ring" in s.network]
     wins = all(next(iter(clip.median_errors(results, s))) == "DSGD-CClip" for s in alike)
-    return wins and all("DSGD-CClip" in list(clip.median_errors(results, s))[-2:] for s in apart)
+    worst = [list(clip.median_errors(results, s))[-2:] for s in apart]
+    return (
+        wins
+        and {s.network for s in apart} == {"ring", "2-hop ring"}
+        and all("DSGD-CClip" in last for last in worst)
+    )
 
 
 def gains_with_heavier_tails(results: Results) -> bool:
@@ -189,6 +195,15 @@ def few_choices_fit(results: Results) -> bool:
     return found.holds == "no" and all(words in found.ours for words in numbers)
 
 
+def a_run_of_two_ends_high(results: Results) -> bool:
+    found = [results[f"different, Student-t, {method}"] for method in ("GT-DSGD", "GT-Adam")]
+    high = [[e for e in of["errors"] if e > of["initial"] / 2] for of in found]
+    ends = [f"{error:.2f}" for of in high for error in of]
+    return ends == ["6.97", "7.01"] and all(
+        len(of["errors"]) == 5 and f"{of['initial']:.1f}" == "13.4" for of in found
+    )
+
+
 TRACKING = [m for m, (algorithm, _) in networks.METHODS.items() if algorithm.tracker]
 TAMED = ["Normalized DSGD", "DSGD-GClip", "DSGD-CClip", "DSGD-Clip", "SClip-EF"]
 TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
@@ -290,12 +305,17 @@ NETWORKS = {
         max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
         and all(map(robust, each(r, "DSGD", noise=networks.HEAVY)))
     ),
+    "The same holds for Normalized DSGD, under either noise": lambda r: all(
+        max(loses(r, "Normalized DSGD", noise).values()) <= networks.SURVIVES
+        and as_lowest(r, "Normalized DSGD", noise)[0] > 10
+        for noise in networks.NOISES
+    ),
     "GT-NSGDm survives every network here, but on none is its error the lowest": (
         survives_and_is_nowhere_the_lowest
     ),
     "SClip-EF and DSGD-Clip end lower on the networks *clean*, *one-way*, *loss both ways* and "
     "*four bits*. Both methods shrink": loses_to_shrinking_steps,
-    "where nodes differ, GT-SignSGDm ends lower on every network": lambda r: (
+    "where nodes differ, GT-SignSGDm ends lower than GT-NSGDm on every network": lambda r: (
         max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
     ),
     "SClip-EF ends at a third of GT-NSGDm's error or less on every network": loses_most_where_alike,
@@ -316,22 +336,24 @@ CLIP = "clip-or-normalize"
 CLAIMS = [
     Claim("clip-or-normalize.md", words, CLIP, true)
     for words, true in {
-        "at most 1.25 times that of GT-NSGDm. In almost half of the situations, its final error is "
-        "*clearly lower*, i.e. below 0.8 times that of GT-NSGDm": clipping_is_as_low,
-        "DSGD-CClip, which wins where nodes are alike, is among the worst where their optima": (
+        "the final error of the best clipping method is at most 2 % higher than that of GT-NSGDm. "
+        "In almost half of the situations, its final error is *clearly lower*, i.e. below 0.8 "
+        "times that of GT-NSGDm": clipping_is_as_low,
+        "under symmetric heavy-tailed noise, DSGD-CClip ends lowest if nodes are alike. If nodes "
+        "are 10 apart, it is one of the two worst of the five methods on both rings": (
             the_winner_is_among_the_worst
         ),
         "The heavier the tails, the more it gains": gains_with_heavier_tails,
-        "The error of GT-NSGDm is at most 1.5 times that of GT-Clip (tracker)": lambda r: (
-            max(beside(r, clip.OURS, clip.TRACKER, spread=10.0)) <= 1.5
+        "The error of GT-NSGDm is at most 1.26 times that of GT-Clip (tracker)": lambda r: (
+            1.25 < max(beside(r, clip.OURS, clip.TRACKER, spread=10.0, shape="symmetric")) <= 1.26
         ),
         "Its error is between a twentieth and a third lower than that of GT-NSGDm": lambda r: all(
             1 / 20 <= 1 - times <= 1 / 3
             for times in beside(r, clip.GRADIENT, clip.OURS, shape="skewed")
         ),
         "except that both kinds of clipped DSGD end higher": gaussian_ends_alike,
-        "whose error is never more than 1.25 times that of GT-NSGDm": lambda r: (
-            max(beside(r, clip.TRACKER, clip.OURS)) <= clip.MATTERS
+        "whose error is never more than 2 % higher than that of GT-NSGDm": lambda r: (
+            max(beside(r, clip.TRACKER, clip.OURS)) <= 1.02
         ),
         "under symmetric noise the best momentum was always 0": no_momentum,
         "a step size that is too small is the costliest mistake, for every method": (
@@ -470,9 +492,12 @@ CLAIMS += [
             measured(CLIP, TRACKED, "0.431 (", "to 1.49 (nodes 10 apart, symmetric noise)")(r)
             and sum(judged(CLIP, r, TRACKED).condition.values()) == 5
         ),
-        "is up to 5.09 times that of GT-Clip (gradient). In the median situation": (
+        "is up to 5.09 times that of GT-Clip (gradient). In the median situation with nodes 1 "
+        "apart, the error of DSGD-GClip is only 1.03 times that of GT-Clip (gradient)": (
             lambda r: (
-                measured(CLIP, "tracking lowers", "to 5.09 (nodes 10 apart")(r)
+                f"{statistics.median(beside(r, 'DSGD-GClip', clip.GRADIENT, spread=1.0)):.2f}"
+                == "1.03"
+                and measured(CLIP, "tracking lowers", "to 5.09 (nodes 10 apart")(r)
                 and judged(CLIP, r, "tracking lowers").holds_for.count("10 apart") == 2
                 and "1 apart" not in judged(CLIP, r, "tracking lowers").holds_for
             )
@@ -535,9 +560,18 @@ CLAIMS += [
     ),
     Claim(
         "reproduce.md",
-        "holds only if they agree with ours for at least half of the 48 choices",
+        "We count the five errors as reproduced only if at least half of the 48 choices give "
+        "errors that agree with them",
         "nodes",
         few_choices_fit,
+    ),
+    Claim(
+        "bad-networks.md",
+        "GT-DSGD and GT-Adam, which neither clip nor normalize, are not robust on the network "
+        "*clean* under Student-t noise: one of five runs of each ended above half of the initial "
+        "error of 13.4, at 6.97 and 7.01.",
+        "all-methods",
+        a_run_of_two_ends_high,
     ),
     Claim(
         "algorithms/NormalizedDSGD.md",
@@ -684,6 +718,34 @@ def the_ring_is_worse_from_afar(_: ModuleType) -> bool:
     return [min(ring), max(ring)] == ["2.31", "3.55"]
 
 
+def tracks_on_bad_networks(choices: ModuleType) -> bool:
+    """With several faults, or where nodes differ and messages say little; others end low, too."""
+    rows = {row.known: choices.multiples(row.situations) for row in choices.CHOICES["bad"]()}
+    severe = [of for known, of in rows.items() if "several faults" in known]
+    mild = [of for known, of in rows.items() if "several faults" not in known]
+    ends = [min(of["SClip-EF"], of["DSGD-Clip"]) for of in mild]
+    return (
+        len(severe) == len(mild) == 4
+        and all(next(iter(of)) in TRACKING for of in severe)
+        and 1.11 < max(ends) <= 1.12
+    )
+
+
+def signs_gain_less_if_all_is_large_at_once(_: ModuleType) -> bool:
+    for corpus in modern.TASKS:
+        signs, ours = (
+            stored("modern-table")[modern.elsewhere_name(corpus, m)]["places"]
+            for m in ("GT-SignSGDm", "GT-NSGDm")
+        )
+        each, at_once = (
+            modern.mean_loss(signs[place]) / modern.mean_loss(ours[place])
+            for place in ("Student-t noise", "Student-t noise, all at once")
+        )
+        if not each < at_once < 1:
+            return False
+    return True
+
+
 def four_bits_or_signs(_: ModuleType) -> bool:
     best = at_equal_bytes(stored("bad-networks"))
     short = [network in SHORTEST for network in best]
@@ -715,6 +777,13 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
     "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
     "the kind of message that suits it best, nearly always four bits or signs": four_bits_or_signs,
+    "track if the network has several faults at once. If nodes differ, track also if messages are "
+    "lost in bursts, are rare, or carry only a tenth of the coordinates or only signs. In the "
+    "other rows of the table for bad networks, the better of SClip-EF and DSGD-Clip ends at no "
+    "more than 1.12 times the lowest error": tracks_on_bad_networks,
+    "If noise is large in all coordinates at once, this helps less": (
+        signs_gain_less_if_all_is_large_at_once
+    ),
     "at most 1.62 times the best under any of the three noises": a_fair_momentum,
     "within 5 % of the best one in all 21 searches": halving_finds_as_good_a_setting,
     "was 2.31 to 3.55 times that on the complete network": the_ring_is_worse_from_afar,
@@ -754,6 +823,21 @@ def test_the_page_on_tails_says_how_often_its_p_is_too_large():
         f"infinite variance in {single:g} % of the sets of single numbers, and in {vectors:g} % "
     )
     assert words + "of the sets of vectors with three independent coordinates" in page
+
+
+def test_the_page_on_tails_says_which_laws_stay_undecided():
+    laws = json.loads((ROOT / "benchmarks" / "tails.json").read_text(encoding="utf-8"))["laws"]
+    hard = {k: of for k, of in laws.items() if k.startswith(("lognormal", "Weibull"))}
+    hard = {k: of for k, of in hard.items() if "σ = 1," not in k}
+    assert len(hard) == 18
+    assert not any(of["light"] for of in hard.values())
+    undecided = {k: 100 * of["undecided"] / of["repetitions"] for k, of in hard.items()}
+    vectors = undecided.pop("lognormal σ = 2, 3 coordinates *, 10000")
+    assert min(undecided.values()) >= 95
+    page = re.sub(r"\s+", " ", (ROOT / "docs" / "tails.md").read_text(encoding="utf-8"))
+    words = "are never called light, at any size. At least 95 % of their sets stay undecided, "
+    words += "except for vectors with three independent lognormal coordinates: of their sets of "
+    assert words + f"10,000 samples, {vectors:g} % stay undecided." in page
 
 
 def test_the_readme_s_words_on_ddp_are_what_was_measured():

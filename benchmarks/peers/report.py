@@ -31,8 +31,9 @@ This page compares Gossamer with three similar tools: decent-bench, DISROPT and 
 All tools ran the same problem, graph, update and number of rounds. Every node has its own
 least-squares problem in {dim} dimensions, in float64, with exact gradients and one thread per
 process. Gossamer applies each update in the same order as the other tool, so both must end at the
-same points, up to rounding. Two updates differ a little from Gossamer's own methods, "ring of 20,
-tracking" and "four in pairs". We wrote them for this comparison (`benchmarks/peers/forms.py`).
+same points, up to rounding. In two cases, "ring of 20, tracking" and "four in
+pairs", the update differs a little from Gossamer's own method. We wrote these two updates for this
+comparison (`benchmarks/peers/forms.py`).
 
 - *Case* names the number of nodes, the graph and the method. "In pairs" means that a node talks to
   one neighbour per round.
@@ -53,7 +54,7 @@ tracking" and "four in pairs". We wrote them for this comparison (`benchmarks/pe
 only {dim} numbers, so the table measures the tools and not the network. With large models, messages
 take most of the time: see [what a step costs](distributed.md#what-it-costs).
 
-## What 1 % loss and top-10 % compression do
+## What happens if 1 % of messages are lost, or if messages carry only the top 10 % of the numbers
 
 {losses}
 

@@ -62,9 +62,9 @@ def probed(_: str) -> str:
     """What a probe at its default makes of Gaussian gradients."""
     found = json.loads((BENCHMARKS / "tails.json").read_text(encoding="utf-8"))["probe"]
     return (
-        f"Of {found['runs']} runs of {found['samples each']:,} samples each, "
-        f"{found['runs with an estimate below 1.95']} had an estimate of the tail index "
-        f"below 1.95. The lowest estimate was {found['lowest estimate']:.2f}."
+        f"In {found['runs with an estimate below 1.95']} of {found['runs']} runs, each with "
+        f"{found['samples each']:,} samples, this lowest estimate was below 1.95. Its smallest "
+        f"value in all runs was {found['lowest estimate']:.2f}."
     )
 
 

@@ -3,8 +3,9 @@
 The two theorems of the GT-NSGDm paper (Yu, Jakovetić and Kar, 2026) bound the average gradient norm
 of `GTNSGDm` after T steps on n nodes, if the gradient noise ξ satisfies E‖ξ‖^p ≤ σ^p for some p in
 (1, 2]. They set the step size α and the momentum β: Theorem 1 for known p, Theorem 2 for unknown p.
-The other symbols are λ < 1, which says how slowly the network averages, the Lipschitz constant L of
-the nodes' gradients, the common start x⁰, the optimum x*, and Δ0 = f(x⁰) − inf f.
+The other symbols are λ < 1, which says how fast the network averages (the smaller, the faster),
+the Lipschitz constant L of the nodes' gradients, the common start x⁰, the optimum x*, and
+Δ0 = f(x⁰) − inf f.
 """
 
 from gossamer.theory._bound import FORMULAS, Bound, Term, bound

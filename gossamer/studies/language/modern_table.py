@@ -498,7 +498,7 @@ def _recommended(results: Results) -> Verdict:
     good = worst(found[ours])[1] <= AS_GOOD
     advice = f"{ours} is recommended for models." if good else "No member does."
     return Verdict(
-        "Some member of the family of GT-NSGDm ends at most "
+        "There is one member of the family of GT-NSGDm that ends at most "
         f"{AS_GOOD - 1:.0%} above the best in every situation that we tried, on both corpora",
         "furthest above the best: " + "; ".join(f"{m} {_worst(found[m])}" for m in FAMILY),
         good,

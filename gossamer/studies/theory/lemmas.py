@@ -158,8 +158,9 @@ class Lemmas(Experiment[Size]):
     study = "theory"
     title = "The analysis, checked numerically"
     about = (
-        f"GT-NSGDm on the synthetic task, {NODES} nodes on three networks under three noises. The "
-        f"lemmas that hold pathwise are evaluated at each of 500 recorded steps (α = {METHOD.lr}, "
+        f"GT-NSGDm on the paper's synthetic problem, robust regression, with {NODES} nodes on "
+        "three networks under three noises. The lemmas that hold pathwise are evaluated at each of "
+        f"500 recorded steps (α = {METHOD.lr}, "
         f"β = {METHOD.momentum}); those in expectation, the martingale lemma, the consensus of the "
         "trackers and the errors of both estimators, on averages over many paths. The "
         "time-averaged gradient norm under the parameters of both theorems is compared with the "
