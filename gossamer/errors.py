@@ -49,8 +49,8 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
 def real(name: str, value: object, admissible: str, way_out: str = "") -> float:
     """Returns `value` as a float; refuses it unless it is a number.
 
-    Whether the number is admissible is not checked here; `admissible` and `way_out` are words for
-    the message.
+    Whether the number is admissible is not checked here; `admissible` and `way_out` only
+    go into the message.
 
     >>> real("probability", "10%", "a number in [0, 1)", "0.1 loses one message in ten")
     Traceback (most recent call last):
@@ -65,7 +65,7 @@ def real(name: str, value: object, admissible: str, way_out: str = "") -> float:
 
 
 def choice(name: str, value: str, options: Iterable[str]) -> str:
-    """Returns `value` if it is one of `options`; otherwise refuses it and suggests a similar word.
+    """Returns `value` if it is one of `options`; otherwise refuses it and suggests a similar one.
 
     >>> choice("weights", "metroplis", ["laplacian", "metropolis"])
     Traceback (most recent call last):

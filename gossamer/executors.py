@@ -98,7 +98,7 @@ def worker_count(executor: Executor) -> int:
 
 
 class ThisProcess(Executor):
-    """An executor without workers, which does submitted work at once in this process."""
+    """An executor without workers, which does submitted work immediately, in this process."""
 
     workers = 1
 

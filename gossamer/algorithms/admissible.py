@@ -63,7 +63,7 @@ class Integers:
 
 @dataclass(frozen=True)
 class OneOf:
-    """The admissible set of a hyper-parameter that is a word or a bool, one of `options`."""
+    """The admissible set of a hyper-parameter that is a string or a bool, one of `options`."""
 
     options: tuple[Any, ...]
 

@@ -31,8 +31,8 @@ class Algorithm(ABC, Generic[StateT]):
     The last axis of every tensor holds the parameters, and every norm is over that axis. In the
     simulator tensors have the shape `(nodes, runs, dim)`, and `mix` multiplies by W. On a real
     process they have the shape `(dim,)`, and `mix` exchanges messages with the neighbours. There is
-    no other communication. `mix.pull(x)` averages the parameters. `mix.push(y)` mixes quantities of
-    which only the sum over the nodes matters (see `Mix`).
+    no other communication. `mix.pull(x)` averages the parameters. `mix.push(y)` mixes quantities
+    whose sum over the nodes must not change, e.g. trackers (see `Mix`).
 
     A subclass is a frozen dataclass. Its fields are the hyper-parameters, annotated with their
     admissible sets (`Positive`, `Fraction`, …). Values are checked on construction. Instead of a
@@ -133,7 +133,7 @@ class Algorithm(ABC, Generic[StateT]):
     def hyperparameters(self) -> dict[str, Any]:
         """Name → value of the hyper-parameters.
 
-        Hyper-parameters that are words, such as `order`, are left out if they have their default
+        Hyper-parameters that are strings, such as `order`, are left out if they have their default
         value.
 
         >>> from gossamer.algorithms import DSGDGClip

@@ -26,8 +26,8 @@ class GTDSGD(Algorithm[GTDSGDState]):
     yᵗ = W (yᵗ⁻¹ + gᵗ − gᵗ⁻¹)                               y⁻¹ = g⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α yᵗ)                                    α = `lr`
 
-    As the second equation, the paper's table of methods prints Σⱼ wᵢⱼ (xᵢ − α yⱼ), with xᵢ instead
-    of xⱼ. The nodes would then never mix their parameters.
+    In the paper's table of methods, the second equation is printed as Σⱼ wᵢⱼ (xᵢ − α yⱼ), with xᵢ
+    instead of xⱼ. The nodes would then never mix their parameters.
 
     Reference: Di Lorenzo and Scutari (2016); Xin, Pu, Nedić and Khan (2020).
     """

@@ -74,7 +74,7 @@ class Shapes:
         return torch.cat([parts[i] for i in range(len(self.shapes))], dim=-1)
 
     def whole(self, stack: Tensor, kind: torch.Size) -> Tensor:
-        """A stack of `alike` with whole tensors, for operations such as matrix products.
+        """One of the stacks that `alike` returns, with whole tensors, e.g. for matrix products.
 
         This is the stack itself, unless a node consists of several processes that each hold a part
         of every tensor. They then gather the parts.

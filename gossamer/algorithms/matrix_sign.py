@@ -17,9 +17,9 @@ LEGS = 2, 3
 def newton_schulz(y: Tensor) -> Tensor:
     """Approximately U Vᵀ, the matrix sign of y = U Σ Vᵀ, for each matrix in the last two axes.
 
-    Starting from z = y/‖y‖_F, it takes five steps z ← a z + (b G + c G²) z with G = z zᵀ and the
-    a, b and c of Muon. Singular values of at least 0.01 ‖y‖_F end in [0.68, 1.14], smaller ones
-    below 1.21; 0 stays 0.
+    Starting from z = y/‖y‖_F, it takes five steps z ← a z + (b G + c G²) z with G = z zᵀ and
+    Muon's coefficients a, b and c. Singular values of at least 0.01 ‖y‖_F end in [0.68, 1.14],
+    smaller ones below 1.21; 0 stays 0.
 
     On CUDA, if y is in float32, the products are computed in float16. The rounding errors grow in
     five steps to a Frobenius norm of at most 2⁻¹¹ a⁵ = 0.24. For comparison, the Frobenius norm of

@@ -14,8 +14,8 @@ class Mix(Protocol):
 
     It treats two kinds of quantities differently. An *opinion*, such as the parameters x, is a
     value on which the nodes are to agree. `pull` averages it, and nodes that agree still agree
-    afterwards. A *total*, such as a gradient tracker y, is a value of which only the sum over the
-    nodes matters. `push` redistributes it and keeps the sum.
+    afterwards. A *total*, such as a gradient tracker y, is a value whose sum over the nodes must
+    not change when the nodes mix. `push` redistributes it and keeps the sum.
 
     With a doubly stochastic W both compute W z. A network on which both are the same is called
     *balanced*.

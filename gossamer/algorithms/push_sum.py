@@ -29,7 +29,7 @@ def PushSum(method: A) -> A: ...
 
 
 def PushSum(method: A | type[A]) -> A | type[A]:
-    """The same method, but averaging its parameters by push-sum, for directed networks of any kind.
+    """Turns a method into one that averages its parameters by push-sum, for any directed network.
 
     pᵗ = min(1, wᵗ) (oᵗ − α dᵗ)                             α dᵗ is what the method subtracts
     oᵗ⁺¹ = (oᵗ − α dᵗ) − pᵗ                                 o⁰ = 0, the part still to be applied
@@ -38,14 +38,14 @@ def PushSum(method: A | type[A]) -> A | type[A]:
     xᵗ⁺¹ = uᵗ⁺¹ / wᵗ⁺¹
 
     C is the matrix of `mix.push`, whose columns sum to 1 (see `Mix`). On a network that is not
-    balanced, a method that pulls its parameters ends at the optimum of a *weighted* sum of the
-    objectives. Pushing keeps the sum over the nodes, so Σ uᵢ changes only by the plain sum of the
-    updates. Node i holds a share of Σ uᵢ, and wᵢ measures how large this share is. If C is doubly
-    stochastic, all w stay 1, and the method is the same as without push-sum.
+    balanced, a method that pulls its parameters and pushes no tracker ends at the optimum of a
+    *weighted* sum of the objectives. Pushing keeps the sum over the nodes, so Σ uᵢ changes only by
+    the plain sum of the updates. Node i holds a share of Σ uᵢ, and wᵢ measures how large this share
+    is. If C is doubly stochastic, all w stay 1, and the method is the same as without push-sum.
 
-    In the literature the whole update is added to u at once, which moves x by α d/w. A node that
-    hears little, or for a while nothing because messages are lost, has a tiny w. The update then
-    throws it far away, and gradients that grow with the distance throw it further. Here a node
+    In the literature the whole update is added to u in one step, which moves x by α d/w. A node
+    that hears little, or for a while nothing because messages are lost, has a tiny w. The update
+    then throws it far away, and gradients that grow with the distance throw it further. Here a node
     applies its updates in parts, so that x never moves by more than what is due, oᵗ − α dᵗ. The
     rest is applied in later steps.
 

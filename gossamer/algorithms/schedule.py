@@ -72,9 +72,10 @@ class Schedule(ABC, _Number):
     def require_values(
         self, name: str, admissible: AdmissibleSet, t: Tensor, values: Tensor
     ) -> None:
-        """Refuse the schedule if one of `values`, those at the steps `t`, is not in `admissible`.
+        """Refuse the schedule if one of `values` is not in `admissible`.
 
-        The hyper-parameter is called `name` in the message.
+        `values` are the values of the schedule at the steps `t`. The hyper-parameter is called
+        `name` in the message.
         """
         if values not in admissible:
             wrong = next(value for value in values.flatten().tolist() if value not in admissible)
@@ -182,9 +183,9 @@ class Cosine(Linear):
 
 @dataclass(frozen=True, repr=False)
 class WarmUp(Schedule):
-    """Rises linearly to the first value of a = `then`, and follows a from step k = `steps` on.
+    """Rises linearly to the first value of s = `then`, and follows s from step k = `steps` on.
 
-    a is a number, a schedule or a function. Step k of the run is step 0 of a.
+    s is a schedule, a function or a number. Step k of the run is step 0 of s.
 
     >>> [WarmUp(Linear(1.0, 10), 4).at(t) for t in (0, 1, 3, 4, 5)]
     [0.25, 0.5, 1.0, 1.0, 0.9]
@@ -194,14 +195,14 @@ class WarmUp(Schedule):
     steps: Positive
 
     def values(self, t: Tensor) -> Tensor:
-        """min(1, (t + 1)/k) · a(max(0, t − k)) with a = `then` and k = `steps`."""
+        """min(1, (t + 1)/k) · s(max(0, t − k)) with s = `then` and k = `steps`."""
         after = (t - self.steps).clamp(min=0)
         reached = self.then.values(after) if isinstance(self.then, Schedule) else self.then
         return ((t + 1) / self.steps).clamp(max=1) * reached
 
     @property
     def turns(self) -> list[Scalar]:
-        """Step 0, and the turns of a = `then`, shifted by k = `steps`."""
+        """Step 0, and the turns of s = `then`, shifted by k = `steps`."""
         inner = self.then.turns if isinstance(self.then, Schedule) else [0]
         return [0, *(turn + self.steps for turn in inner)]
 

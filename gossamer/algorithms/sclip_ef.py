@@ -27,8 +27,8 @@ class SClipEF(Algorithm[SClipEFState]):
     Ψₜ(z) = c/√(t+1) · z / √(z² + τ (t+1)^(3/5))            c = `scale`, τ = `clip`
     αₜ = α (t+1)^(−1/5), βₜ = β/√(t+1)                      α = `lr`, β = `momentum`
 
-    Every coordinate is clipped separately. The theory needs symmetric noise, but of its moments
-    only the first absolute moment must be finite.
+    Every coordinate is clipped separately. The theory needs symmetric noise, but it requires
+    only the first absolute moment to be finite.
 
     Reference: Yu, Jakovetić and Kar, Smoothed gradient clipping and error feedback (2023).
     """

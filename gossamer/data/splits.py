@@ -121,8 +121,8 @@ def dirichlet(alpha: float) -> Split:
 def by_label(per_node: int) -> Split:
     """Gives every node samples of exactly `per_node` classes.
 
-    The numbers of nodes that hold a class differ by at most one from class to class. The nodes that
-    hold a class share its samples as equally as possible.
+    Every class is held by the same number of nodes, up to a difference of one. The nodes that hold
+    a class share its samples as equally as possible.
 
     >>> labels = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
     >>> [labels[part].tolist() for part in by_label(1)(labels, 4)]

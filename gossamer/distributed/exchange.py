@@ -25,10 +25,10 @@ class NeighborExchange:
     """Exchanges the messages of one node with its neighbours; used by `DecentralizedOptimizer`.
 
     Node i is the process with rank i in `group`. The vectors that are mixed may have any length.
-    Totals are vectors of which only the sum over the nodes matters, e.g. trackers. Links may have
-    to keep tensors from step to step, e.g. totals that have not arrived yet. These tensors are not
-    stored here: `talk` takes them as `memory`, and the object that it returns has the new ones as
-    its `memory`.
+    Totals, e.g. gradient trackers, are vectors whose sum over the nodes must not change when the
+    nodes mix. Links may have to keep tensors from step to step, e.g. totals that have not arrived
+    yet. These tensors are not stored here: `talk` takes them as `memory`, and the object that it
+    returns has the new ones as its `memory`.
 
     A message is rounded if the vector that is mixed has a higher precision than the messages. This
     happens with a narrow `message_dtype`, e.g. bfloat16, and also with totals, which are kept in
@@ -45,9 +45,10 @@ class NeighborExchange:
         timeout: seconds that a neighbour may be silent before it counts as failed.
         seed: determines the random choices of the network, and must be the same on all nodes. A
             simulation with this seed makes the same choices.
-        overlap: whether vectors that the next step will mix as they are now (x and fields of the
-            state) are sent as soon as a step has ended. With "auto", each node finds out for itself
-            whether that is faster. With NCCL, "auto" means True.
+        overlap: whether messages that do not depend on the next gradient (x and fields of the state
+            that the next step will mix unchanged) are sent as soon as the current step has ended.
+            With "auto", each node finds out for itself whether that is faster. With NCCL, "auto"
+            means True.
         wait: whether a mix waits for the messages of its step. If not, it uses the messages that
             have arrived.
     """
@@ -116,13 +117,13 @@ class NeighborExchange:
             self._ahead.forget()
 
     def open(self) -> None:
-        """With `wait=False`, ignore messages that are still under way; all nodes must call it."""
+        """With `wait=False`, ignore messages that are still in transit; all nodes must call it."""
         if self._mailboxes is not None:
             self._mailboxes.open()
 
     @property
     def at_rest(self) -> bool:
-        """True if it is certain that no total is under way, as between steps with `wait=True`."""
+        """True if it is certain that no total is in transit, as between steps with `wait=True`."""
         return self._mailboxes is None or self._mailboxes.at_rest
 
     def posted(self) -> list[Posted]:
@@ -130,7 +131,7 @@ class NeighborExchange:
         return self._mailboxes.posted() if self._mailboxes else []
 
     def bring_in(self, memory: LinkMemory, told: Sequence[Sequence[Posted]]) -> LinkMemory:
-        """With `wait=False`, wait for all totals that are under way; returns the new memory.
+        """With `wait=False`, wait for all totals that are in transit; returns the new memory.
 
         Args:
             memory: the tensors that the links of this node keep.

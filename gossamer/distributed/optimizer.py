@@ -370,7 +370,7 @@ class DecentralizedOptimizer(Optimizer):
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """The values that `say()` returns on all ranks, in the order of the ranks; a collective.
 
-        Values are sent as JSON, so they must consist of numbers, texts, lists and dictionaries.
+        Values are sent as JSON, so they must consist of numbers, strings, lists and dictionaries.
         If ranks are dropped meanwhile, `say` is called again. If nodes have several processes, the
         values of all processes of node 0 come first, then those of node 1, and so on.
         """
@@ -651,11 +651,11 @@ class DecentralizedOptimizer(Optimizer):
             self._show_moved()
 
     def come_to_rest(self) -> None:
-        """With `wait=False`, wait until all totals that are under way have arrived; a collective.
+        """With `wait=False`, wait until all totals that are in transit have arrived; a collective.
 
-        A total is a quantity of which only the sum over the nodes matters, e.g. a tracker. After
-        this call `state_dict()` and `links` include what has arrived. `Checkpoints.save` makes the
-        call itself. With `wait=True` it does nothing.
+        A total, e.g. a gradient tracker, is a quantity whose sum over the nodes must not change
+        when the nodes mix. After this call `state_dict()` and `links` include what has arrived.
+        `Checkpoints.save` makes the call itself. With `wait=True` it does nothing.
         """
         if self.wait:
             return

@@ -16,13 +16,14 @@ class Verdict:
     """A statement, our measurement, and whether the measurement confirms the statement."""
 
     statement: str
-    """A statement of the paper or an expectation of ours, in its own words or close to them."""
+    """A statement of the paper, in its words or close to them, or an expectation of ours."""
 
     ours: str
     """Our measurement, with its spread."""
 
     condition: bool | Mapping[str, bool]
-    """Whether the statement holds; or, by the name of each part of it, whether this part holds."""
+    """Whether the statement holds; or a mapping from the name of each part of the statement to
+    whether that part holds."""
 
     note: str = ""
     """An explanation, e.g. how the statement must be read in order to hold."""

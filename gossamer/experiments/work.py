@@ -117,7 +117,8 @@ class Work:
 
         Args:
             device: where to compute, e.g. "cuda".
-            executor: computes several units at once; by default they are computed one by one.
+            executor: computes several units at the same time; by default they are computed one by
+                one.
             notify: called as `notify(name, done, total)` before each unit, with its name, the
                 number of units done before it and the number of all units. With an executor, it is
                 called after the unit.

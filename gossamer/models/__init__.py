@@ -1,4 +1,4 @@
-"""Models: the GPT of the GT-NSGDm paper, for one node and for many nodes at once."""
+"""Models: the GPT of the GT-NSGDm paper."""
 
 from gossamer.models.gpt import GPT
 

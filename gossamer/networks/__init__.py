@@ -4,16 +4,17 @@ In every round, each node mixes its own values with those that it hears:
 
 - An *opinion*, e.g. the parameters x, is a quantity that the nodes average. A node replaces its
   opinion by a weighted average of what it hears and its own, z ← R z; this is called *pull*.
-- A *total*, e.g. a gradient tracker y, is a quantity of which only the sum over the nodes matters.
-  A node splits its total into shares for its receivers and itself, z ← C z; this is called *push*.
+- A *total*, e.g. a gradient tracker y, is a quantity whose sum over the nodes must not change when
+  the nodes mix. A node splits its total into shares for its receivers and itself, z ← C z; this is
+  called *push*.
 
 On a *balanced* network R and C are the same doubly stochastic matrix W. On any other network,
 repeated mixing turns the opinions into a weighted average and leaves every node a fixed share of a
 total. These weights and shares are called the *Perron weights* of the network.
 
-λ is the largest share of the nodes' disagreement that a round can leave; the smaller, the better.
-Compressors send short messages about z − ĥ, where the *public copy* ĥ is what the neighbours know
-about a node's z.
+λ is the fraction of the nodes' disagreement that is left after one round, in the worst case; the
+smaller, the better. Compressors send short messages about z − ĥ, where the *public copy* ĥ is what
+the neighbours know about a node's z.
 """
 
 from gossamer.networks._time_varying import TimeVarying, one_peer_exponential, time_varying

@@ -70,7 +70,7 @@ class Coins:
     They are a function of the seed, the node, the step and the quantity that is mixed. Runs with
     the same seed have the same coins, which are drawn only once, `(nodes, distinct seeds, width)`;
     `deal` copies them to the runs, `(nodes, runs, width)`. For a single node, e.g. in a process of
-    its own, a draw is `(width,)` and has the same bits.
+    its own, a draw is `(width,)`, and its numbers are identical bit for bit.
 
     >>> stack, alone = Coins.of([5, 6, 5], torch.arange(4)), Coins.of(6, 3)
     >>> stack.at(9, 0).uniform(2).shape, stack.deal(stack.at(9, 0).uniform(2)).shape
@@ -120,7 +120,7 @@ class Coins:
     def uniform(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
         """`width` numbers in [0, 1) for each node and distinct seed.
 
-        They must not be changed in place. A stack draws the numbers of several steps at once.
+        They must not be changed in place. A stack draws the numbers of several steps together.
         """
         t, site = divmod(self.moment, MOST_SITES)
         room = MOST_HELD // (self.key.numel() * width) if self.key.ndim else 1

@@ -86,7 +86,10 @@ class Remembers(Protocol):
 
 
 class Channel(ABC):
-    """A network as a stack of runs uses it in the simulator; tensors are `(nodes, runs, dim)`."""
+    """The form in which a stack of runs uses a network in the simulator.
+
+    Tensors have the shape `(nodes, runs, dim)`.
+    """
 
     exchanges: int = 1
     """How many times in a row the nodes exchange messages in one mix."""

@@ -24,16 +24,17 @@ from gossamer.seeding import SeedGroups
 class Drops(Modified):
     """A network that loses messages at random, but no part of a total.
 
-    *Both ways* (`both_ways=True`): a link that fails is dead in both directions for the round, and
-    both ends know. Each end adds the weight of the link to its own weight, so that W_t stays doubly
+    With `both_ways=True`, a link that fails is dead in both directions for the round, and both ends
+    know. Each end adds the weight of the link to its own weight, so that W_t stays doubly
     stochastic.
 
-    *One way* (the default): each message is lost by itself. If an opinion does not arrive, the
-    receiver uses its own instead, so that the rows of R_t still sum to 1. A share of a total that
-    does not arrive is not lost but late: it is added to what waits on the link, f ← f + c z, and
-    the next message that arrives brings all of f. (A sender that does not learn which messages
-    arrived sends the running sum of all c z, and the receiver subtracts the sum that it received
-    before. This gives the same numbers but needs more digits.)
+    With `both_ways=False` (the default), the messages in the two directions of a link are lost
+    independently of each other. If an opinion does not arrive, the receiver uses its own instead,
+    so that the rows of R_t still sum to 1. A share of a total that does not arrive is not lost but
+    late: it is added to what waits on the link, f ← f + c z, and the next message that arrives
+    brings all of f. (A sender that does not learn which messages arrived sends the running sum of
+    all c z, and the receiver subtracts the sum that it received before. This gives the same numbers
+    but needs more digits.)
 
     Reference: Vaidya, Hadjicostis and Domínguez-García, "Distributed algorithms for consensus and
     coordination in the presence of packet-dropping communication links", 2011; Tian, Sun and

@@ -26,7 +26,8 @@ def from_matrix(weights: Matrix, *, name: str | None = None) -> StaticNetwork:
             columns that sum to 1 within 1e-9.
         name: name of the network in results; by default made of a fingerprint of W.
 
-    A matrix that is doubly stochastic and primitive is still refused if its λ is 1:
+    A doubly stochastic matrix is refused if its λ is 1, even if it is primitive (some power of it
+    has only positive entries):
 
     >>> from_matrix([[0, 1, 0], [0.5, 0, 0.5], [0.5, 0, 0.5]])
     Traceback (most recent call last):

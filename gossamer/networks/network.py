@@ -26,10 +26,10 @@ MOST_DRAWN = 200
 class Network(ABC):
     """n nodes that mix opinions by z ← R_t z and totals by z ← C_t z in round t.
 
-    An *opinion* is a quantity that the nodes average. A *total* is a quantity of which only the sum
-    over the nodes matters. The rows of R_t and the columns of C_t sum to 1. On a balanced network
-    R_t and C_t are the same doubly stochastic matrix W_t. Row i holds the weights of what node i
-    receives.
+    An *opinion*, e.g. the parameters x, is a quantity that the nodes average. A *total*, e.g. a
+    gradient tracker y, is a quantity whose sum over the nodes must not change when the nodes mix.
+    The rows of R_t and the columns of C_t sum to 1. On a balanced network R_t and C_t are the same
+    doubly stochastic matrix W_t. Row i holds the weights of what node i receives.
 
     Attributes:
         recipe: the Python expression that builds the network, and the data that it needs.
@@ -108,7 +108,7 @@ class Network(ABC):
 
     @cached_property
     def lam(self) -> float:
-        """λ, the largest share of the nodes' disagreement that a round can leave.
+        """λ, the fraction of the nodes' disagreement that is left after one round, at worst.
 
         λ = ‖W − 11ᵀ/n‖₂ for a static network, and ‖W_{τ−1} … W_0 − 11ᵀ/n‖₂^{1/τ}, an average over
         the period, if there are τ rounds. If rounds are random, it is the share that is left in
@@ -168,8 +168,9 @@ class Network(ABC):
 
         Args:
             probability: the probability with which each message is lost.
-            both_ways: if True, a link fails in both directions at once, and both ends notice. If
-                False, messages in the two directions are lost independently of each other.
+            both_ways: if True, a link that fails loses the messages in both directions, and both
+                ends notice. If False, messages in the two directions are lost independently of each
+                other.
             burst: mean number of rounds for which a failed link stays dead; by default each message
                 is lost independently of earlier ones.
 

@@ -1,17 +1,20 @@
 """Zero-mean gradient noise, light-tailed and heavy-tailed; `NOISES` lists the laws by name.
 
+A *law* is a probability distribution. Its *tail index* is the supremum of the p for which the p-th
+moment is finite.
+
 | law | tail index | what it models |
 |---|---|---|
 | `Gaussian(std)` | ∞ | the light-tailed reference |
 | `StudentT(df, scale)` | df | symmetric power tails, a smooth centre |
 | `AlphaStable(tail_index, skewness, scale)` | tail_index | the limit of heavy-tailed sums |
 | `Pareto(tail_index, scale)` | tail_index | one-sided power tail, centred |
-| `MultivariateT(df, scale)` | df | Student-t, all coordinates large at once |
-| `SubGaussianStable(tail_index, scale)` | tail_index | stable, all coordinates large at once |
+| `MultivariateT(df, scale)` | df | Student-t, all coordinates large together |
+| `SubGaussianStable(tail_index, scale)` | tail_index | stable, all coordinates large together |
 
-The first four draw every coordinate independently. The last two are isotropic: they draw one
-random radius per vector. `law.scaled(per_node=…, per_coordinate=…)` makes the noise of any law
-louder at some nodes or in some coordinates, and `law.growing(factor)` makes it grow with the
+The first four draw every coordinate independently. The last two are isotropic: a normal vector is
+multiplied by one random factor R. `law.scaled(per_node=…, per_coordinate=…)` makes the noise of any
+law louder at some nodes or in some coordinates, and `law.growing(factor)` makes it grow with the
 gradient.
 
 For noise of your own, use `SampledNoise(function)`, or derive a law from `CoordinateNoise` or

@@ -13,7 +13,7 @@ from gossamer.noise.noise import CPU_BLOCK, Noise, NormMoment, draw_normal
 class IsotropicNoise(Noise):
     r"""ξ = R G with G standard normal and a random factor R > 0, one for the whole vector.
 
-    A large vector is then large in all its coordinates at once, like the gradient of a bad batch.
+    A large vector is then large in all its coordinates together, like the gradient of a bad batch.
     \(E\|ξ\|^p = E R^p\, E\|G\|^p\) is finite if and only if \(E R^p\) is. A law of your own is a
     frozen dataclass that defines `tail_index`, `draw_radius` and `radius_moment`.
     """

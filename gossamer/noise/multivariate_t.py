@@ -21,8 +21,8 @@ class MultivariateT(IsotropicNoise):
       E R^p = \mathrm{scale}^p \Big(\frac ν2\Big)^{p/2}\,
       \frac{Γ(\frac{ν-p}{2})}{Γ(\frac{ν}{2})} \quad (p < ν).$$
 
-    Every coordinate has the law `StudentT(df, scale)`, but all of them are large at once. χ²_ν is
-    drawn as twice a gamma variate of shape ν/2, by the method of Marsaglia and Tsang.
+    Every coordinate has the law `StudentT(df, scale)`, but all of them are large together. χ²_ν
+    is drawn as twice a gamma variate of shape ν/2, by the method of Marsaglia and Tsang.
 
     >>> round(MultivariateT(df=1.5).moment(1.1), 3), MultivariateT(df=1.5).moment(1.5)
     (2.572, inf)

@@ -36,13 +36,14 @@ class Noise(ABC):
     `tail_index` is the supremum of the orders p with \(E\|ξ\|^p < \infty\) (∞ for light tails).
     The noise assumption of the GT-NSGDm paper, \(E\|ξ\|^p \le σ^p\), then holds, with some σ, for
     every p below it, but not for p = `tail_index`: for `StudentT(1.5)` or a 1.5-stable law take
-    e.g. p = 1.45.
+    e.g. p = 1.45. There is one exception: the stable laws `AlphaStable(2)` and
+    `SubGaussianStable(2)` are Gaussian and have all moments, although their `tail_index` is 2.
 
     The `repr` is a Python expression that builds the noise again and can also be used on the
     command line.
 
     For noise of your own, use `SampledNoise`, or derive a frozen dataclass from `CoordinateNoise`
-    (independent coordinates) or `IsotropicNoise` (one radius per vector).
+    (independent coordinates) or `IsotropicNoise` (one random factor per vector).
     """
 
     tail_index: float

@@ -21,8 +21,8 @@ class SubGaussianStable(IsotropicNoise):
 
     $$E R^p = \mathrm{scale}^p\, 2^{p/2}\, \frac{Γ(1 - \frac pα)}{Γ(1 - \frac p2)} \quad (p < α).$$
 
-    Every coordinate has the law `AlphaStable(tail_index, 0, scale)`, but all of them are large at
-    once. With a = α/2, U uniform on (0, π) and W exponential, A is drawn by Kanter's formula,
+    Every coordinate has the law `AlphaStable(tail_index, 0, scale)`, but all of them are large
+    together. With a = α/2, U uniform on (0, π) and W exponential, A is drawn by Kanter's formula,
 
     $$A = \frac{\sin aU}{(\sin U)^{1/a}} \Big(\frac{\sin (1-a)U}{W}\Big)^{(1-a)/a}.$$
 

@@ -35,8 +35,9 @@ class FunctionProblem(Problem):
 
     The loss is written for one node and one point. It must depend only on its arguments, and must
     not branch on their values: use `torch.where` in place of `if`. Gradients are computed by
-    automatic differentiation (`torch.func`), for all nodes and runs at once. This computation is
-    recorded at the first call and then repeated with fewer operations.
+    automatic differentiation (`torch.func`), for all nodes and runs together. The computation is
+    traced at the first call; later calls replay an optimized version that gives the same result, up
+    to rounding, with fewer operations.
 
     If a `batch_size` is given, the rows of a node's tensors are its samples, and the loss must be
     the mean over the rows that it gets. The gradient of step t is then that of the batch which
@@ -50,7 +51,7 @@ class FunctionProblem(Problem):
             size are evaluated together.
         dim: number of coordinates of x, which then starts at 0.
         start: x⁰; to be given in place of `dim`.
-        batch_size: number of samples per node and step; by default gradients are exact.
+        batch_size: number of samples per node and step; by default all samples of the node.
         penalty: a function of x that is added to every f_i, e.g. `gs.NonconvexPenalty(0.01)`.
         optimum: a minimiser of f, if one is known.
         smoothness: L, if it is known.

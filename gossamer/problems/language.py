@@ -48,7 +48,7 @@ class LanguageProblem(ModuleProblem):
         batch_size: number of windows per node and step.
         context, width, heads, layers, dropout, style: argument of `GPT`; default as in the paper.
         seed: seed of the initial weights and of the shuffling.
-        vectorize: whether to evaluate all nodes at once.
+        vectorize: whether to evaluate all nodes together.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
 
     >>> from gossamer.data import zipf_corpus
@@ -103,7 +103,7 @@ class LanguageProblem(ModuleProblem):
     def twin(self, x: Tensor) -> Twin | None:
         """Memory for the copy of `x` that `StackedGPT` reads (see `Problem.twin`), or None.
 
-        There is a copy only on CUDA, if nodes are evaluated at once (`vectorize`), and if there is
+        There is a copy only on CUDA, if nodes are evaluated together (`vectorize`), and if there is
         no dropout or only one run.
         """
         by, at_once = self.evaluator, self.dropout == 0 or x.shape[1] == 1

@@ -27,14 +27,14 @@ class LinearModel(Problem):
     """f_i(w) = (1/m_i) Σ_k ℓ(s_ik) + penalty(w) with scores s_ik = c_ik + a_ik · w.
 
     Node i has m_i samples. A subclass says how the rows a and the offsets c are computed from
-    features and labels (`scored`), and what ℓ and its derivative ℓ' are. Gradients are exact or, if
-    `batch_size` is given, those of mini-batches in the order of `BatchOrder`.
+    features and labels (`scored`), and what ℓ and its derivative ℓ' are. Gradients use
+    all samples of a node or, if `batch_size` is given, mini-batches in the order of `BatchOrder`.
 
     Args:
         node_data: for every node a pair `(features, labels)` of shapes `(samples, dim)` and
             `(samples,)`, e.g. `data.split(num_nodes)`; sizes may differ between nodes.
         penalty: a function of w that is added to every f_i, e.g. `gs.L2Penalty(0.01)`.
-        batch_size: number of samples per node and step; by default gradients are exact.
+        batch_size: number of samples per node and step; by default all samples of the node.
         validation: held-out `(features, labels)`, for `validation_loss`.
     """
 

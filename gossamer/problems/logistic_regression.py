@@ -35,7 +35,7 @@ class LogisticRegression(LinearModel):
     has_accuracy = True
 
     def scored(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows b a and offsets 0, so that a score is a margin, positive if the answer is right."""
+        """Rows b·a and offsets 0, so that a score is a margin, positive if the answer is right."""
         values = set(labels.unique().tolist())
         way_out = "e.g. (labels == 3).long() for class 3 against the rest"
         two = values <= {0.0, 1.0} or values <= {-1.0, 1.0}

@@ -39,19 +39,20 @@ class ModuleProblem(Problem):
     `BatchOrder` chooses for node i, step t and the run's seed. A real process i with the same seed
     uses the same batch.
 
-    Gradients are evaluated for all nodes and runs at once (`vmap`), or for one after the other
+    Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
     gradient finds the faster way, and `problem.way` says which it is. Modules that draw random
-    numbers, e.g. for dropout, are by default evaluated at once, since the two ways would draw
-    different numbers. Dropout masks are different for each node, step and seed; losses are
-    evaluated without dropout.
+    numbers, e.g. for dropout, are by default evaluated for all nodes and runs together (`vmap`),
+    since the two ways would draw different numbers. Dropout masks are different for each node, step
+    and seed; losses are evaluated without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
     loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
     captured if the module draws random numbers.) By default `vmap` is compiled first if a run has
-    10,000 steps or more, which takes half a minute; modules with convolutions, which gain nothing
-    from it, and modules that draw random numbers are not compiled. Convolutions have the precision
-    of matrix products: float32, or TF32 if `torch.backends.cuda.matmul.allow_tf32` is set.
+    10,000 steps or more, which takes half a minute. Two kinds of modules are not compiled: those
+    with convolutions, because they gain nothing from it, and those that draw random numbers.
+    Convolutions have the precision of matrix products: float32, or TF32 if
+    `torch.backends.cuda.matmul.allow_tf32` is set.
 
     The attribute `batches` holds the batches of all nodes. The attribute `evaluator` evaluates the
     module at many points, and may be replaced by a faster one for the same module.
@@ -67,10 +68,10 @@ class ModuleProblem(Problem):
         validation: data for `validation_loss`. They are also used for `accuracy` if targets are
             integers and outputs are scores of classes, with one more axis than targets.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
-        vectorize: True evaluates all nodes at once; False evaluates one after the other, which also
-            works for modules that `vmap` does not support. By default the faster way is used, but
-            modules that draw random numbers, and all modules with `compile=True`, are evaluated at
-            once. Choose one of the two if the last digits matter, e.g. to compare two machines.
+        vectorize: True evaluates all nodes together; False evaluates one after the other, which
+            also works for modules that `vmap` does not support. By default the faster way is used,
+            but modules that draw random numbers, and all modules with `compile=True`, are evaluated
+            together. Choose True or False if the last digits matter, e.g. to compare two machines.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
             compiles nor captures it; by default the number of steps decides.

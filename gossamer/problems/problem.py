@@ -48,7 +48,7 @@ class Problem(ABC):
 
     @property
     def exact(self) -> bool:
-        """Whether `sample_grad` returns the exact gradient, as `local_grad` does."""
+        """Whether `sample_grad` returns ∇f_i itself, without randomness, as `local_grad` does."""
         return self._draws_by(Problem.sample_grad)
 
     def _draws_by(self, function: Callable[..., Tensor]) -> bool:
@@ -71,7 +71,7 @@ class Problem(ABC):
         """The stochastic gradient of step `t`; the random numbers of run r come from `seeds[r]`.
 
         The result depends only on the arguments: the same call gives the same gradient. Problems
-        without randomness of their own return the exact gradient.
+        without randomness of their own return ∇f_i.
         """
         return self.local_grad(x)
 

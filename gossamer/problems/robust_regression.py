@@ -15,18 +15,18 @@ TUKEY = 4.6851
 
 
 class RobustRegression(Problem):
-    """Tukey's biweight regression, by default on 1,000 samples of 20 binary token features.
+    """Tukey's biweight regression, by default on 1,000 samples with 20 binary features.
 
-    Two features occur with frequency 0.9, two with 0.5, the others with 0.1. The labels are
-    y = X w* with w* ~ N(0, I). Node i holds a contiguous shard (X_i, y_i) of m_i samples; the m_i
-    are as equal as possible. Its objective is
+    The features mimic the presence of words (tokens) in a text: two occur with frequency 0.9, two
+    with 0.5, the others with 0.1. The labels are y = X w* with w* ~ N(0, I). Node i holds a
+    contiguous shard (X_i, y_i) of m_i samples; the m_i are as equal as possible. Its objective is
 
         f_i(w) = (1/m_i) Σ_k ℓ(y_ik − X_ik w),
         ℓ(r) = (c²/6) (1 − [1 − (r/c)²]³) for |r| ≤ c, c²/6 beyond;   ℓ'(r) = r [1 − (r/c)²]₊²,
 
     with Tukey's constant c = 4.6851. Since −0.8 ≤ ℓ'' ≤ 1, the objectives are nonconvex and
-    L = max_i λ_max(X_iᵀX_i/m_i). The gradient is exact; heavy tails come from the noise that the
-    simulator adds.
+    L = max_i λ_max(X_iᵀX_i/m_i). The gradients use all samples of a node; heavy tails come from the
+    noise that the simulator adds.
 
     Args:
         num_nodes: n.

@@ -2,7 +2,7 @@
 
 A *run* is one method with one setting of its hyper-parameters and one seed. Runs that differ only
 in setting and seed are computed together, as one *stack*. The metrics of a run are *recorded* at
-some of its steps.
+some of its steps. An object of class `Run` holds the runs of one setting for all seeds.
 """
 
 from gossamer.simulation._compare import compare

@@ -46,8 +46,9 @@ def simulate(
         problem: the private objectives of the n nodes.
         network: the links between the n nodes, and the weights with which they average.
         noise: added to every gradient, and drawn independently for every node and step. Whether
-            the coordinates of a gradient get independent noise, too, depends on the law: with
-            `gs.MultivariateT` and `gs.SubGaussianStable`, all coordinates are large at once.
+            the coordinates of a gradient get independent noise, too, depends on the distribution
+            (law) of the noise: with `gs.MultivariateT` and `gs.SubGaussianStable`, all coordinates
+            are large together.
         steps: T, the number of steps of every run.
         seeds: one run for each. The noise of a seed does not depend on the other seeds.
         record_every: the number k of steps between two records, so that metrics are recorded at
@@ -55,13 +56,13 @@ def simulate(
             or 1 if T is below 100.
         metrics: what to record. A metric is a name in `gs.METRICS`, a name in the method's `info`,
             or a function of a `Stack` that returns one number per run. By default all metrics that
-            exist for the problem and the method, except that "grad_norm", which evaluates ∇f at
-            the parameters of every node, is left out beyond 1,000 nodes. What a node has spent so
-            far is always recorded, too: "gradients" evaluated, "messages" and "bytes" sent.
+            exist for the problem and the method. Beyond 1,000 nodes "grad_norm" is left out,
+            because it evaluates ∇f at the parameters of every node. What a node has spent so far is
+            always recorded, too: "gradients" evaluated, "messages" and "bytes" sent.
         clock: a model of how long gradients and messages take; with it, "seconds" are recorded.
         dtype: precision of the simulation. With bfloat16 or float16, only gradients are computed in
             this precision, and everything else in float32 at least. In any precision, noise is
-            drawn in float64, and totals (quantities of which only the sum over the nodes matters,
+            drawn in float64, and totals (quantities whose sum over the nodes must be preserved,
             e.g. trackers) are kept in float64.
         device: the torch device to run on.
         progress: whether to show a progress bar; by default only on a terminal.
@@ -71,8 +72,8 @@ def simulate(
             are written there.
         executor: an executor as in `concurrent.futures`, whose workers compute the steps, e.g.
             `gs.Workers(4)`, mpi4py's `MPIPoolExecutor` or the executor of a Dask client. With a
-            store or an executor, the results of a run on CPUs are the same bits, whatever other
-            runs there are and whichever worker computes it.
+            store or an executor, the results of a run on CPUs are identical bit for bit, whatever
+            other runs there are and whichever worker computes it.
         on_record: called with a `Recorded` whenever metrics are recorded, but not for results that
             come from the store.
 

@@ -63,8 +63,8 @@ def sweep(
         algorithm: the class of the method, e.g. `gs.DSGD`.
         grid: a dictionary from hyper-parameters to lists of values, in which every combination of
             values is a setting, or a list of settings, `[{"lr": 0.1, "momentum": 0.9}, …]`. The
-            values of a hyper-parameter may be numbers, schedules or both. A hyper-parameter that by
-            its definition is a word, an integer or a bool must have the same value in all settings.
+            values of a hyper-parameter may be numbers, schedules or both. A hyper-parameter whose
+            type is string, integer or bool must have the same value in all settings.
         strategy: "grid" runs every setting to the end, and "halving" ends hopeless settings early.
             Pass a `Halving` to choose how many are ended, and when.
         judge_by: the metric that ranks the settings, one of `metrics`; by default "error", or
@@ -174,7 +174,7 @@ def stack_settings(
     """One method with the hyper-parameters of many runs: every setting, `copies` times in a row.
 
     A hyper-parameter becomes a tensor of shape `(settings · copies, 1)`, or a schedule that gives
-    one. If all settings share its value, it stays that number, schedule or word.
+    one. If all settings share its value, it stays that number, schedule or string.
     """
     columns: dict[str, Any] = {}
     default = {field.name: field.default for field in dataclasses.fields(algorithm)}

@@ -145,10 +145,10 @@ def tune(
 
     Args:
         grid: what to search; by default the method's `search_set`.
-        extensions: how many times, at most, the search is extended. As long as the best setting has
-            the lowest or highest value tried of a hyper-parameter, further values are tried that
-            continue the pattern. By default 3 for a `search_set` and 0 for a grid of your own. See
-            `Tuned.extended` and `Tuned.edges`.
+        extensions: how many times, at most, the search is extended. As long as the best setting
+            lies at the lowest or highest value that was tried for some hyper-parameter, further
+            values are added beyond it, with the same spacing as in the grid. By default 3 for a
+            `search_set` and 0 for a grid of your own. See `Tuned.extended` and `Tuned.edges`.
         seeds: the seeds to report, which the search does not use.
         tuning_seeds: the seeds of the search; by default the two integers after the largest of
             `seeds`.

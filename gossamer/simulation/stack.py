@@ -48,10 +48,11 @@ class Stack:
         dtype: precision of the problem.
         device: the torch device to run on.
         begin: the state to continue from, as returned by `checkpoint`; None begins at step 0.
-        lanes: the stack is filled up to a multiple of this number with copies of its last run.
-            Numerical libraries add in an order that depends on the number of columns. With 96
-            lanes, the results of a run are the same bits whatever other runs there are (on CPUs).
-        native: the steps compiled in C, if they are to run there.
+        lanes: the stack is padded with copies of its last run to a multiple of this number, because
+            numerical libraries sum in an order that depends on the size of the stack. With 96
+            lanes, the results of a run on CPUs are identical bit for bit, whatever other runs there
+            are.
+        native: the steps compiled to C; None to run them in Python.
     """
 
     def __init__(

@@ -99,7 +99,10 @@ class Sweep(Record):
         return curves([self.runs(setting) for setting in range(len(self.settings))])
 
     def joined(self, other: "Sweep") -> "Sweep":
-        """One sweep with the settings of this and of another sweep, which agree in all else."""
+        """One sweep with the settings of this sweep and of another one.
+
+        The two sweeps must agree in everything else.
+        """
         ours, theirs = (
             {k: v for k, v in one.config.items() if k not in ("settings", "in_c")}
             for one in (self, other)

@@ -49,7 +49,10 @@ class Diagnosis:
     """What is wrong with the samples, in words."""
 
     interval: tuple[float, float]
-    """A lower and an upper bound of the tail index, each with 95 % confidence."""
+    """A lower and an upper bound of the tail index, each with 95 % confidence.
+
+    They are one-sided bounds, as in `TailEstimate.bounds`, not a two-sided 95 % interval.
+    """
 
     suggested_p: float
     """The moment order p to use, from 1.05 to 2; a lower bound of the tail index if possible."""
@@ -158,8 +161,8 @@ def diagnose(
       fewer norms, neither a power law nor an index below 2 is rejected.
     - "finite variance": Hill and the Pareto fit put the index above 2 with 95 % confidence at every
       cut-off, and there are at least 5,000 independent samples.
-    - "no power tail": the conditions of "finite variance" hold, and at two or more of the four
-      cut-offs the Pareto fit finds no power tail.
+    - "no power tail" is given instead of "finite variance" if the Pareto fit finds no power tail at
+      two or more of the four cut-offs.
     - "undecided": all other cases, however many estimators agree.
 
     >>> import torch

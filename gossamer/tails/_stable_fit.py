@@ -26,7 +26,8 @@ class StableFit:
     def density(self, x: Samples) -> Array:
         r"""The density at `x`, by inverting the characteristic function.
 
-        With \(z = (x - ζ)/σ\), where ζ is the location in the continuous form \(S_0\), it is
+        With \(z = (x - ζ)/σ\), where ζ is the location in Nolan's continuous parameterization
+        \(S_0\) (\(S_1\) is the usual one), it is
         \(\frac{1}{πσ} \int_0^\infty e^{-t^α} \cos(zt + β\tan\frac{πα}{2}(t - t^α))\,dt\).
         For σ = 1, the absolute error is below 1e-6 if α ≥ 0.8 and x is between the 1 % and the 99 %
         quantile. Below α = 0.8 the cosine oscillates too fast for the numerical integral, and the

@@ -137,11 +137,11 @@ class StretchedExponential:
 class PowerLawTest:
     """Whether a tail fits a power law, a lognormal or a stretched exponential, as three numbers.
 
-    R is the log-likelihood ratio of the power law over another law. `lognormal` says how many
-    standard errors R, with a lognormal as the other law, is above its expectation for samples of a
-    lognormal; `stretched_exponential` is defined likewise. `power_law` says how many standard
-    errors R is above its expectation for samples of a power law. It is computed with each of the
-    two other laws, and the lower number counts.
+    R is the log-likelihood ratio of the power law over another law. For `lognormal`, the other law
+    is a lognormal: the number says by how many standard errors R exceeds the value that it would
+    have on average if the samples came from a lognormal. `stretched_exponential` is the same with a
+    stretched exponential. For `power_law`, the samples are assumed to come from the power law; R is
+    computed against each of the two other laws, and the lower number counts.
 
     On log–log axes a power tail is straight. `lognormal` and `stretched_exponential` are large if
     the tail is too straight for these laws, and `power_law` is far below 0 if the tail is too
@@ -154,20 +154,27 @@ class PowerLawTest:
 
     @property
     def alternatives_rejected(self) -> bool:
-        """Whether the tail is too straight for a lognormal and for a stretched exponential."""
+        """Whether the tail is too straight for a lognormal and for a stretched exponential.
+
+        This means that `lognormal` and `stretched_exponential` are both above 2.33, the 99 %
+        quantile of a standard normal law.
+        """
         return min(self.lognormal, self.stretched_exponential) > REJECTED
 
     @property
     def power_law_rejected(self) -> bool:
-        """Whether the tail is too curved for a power law."""
+        """Whether the tail is too curved for a power law, i.e. `power_law` is below −2.33.
+
+        −2.33 is the 1 % quantile of a standard normal law.
+        """
         return self.power_law < -REJECTED
 
 
 def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> PowerLawTest:
     r"""Cox's test of a power law against a lognormal and a stretched exponential.
 
-    The test uses the `k` largest of the n `magnitudes`, which must be in decreasing order, and
-    compares laws of log(X/u), where X is one of the k magnitudes and u the largest of the others.
+    The n `magnitudes` must be in decreasing order. The test uses the `k` largest of them and
+    compares laws of log(X/u), where X is one of these k and u is the (k+1)-th largest magnitude.
     Each law has one free parameter, its scale s: 1/α for a power law \(x^{-α}\), the standard
     deviation of log X for a lognormal, and 1/τ for a stretched exponential \(e^{-λx^τ}\). All else
     is determined by the share k/n of the magnitudes above u.
@@ -179,9 +186,9 @@ def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> 
     errors R is above its expectation under this law.
 
     Each law is fitted twice, to the magnitudes and to their distances from their lower end (the
-    5 % quantile, or u/2 if that is less). The fit that speaks less against the law counts. If
-    samples depend on each other, the standard error \(\sqrt{kv}\) is multiplied by the square root
-    of `correlation_time`.
+    5 % quantile, or u/2 if that is less). Of the two fits, the one that gives the weaker evidence
+    against the law is used. If samples depend on each other, the standard error \(\sqrt{kv}\) is
+    multiplied by the square root of `correlation_time`.
 
     References: D. R. Cox, "Further results on tests of separate families of hypotheses", Journal
     of the Royal Statistical Society B 24 (1962); A. Clauset, C. R. Shalizi and M. E. J. Newman,

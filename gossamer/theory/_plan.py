@@ -39,7 +39,7 @@ def plan(
     """Which step size and momentum to use for GT-NSGDm, and what the theorems promise.
 
     Describe the noise by `noise`, by `samples`, or by `p` and `sigma`. Without any of them, the
-    gradients are taken to be exact.
+    gradients are assumed to be free of noise.
 
     Args:
         problem: the private objectives of the n nodes. L, Δ0, the gradients at the start and the
@@ -48,7 +48,7 @@ def plan(
             theorems assume. Networks that lose or compress messages, skip rounds, change, are
             random or are not balanced are refused, because nothing is proved about them.
         steps: T.
-        noise: the law of the gradient noise.
+        noise: the distribution of the gradient noise.
         samples: noise vectors `(samples, dim)`, from which p and σ are estimated. If `sigma` is
             given, only p is estimated, and the vectors may have any dimension.
         p: the order of the noise's finite moment, in (1, 2]. With `noise` or `samples`, it replaces

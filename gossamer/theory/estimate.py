@@ -80,7 +80,7 @@ def estimate_gap(problem: Problem) -> Estimate:
 def estimate_distance(problem: Problem) -> Estimate:
     """‖x⁰ − x*‖, the distance to the optimum; if x* is unknown, how far gradient descent gets.
 
-    Gradient descent then makes 200 steps x ← x − ∇f(x)/L with exact gradients and with L from
+    Gradient descent then makes 200 steps x ← x − ∇f(x)/L, without noise and with L from
     `estimate_smoothness`. A step that would raise f is not made, and the step size is halved. The
     descent may end short of a minimiser, so the distance may be underestimated.
 

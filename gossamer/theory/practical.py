@@ -20,7 +20,7 @@ def practical_rule(steps: float, distance: float) -> GTNSGDm:
     3 noises × 2 horizons), the final error was never more than twice that of the best of 30
     settings. In four further cases it was at most 3.6 times that. The constants 5 and 0.9 were
     chosen after seeing some of the 36 cases. If the noise is far larger than the gradients, the
-    rule can fail (docs/theory.md). If you can afford a search, search around it.
+    rule can fail (see the page Theory). If you can afford a search, search around it.
 
     Args:
         steps: T.

@@ -94,7 +94,7 @@ def noise_to_drift(constants: Constants) -> float:
 
 
 def useful_nodes(constants: Constants) -> float:
-    """The number of nodes beyond which more nodes of the same λ hardly lower Theorem 1's bound.
+    """The number of nodes beyond which more nodes, at the same λ, hardly lower Theorem 1's bound.
 
     It is n = (σ/√(LΔ0/(1−λ)))^(p/(p−1)), for which `noise_to_drift` is 1.
     """

@@ -71,7 +71,10 @@ class Cast(Compressor):
         return steps + dim * TYPES[self.dtype].itemsize
 
     def gamma(self, dim: int) -> float:
-        """1; methods converge as fast and as exactly as without compression, even on digraphs."""
+        """1; methods converge as fast and to the same accuracy as without compression.
+
+        This holds even on digraphs.
+        """
         return 1.0
 
     def _rounded(self, copy: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:

@@ -22,7 +22,7 @@ class RandK(Compressor):
     r"""k = ⌈share·dim⌉ coordinates, chosen at random: there ĥ⁺ = z, and elsewhere ĥ⁺ = ĥ.
 
     The receiver draws the same coordinates as the sender, so that only their k values are sent.
-    They are (a + b j) mod dim for j = 0, …, k − 1, with a random start a and a random stride b that
+    They are (b + s j) mod dim for j = 0, …, k − 1, with a random start b and a random stride s that
     has no factor in common with dim. So they are k different coordinates, and each is chosen with
     probability k/dim. They are not chosen independently, but the contraction
 
