@@ -4,7 +4,7 @@
 
 torchrun would end all processes when one dies, so this script starts the processes itself. The
 optimum of node i is i. Four nodes would agree on the average, 1.5. After the death of node 3 the
-others agree on 1 (about 10 s on 2 cores).
+others agree on 1. The script takes about 10 s on 2 cores.
 """
 
 import multiprocessing

@@ -182,6 +182,12 @@ def two_end_lower_everywhere(results: Results) -> bool:
     return len(found) == 6 and all(stable) and all(max(a, b) < ours for a, b, ours in ends)
 
 
+def a_small_momentum_ends_low(results: Results) -> bool:
+    ours = every.in_situation(results, "alike", "Student-t")[every.OURS]
+    chosen = ours["hyperparameters"] == {"lr": 0.05, "momentum": 0.01}
+    return chosen and len(ours["errors"]) == 5 and round(median_error(ours), 2) == 0.59
+
+
 def nothing_moves_but_tracking(results: Results) -> bool:
     stuck = [list(result["stuck"].values()) for result in results.values()]
     moved = [each["moved"] for of in stuck for each in of]
@@ -326,7 +332,7 @@ NETWORKS = {
             and len(at_equal_bytes(r)) == 36
         )
     ),
-    "lay at an end of the values tried, we tried values beyond it": lambda r: (
+    "was the smallest or the largest one tried, we tried values beyond it": lambda r: (
         not any(of["edges"] for of in r.values())
     ),
 }
@@ -502,7 +508,8 @@ CLAIMS += [
                 and "1 apart" not in judged(CLIP, r, "tracking lowers").holds_for
             )
         ),
-        "In five of the six, clipping ends clearly lower on both networks or": lambda r: (
+        "In five of the six, both networks give the same answer: clipping ends clearly lower on "
+        "both, or on neither.": lambda r: (
             sum(judged(CLIP, r, "does not depend on the network").condition.values()) == 5
         ),
         "by a factor of at most 1.4. The momentum of Theorem 1 raises the error of GT-NSGDm by a "
@@ -512,6 +519,13 @@ CLAIMS += [
     }.items()
 ]
 CLAIMS += [
+    Claim(
+        "theory.md",
+        "found α = 0.05 and β = 0.01 for RobustRegression under Student-t noise. These values gave "
+        "the error 0.59 (median of five seeds)",
+        "all-methods",
+        a_small_momentum_ends_low,
+    ),
     Claim(
         "algorithms/GTSignSGDm.md",
         "within 1.25 times the lowest error on all eleven networks of the page [Bad networks](",
@@ -547,7 +561,8 @@ CLAIMS += [
     Claim(
         "algorithms/GTNSGDm.md",
         "our errors are within 0.06 of the printed ones. Of 48 choices of (α, β, T) around ours, "
-        "14 give errors within 0.08 of the printed ones. We demand at least half",
+        "14 give errors within 0.08 of the printed ones. We count the five errors as reproduced "
+        "only if at least half of the 48 choices agree this well, so we [do not count]",
         "nodes",
         few_choices_fit,
     ),

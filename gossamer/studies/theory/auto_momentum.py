@@ -112,7 +112,8 @@ class AutoMomentum(Experiment[Size]):
         "`momentum_from_noise` estimates p from 10,000 noise vectors and returns Theorem 1's "
         "β = 1 − T^(−p/(3p−2)). On the paper's robust regression and its ring, the final error "
         "with this β is compared with that of Theorem 2's β = 1 − T^(−1/2) and with the best β of "
-        "the paper's grid; for each β the step size is tuned on seeds that are not reported."
+        "the paper's grid; for each β the step size is tuned on other seeds "
+        "than those whose results are reported."
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
