@@ -50,7 +50,7 @@ class Algorithm(ABC, Generic[StateT]):
     pushes: ClassVar[tuple[str, ...]] = ()
     """Names of the state fields that are totals (see `Mix`); by default only the tracker.
 
-    A method without totals needs a balanced network, or `PushSum`.
+    A method without totals is refused on networks that are not balanced; wrap it in `PushSum`.
     """
 
     needs_symmetric: ClassVar[bool] = False
@@ -98,7 +98,7 @@ class Algorithm(ABC, Generic[StateT]):
         parameters has one more argument, `local`: see `Local`.
 
         On CUDA the step is compiled, and `t` and the real-valued hyper-parameters are passed to it
-        as tensors without axes. These work in arithmetic, but not in code that needs a Python
+        as scalar tensors. These work in arithmetic, but not in code that needs a Python
         number, such as `lrs[min(t, 2)]` or `generator.manual_seed(t)`. A step with such code is not
         compiled but run as written, which is slower, and a warning says so. On a CPU, long runs
         translate the step to C (`gossamer.native`): they call it a few times with such tensors and

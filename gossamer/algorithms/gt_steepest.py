@@ -25,9 +25,9 @@ class GTSteepest(Algorithm[GTNSGDmState]):
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α D(yᵗ))                                 α = `lr`
 
-    D(y) is the direction of steepest descent in some norm; its length does not depend on the length
-    of y. The Euclidean norm of all parameters gives `GTNSGDm`. A subclass only has to define
-    `direction`. The hyper-parameter `order` means the same as in `GTNSGDm`.
+    −D(y) is the direction of steepest descent in some norm, and the step subtracts D(y). The length
+    of D(y) does not depend on the length of y. The Euclidean norm of all parameters gives
+    `GTNSGDm`. A subclass only has to define `direction`. The hyper-parameter `order` means the same as in `GTNSGDm`.
     """
 
     tracker: ClassVar[str | None] = "y"
@@ -87,7 +87,7 @@ class GTSignSGDm(GTSteepest):
     yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)                               y⁻¹ = 0
     xᵗ⁺¹ = W (xᵗ − α sign(yᵗ))                              α = `lr`, sign(0) = 0
 
-    sign(y) is the direction of steepest descent in the maximum norm.
+    −sign(y) is the direction of steepest descent in the maximum norm.
     """
 
     label: ClassVar[str] = "GT-SignSGDm"
@@ -107,7 +107,7 @@ class DeMuon(GTSteepest):
     D(y)ₗ ≈ U Vᵀ where yₗ = U Σ Vᵀ                          for every matrix l (Newton–Schulz)
     D(y)ₗ = yₗ / ‖yₗ‖                                       for every vector l, 0/0 := 0
 
-    D(y) is the direction of steepest descent in the spectral norm, where a vector counts as a
+    −D(y) is the direction of steepest descent in the spectral norm, where a vector counts as a
     matrix with one column. A tensor with more than two axes is reshaped to a matrix with one row
     for each index of its first axis.
 

@@ -29,7 +29,7 @@ class MoTEF(Algorithm[MoTEFState]):
 
     The network does the compression and error feedback: on `network.compressed(…)`, W z becomes
     z + γ (W − I) ĥ, where ĥ are the copies of z that neighbours hold, updated by compressed
-    messages. With β = 0 the method is DIGing, and on a network with compression it is BEER.
+    messages. With β = 0 the method is DIGing, or BEER if the network compresses messages.
 
     Reference: Islamov, Gao and Stich, Towards faster decentralized stochastic optimization with
     communication compression (2025).

@@ -183,7 +183,7 @@ class Cosine(Linear):
 
 @dataclass(frozen=True, repr=False)
 class WarmUp(Schedule):
-    """Rises linearly to the first value of s = `then`, and follows s from step k = `steps` on.
+    """Rises linearly to the first value of a schedule s, and follows s from step k = `steps` on.
 
     s is a schedule, a function or a number. Step k of the run is step 0 of s.
 

@@ -152,7 +152,8 @@ def by_label(per_node: int) -> Split:
 def shards(per_node: int) -> Split:
     """Cuts the samples, sorted by label, into shards; each node gets `per_node` random shards.
 
-    The shards are equally large, up to one sample. So a node holds about `per_node` classes.
+    The shards are equally large, up to one sample. So a node holds about `per_node` classes, if
+    there are at least as many shards as classes.
     Reference: McMahan et al. (2017).
 
     >>> labels = torch.arange(1000) % 10

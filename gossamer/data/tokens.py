@@ -26,7 +26,7 @@ _RULES = (
 def basic_english(text: str) -> list[str]:
     """Splits English text into tokens by the rules of torchtext's `basic_english`.
 
-    The text is converted to lower case and split at white space and at `; :`. Each of
+    The text is converted to lower case and split at white space, semicolons and colons. Each of
     `. , ( ) ! ? '` is a token of its own. Each `"` is removed.
 
     >>> basic_english("A man's hat (red); \\"odd\\".")

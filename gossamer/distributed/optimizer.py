@@ -134,7 +134,7 @@ class DecentralizedOptimizer(Optimizer):
             with messages that do not depend on that gradient, e.g. `GTNSGDm` with
             `order="combine-then-adapt"`. The steps are bit for bit the same as without overlap. The
             parameters must not be changed between two steps. "auto" finds out in the first 45 steps
-            whether overlap is faster.
+            whether overlap is faster; with NCCL it means True.
         wait: whether a step waits for the messages of its neighbours. With `wait=False` it uses the
             messages that have arrived, and late ones count in a later step. So each rank takes
             steps at its own pace. Only methods with a tracker, i.e. with gradient tracking, are

@@ -70,7 +70,7 @@ class Coins:
     They are a function of the seed, the node, the step and the quantity that is mixed. Runs with
     the same seed have the same coins, which are drawn only once, `(nodes, distinct seeds, width)`;
     `deal` copies them to the runs, `(nodes, runs, width)`. For a single node, e.g. in a process of
-    its own, a draw is `(width,)`, and its numbers are identical bit for bit.
+    its own, a draw is `(width,)`, with bit for bit the numbers that the node gets in a stack.
 
     >>> stack, alone = Coins.of([5, 6, 5], torch.arange(4)), Coins.of(6, 3)
     >>> stack.at(9, 0).uniform(2).shape, stack.deal(stack.at(9, 0).uniform(2)).shape
@@ -100,7 +100,7 @@ class Coins:
     ) -> "Coins":
         """The coins of these nodes in runs with these seeds, or of one node in one run.
 
-        They are on the device of `nodes`; a single node on a GPU is given as a tensor without axes.
+        They are on the device of `nodes`; a single node on a GPU is given as a scalar tensor.
         Coins for different purposes are independent.
         """
         nodes = torch.as_tensor(nodes)

@@ -40,7 +40,7 @@ class Call(NamedTuple):
     """Number of the mix within the round, counted from 0."""
 
     room: Room | None = None
-    """Memory of the links that holds the quantity to be mixed; None if it is held elsewhere."""
+    """Where the links keep the quantity to be mixed; None if the caller keeps it."""
 
     squares: list[float] | None = None
     """If given, ‖result‖² is appended to this list, in one or more parts; NaN if not known."""

@@ -65,7 +65,10 @@ class Problem(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """A description in plain JSON, kept in results so that the problem can be built again."""
+        """A description in plain JSON, which results keep to identify the problem.
+
+        It may have digests in place of data.
+        """
 
     def sample_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
         """The stochastic gradient of step `t`; the random numbers of run r come from `seeds[r]`.

@@ -85,7 +85,7 @@ class Incomplete:
 
 
 def write_report(experiments: Iterable[Experiment[Any]], out: Path, options: Options) -> Path:
-    """Write a page with figures and verdicts for all experiments with results below `out`.
+    """Write a page with figures and verdicts for all experiments that have results in `out`.
 
     Returns the path of the page. If no experiment has enough results, `out` is refused.
     """

@@ -55,7 +55,11 @@ def simulate(
             steps 0, k, 2k, … and T. By default k is the power of two that makes 100 to 200 records,
             or 1 if T is below 100.
         metrics: what to record. A metric is a name in `gs.METRICS`, a name in the method's `info`,
-            or a function of a `Stack` that returns one number per run. By default all metrics that
+            or a function of a `Stack` that returns one number per run. With the average x̄ of the
+            nodes' parameters x_i, "error" is the mean of ‖x_i − x*‖, "loss" is f(x̄),
+            "validation_loss" and "error_rate" are those of x̄ on validation data, "grad_norm" is the
+            mean of ‖∇f(x_i)‖, "consensus_error" the mean of ‖x_i − x̄‖, and "tracker_error" the mean
+            distance of the trackers from the average gradient. By default all metrics that
             exist for the problem and the method. Beyond 1,000 nodes "grad_norm" is left out,
             because it evaluates ∇f at the parameters of every node. What a node has spent so far is
             always recorded, too: "gradients" evaluated, "messages" and "bytes" sent.

@@ -157,8 +157,9 @@ def diagnose(
 
     - "infinite variance": at some cut-off that counts at least 100 norms, Hill and the Pareto fit
       put the index below 2 with 95 % confidence, and `power_law_test` rejects a lognormal and a
-      stretched exponential, whose moments are all finite. At this cut-off and at those that count
-      fewer norms, neither a power law nor an index below 2 is rejected.
+      stretched exponential, whose moments are all finite. A further condition is that, at this
+      cut-off and at all that count fewer norms, the test does not reject a power law, and neither
+      estimator puts the index above 2 with 95 % confidence.
     - "finite variance": Hill and the Pareto fit put the index above 2 with 95 % confidence at every
       cut-off, and there are at least 5,000 independent samples.
     - "no power tail" is given instead of "finite variance" if the Pareto fit finds no power tail at

@@ -21,7 +21,7 @@ class ParetoFit:
     γ > 0 means a power tail of index 1/γ, γ = 0 a tail that falls like that of an exponential law,
     and γ < 0 a tail that ends at a finite value. Gaussian and lognormal laws have γ = 0 in the
     limit of high thresholds only. At the thresholds that samples reach, γ is mostly slightly below
-    0 for a Gaussian, and above 0, as for a power tail, for a wide lognormal.
+    0 for a Gaussian. For a wide lognormal it is above 0, as for a power tail.
     """
 
     gamma: float

@@ -140,8 +140,9 @@ class PowerLawTest:
     R is the log-likelihood ratio of the power law over another law. For `lognormal`, the other law
     is a lognormal: the number says by how many standard errors R exceeds the value that it would
     have on average if the samples came from a lognormal. `stretched_exponential` is the same with a
-    stretched exponential. For `power_law`, the samples are assumed to come from the power law; R is
-    computed against each of the two other laws, and the lower number counts.
+    stretched exponential. `power_law` says by how many standard errors R exceeds the value that it
+    would have on average if the samples came from the power law. This number is computed against
+    each of the two other laws, and `power_law` is the lower of the two.
 
     On log–log axes a power tail is straight. `lognormal` and `stretched_exponential` are large if
     the tail is too straight for these laws, and `power_law` is far below 0 if the tail is too

@@ -46,7 +46,7 @@ class Parameters:
     """The step size and momentum that a theorem sets for GT-NSGDm."""
 
     forgetting: float
-    """1 − β, which keeps its digits where T is so large that β rounds to 1."""
+    """1 − β, stored beside β because it stays accurate even if T is so large that β rounds to 1."""
 
     candidates: Mapping[str, float]
     """Name → value of each term in the minimum that defines α; see `parameters`."""
