@@ -27,7 +27,8 @@ class GTSteepest(Algorithm[GTNSGDmState]):
 
     −D(y) is the direction of steepest descent in some norm, and the step subtracts D(y). The length
     of D(y) does not depend on the length of y. The Euclidean norm of all parameters gives
-    `GTNSGDm`. A subclass only has to define `direction`. The hyper-parameter `order` means the same as in `GTNSGDm`.
+    `GTNSGDm`. A subclass only has to define `direction`. The hyper-parameter `order` means the same
+    as in `GTNSGDm`.
     """
 
     tracker: ClassVar[str | None] = "y"

@@ -23,8 +23,8 @@ class Halving:
     eighth of the records up to step t. Large step sizes lead early and lose late. If the least
     value of the metric is 0, as it is for the error, settings are therefore ranked by a forecast of
     their level at step T, which continues the exponential fall from step t/2 to step t. The
-    forecast is e(t) · exp(−ρ (T − t)) with the rate ρ = max(0, log(e(t/2)/e(t)) / (t/2)). A loss falls to a
-    minimum that is not known, so it has no such rate, and settings are ranked by e(t).
+    forecast is e(t) · exp(−ρ (T − t)) with the rate ρ = max(0, log(e(t/2)/e(t)) / (t/2)). A loss
+    falls to a minimum that is not known, so it has no such rate, and settings are ranked by e(t).
     """
 
     schedule: Sequence[tuple[float, float]] = (
