@@ -3,8 +3,8 @@
     python examples/own_comparison.py
 
 The problem is a nonconvex logistic regression on a random geometric graph of 30 nodes. Each node
-has data of one label only, and the noise has infinite variance. Every method is tuned on other
-seeds than those whose results are reported. The script prints a table and writes it to
+has data of one label only, and the noise has infinite variance. Every method is tuned on seeds
+other than those whose results are reported. The script prints a table and writes it to
 own_comparison.tex. It draws the curves in own_comparison.png, where the bands contain the middle
 half of the seeds. This takes about 10 s.
 """

@@ -1,6 +1,6 @@
 """Gossamer: decentralized optimization under heavy-tailed gradient noise.
 
-n nodes hold private objectives f_i, talk only to their neighbours, and minimise
+n nodes hold private objectives f_i, talk only to their neighbours, and minimize
 f = (1/n) Σ f_i from stochastic gradients whose noise has only a p-th moment, 1 < p ≤ 2.
 """
 

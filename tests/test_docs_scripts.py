@@ -1,6 +1,7 @@
 """The scripts behind the documentation: what they generate is current, and imports go downward."""
 
 import doctest
+import re
 import shlex
 import sys
 from importlib import import_module
@@ -183,6 +184,18 @@ def test_the_answers_of_the_page_on_methods_run(tmp_path: Path, monkeypatch: pyt
         _, _, *options = shlex.split(command.replace("\\\n", ""))
         done = CliRunner().invoke(compare, [*options, "--steps", "2", "--seeds", "1"])
         assert done.exit_code == 0, (command, done.exception)
+
+
+def test_the_answer_on_characters_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    """As written, but on a short text and for one step of small batches."""
+    program = import_module("questions").language("Tiny Shakespeare").partition("```python\n")[2]
+    program = program.removesuffix("\n```")
+    short = program.replace("steps=1000", "steps=1").replace("stride=32", "stride=32, batch_size=2")
+    assert short.count("steps=1,") == short.count("batch_size=2") == 1
+    monkeypatch.chdir(tmp_path)
+    Path("book.txt").write_text("To be, or not to be?\n" * 100, encoding="utf-8")
+    exec(short, {})
+    assert re.fullmatch(r"validation loss \d\.\d\d nats per character\n", capsys.readouterr().out)
 
 
 def test_an_unknown_marker_is_refused():

@@ -58,7 +58,7 @@ take most of the time: see [what a step costs](distributed.md#what-it-costs).
 
 {losses}
 
-## Methods that both have
+## Methods that decent-bench and Gossamer share
 
 {agreement}
 

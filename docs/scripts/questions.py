@@ -167,14 +167,55 @@ def language(corpus: Any) -> str:
     best = candidate(results)
     on_the_ring = gaps(results)[best]
     settings = results[tuned_name(corpus, best)]["search"]["hyperparameters"]
-    options = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items())
-    chosen = f"--algorithm {LINKED[best][0].__name__} {options}"
+    how = by_words if TOKENS[corpus] == "Words" else by_characters
     return (
         f"**Take {link(best)}**, e.g. `{call(best, settings)}`. On a ring, its validation loss was "
         f"at most {max(on_the_ring.values()) - 1:.1%} above the lowest of {len(MODERN)} methods, "
-        "both on words and on characters ([more](#a-method)). Replace `book.txt` by your text.\n\n"
+        "both on words and on characters ([more](#a-method)). Replace `book.txt` with your text. "
+        f"{how(best, settings)}"
+    )
+
+
+def by_words(method: str, settings: Settings) -> str:
+    """The command, which splits a text into words."""
+    options = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in settings.items())
+    chosen = f"--algorithm {LINKED[method][0].__name__} {options}"
+    return (
+        "This command splits it into words. Its model has other [layers](models.md#the-gpt) than "
+        "ours had, and no dropout, so tune `lr` again:\n\n"
         f"{_bash(f'gossamer train --model gpt --data book.txt {chosen}')}"
     )
+
+
+def by_characters(method: str, settings: Settings) -> str:
+    """Python, as the command knows only words."""
+    return (
+        "`gossamer train` splits a text into words, so use Python for characters. This simulates "
+        "eight nodes with the model of our measurements:\n\n"
+        f"```python\n{characters(call(method, settings))}\n```"
+    )
+
+
+def characters(method: str) -> str:
+    """A program that trains the model of the study on the characters of a text.
+
+    >>> "gs.DSGD(lr=0.1)" in characters("DSGD(lr=0.1)")
+    True
+    """
+    return f"""from pathlib import Path
+
+import torch
+
+import gossamer as gs
+
+text = Path("book.txt").read_text(encoding="utf-8")
+cut = len(text) * 9 // 10
+corpus = gs.data.Corpus.of("book", list(text[:cut]), list(text[cut:]))
+problem = gs.LanguageProblem(corpus, 8, stride=32, dropout=0.1, style="pytorch")
+method = gs.{method}
+run = gs.simulate(method, problem, gs.ring(8), steps=1000, metrics=[], dtype=torch.float32)
+loss = problem.to("cpu", torch.float32).validation_loss(run.x.mean(0))
+print(f"validation loss {{loss.item():.2f}} nats per character")"""
 
 
 TOKENS = {"Multi30k": "Words", "Tiny Shakespeare": "Characters"}
@@ -183,7 +224,7 @@ TOKENS = {"Multi30k": "Words", "Tiny Shakespeare": "Characters"}
 UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`. It has no clipping level
 to choose. Of the methods that we ran with a wrong clipping level or a wrong momentum, it suffered
 least. This command computes step sizes for 10,000 steps and says what is guaranteed. Replace the
-number of steps and the noise by yours:
+number of steps and the noise with yours:
 
 {_bash("gossamer plan --steps 10000 --noise 'StudentT(1.5)'")}"""
 

@@ -1,4 +1,4 @@
-"""The decentralized methods, one file each; `ALGORITHMS` lists them by class name.
+"""The decentralized methods; `ALGORITHMS` lists them by class name.
 
 In the equations, xᵗ are the parameters of all nodes in step t, gᵗ are stochastic gradients at xᵗ,
 and W is the mixing matrix. *The paper* is the one that introduced GT-NSGDm: Yu, Jakovetić and Kar

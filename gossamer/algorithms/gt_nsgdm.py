@@ -30,7 +30,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
     Momentum averages out noise, and tracking makes every yᵢ approach the network's average
     gradient. Normalizing *after* tracking gives a step along the normalized sum of the gradients.
     If the noise has only a finite p-th moment, 1 < p ≤ 2, then E‖∇f‖ falls as T^(−(p−1)/(3p−2)) in
-    T steps, which is optimal.
+    T steps, which is optimal, if p is known and α and β are those of Theorem 1.
 
     One norm covers all parameters of a node, and no ε is added to it.
 

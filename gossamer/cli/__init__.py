@@ -52,7 +52,7 @@ class Commands(click.Group):
 def app(context: click.Context) -> None:
     """Decentralized optimization under heavy-tailed gradient noise.
 
-    Nodes hold private objectives, talk only to their neighbours, and minimise the average
+    Nodes hold private objectives, talk only to their neighbours, and minimize the average
     from gradients whose noise may have no variance.
     """
     if context.invoked_subcommand is None:

@@ -83,7 +83,7 @@ def compare(
 ) -> None:
     """Compare methods on one network, noise and problem.
 
-    A method without parameters is tuned by halving, on other seeds than those reported.
+    A method without parameters is tuned by halving, on seeds other than those reported.
 
     \b
     gossamer compare -a GTNSGDm -a DSGD -a SClipEF

@@ -133,14 +133,15 @@ class DecentralizedOptimizer(Optimizer):
         overlap: whether messages travel while the next gradient is computed. This needs a method
             with messages that do not depend on that gradient, e.g. `GTNSGDm` with
             `order="combine-then-adapt"`. The steps are bit for bit the same as without overlap. The
-            parameters must not be changed between two steps. "auto" finds out in the first 45 steps
-            whether overlap is faster; with NCCL it means True.
+            parameters must not be changed between two steps. "auto" takes 5 steps to warm up, then
+            20 without overlap and 20 with it, and keeps the faster choice; with NCCL it means True.
         wait: whether a step waits for the messages of its neighbours. With `wait=False` it uses the
             messages that have arrived, and late ones count in a later step. So each rank takes
             steps at its own pace. Only methods with a tracker, i.e. with gradient tracking, are
             allowed. With these, the optimum of the average objective is still the only point at
             which the nodes can come to rest. With `wait=False`, call collectives only after the
-            `until_all_end` block, not inside it.
+            `until_all_end` block. Inside the block they fail if a rank has already come to its end,
+            because that rank no longer takes part.
         on_peer_failure: with "raise", the failure of a node ends the run on every rank. With
             "drop", the others go on without the failed node, and methods that track gradients
             restart from their current x.

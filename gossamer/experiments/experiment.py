@@ -33,8 +33,9 @@ class Options:
 
     size: SizeName = "quick"
     """How large the experiment is. "test" takes seconds, to see that everything works. "quick"
-    takes minutes. "full" is as large as in the paper that is reproduced. Each size has its own
-    folder of results, so results of one size never overwrite those of another."""
+    takes minutes. "full" is as large as in the paper that is reproduced, as far as the paper states
+    its size. Each size has its own folder of results, so results of one size never overwrite those
+    of another."""
 
     seed: int = 0
     """Seed of all random numbers, i.e. those of the data, of tuning runs and of reported runs."""
@@ -72,8 +73,8 @@ class Experiment(ABC, Generic[S]):
     study: ClassVar[str]
     """The group of experiments that it belongs to, which can be run as a whole. The library has
     four studies. "synthetic" (experiments with a regression problem) and "theory" (checks of the
-    theorems) take minutes on a CPU. "methods" (all methods compared) takes longer. "language"
-    trains Transformers."""
+    theorems) take minutes on a CPU. "methods" (comparisons of many methods) takes longer.
+    "language" trains Transformers."""
 
     sizes: ClassVar[Mapping[SizeName, Any]]
     """The settings of each size, by the name of the size. They may be of any type `S`, e.g. a

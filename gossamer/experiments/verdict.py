@@ -7,8 +7,8 @@ from typing import Literal
 Holds = Literal["yes", "partly", "no"]
 
 Source = Literal["paper", "setting", "published", "ours"]
-"""What is said: a statement of the paper about its results, a number of its setting such as λ, a
-statement of another publication, or ours, as a goal or beyond the paper."""
+"""What is said: a statement of the paper about its results, a number that describes the paper's
+setup, such as λ, a statement of another publication, or ours, as a goal or beyond the paper."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Verdict:
 
     source: Source = "paper"
     """Where the statement is from. "paper" is a statement of the paper about its results, "setting"
-    a number of its setting such as λ, "published" a statement of another publication, and "ours" a
-    statement of our own."""
+    a number that describes the paper's setup, such as λ, "published" a statement of another
+    publication, and "ours" a statement of our own."""
 
     @property
     def holds(self) -> Holds:

@@ -32,9 +32,10 @@ class Drops(Modified):
     independently of each other. If an opinion does not arrive, the receiver uses its own instead,
     so that the rows of R_t still sum to 1. A share of a total that does not arrive is not lost but
     late: it is added to what waits on the link, f ← f + c z, and the next message that arrives
-    brings all of f. (A sender that does not learn which messages arrived sends the running sum of
-    all c z, and the receiver subtracts the sum that it received before. This gives the same numbers
-    but needs more digits.)
+    brings all of f. So the sender must learn which messages arrived, as it does here, where losses
+    are simulated. (There is an alternative without this knowledge, which is not used here: the
+    sender sends the running sum of all c z, and the receiver subtracts the sum that it received
+    before. This gives the same numbers but needs more digits.)
 
     Reference: Vaidya, Hadjicostis and Domínguez-García, "Distributed algorithms for consensus and
     coordination in the presence of packet-dropping communication links", 2011; Tian, Sun and

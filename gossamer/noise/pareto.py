@@ -19,7 +19,7 @@ class Pareto(CoordinateNoise):
 
     Here a = `tail_index`, σ = `scale` and \(m = a/(a-1)\). All large values are positive and most
     values are negative, so that the average of a sample is usually below the mean, 0. This makes
-    one-sided noise hard for the methods. It is drawn by inversion, \(Y = e^{E/a}\) with E
+    one-sided noise hard for optimization methods. It is drawn by inversion, \(Y = e^{E/a}\) with E
     exponential. The absolute moment is
 
     $$E|X|^p = σ^p a\, m^{p-a} \Big[ \mathrm{B}(p+1, a-p)

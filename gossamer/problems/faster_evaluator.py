@@ -114,7 +114,7 @@ class FasterEvaluator:
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same, prepared for this many steps if that pays; what is chosen is known here."""
+        """The same, prepared for this many steps if that pays off; what is chosen is known here."""
         prepared = self._at_once.expecting(steps)
         if prepared is self._at_once:
             return self

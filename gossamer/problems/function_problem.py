@@ -53,10 +53,10 @@ class FunctionProblem(Problem):
         start: x⁰; to be given in place of `dim`.
         batch_size: number of samples per node and step; by default all samples of the node.
         penalty: a function of x that is added to every f_i, e.g. `gs.NonconvexPenalty(0.01)`.
-        optimum: a minimiser of f, if one is known.
+        optimum: a minimizer of f, if one is known.
         smoothness: L, if it is known.
         compile: whether `torch.compile` turns the gradient into one program. This takes half a
-            minute once and needs a C++ compiler; it pays in long runs of large stacks.
+            minute once and needs a C++ compiler; it pays off in long runs of large stacks.
 
     >>> centers = torch.tensor([[-3.0], [0.0], [1.0], [2.0]])                       # four nodes
     >>> problem = FunctionProblem(lambda x, c: (x - c).cosh().log().sum(), centers, dim=1)

@@ -37,8 +37,8 @@ class LanguageProblem(ModuleProblem):
     - `"causal"`: tokens stay in order, and attention sees only the past, as usual in language
       modelling.
     - `"paper"`: training tokens are shuffled once, and attention sees both directions. Position i
-      then sees the token that it is to predict, and the model learns to copy it. Only this protocol
-      reproduces the losses of 0.25 nats per token in the table of the paper.
+      then sees the token that it is to predict, and the model learns to copy it. Losses near 0.25
+      nats per token, as printed in the paper's table, are possible only under such a protocol.
 
     Args:
         corpus: the training and validation tokens, and their vocabulary.
@@ -46,7 +46,8 @@ class LanguageProblem(ModuleProblem):
         protocol: `"causal"` or `"paper"`.
         stride: number of tokens from the start of a window to the start of the next.
         batch_size: number of windows per node and step.
-        context, width, heads, layers, dropout, style: argument of `GPT`; default as in the paper.
+        context, width, heads, layers: argument of `GPT`; default as in the paper.
+        dropout, style: argument of `GPT`; the paper does not print its value.
         seed: seed of the initial weights and of the shuffling.
         vectorize: whether to evaluate all nodes together.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.

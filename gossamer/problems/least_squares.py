@@ -39,7 +39,7 @@ class LeastSquares(LinearModel):
         matrix = self._grams().mean(0) + weight * identity
         curvatures = torch.linalg.eigvalsh(matrix)
         if curvatures[0] <= 1e-10 * curvatures[-1]:
-            return  # many minimisers, or one that rounding would misplace
+            return  # many minimizers, or one that rounding would misplace
         right = -((self._share * self._offset) @ self._rows[..., : self.dim]).mean((0, 1))
         self.optimum = torch.linalg.solve(matrix, right)
         self.minimum = float(self.loss(self.optimum[None]))

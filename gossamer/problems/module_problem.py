@@ -207,7 +207,7 @@ class ModuleProblem(Problem):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, whose gradient is compiled if that pays for this many steps."""
+        """The same problem, whose gradient is compiled if that pays off for this many steps."""
         evaluator = self.evaluator.expecting(steps)
         if evaluator is self.evaluator:
             return self

@@ -14,7 +14,7 @@ from gossamer.twin import Twin
 
 
 class Problem(ABC):
-    """n private objectives f_i; the nodes together minimise their average f = (1/n) Σ_i f_i.
+    """n private objectives f_i; the nodes together minimize their average f = (1/n) Σ_i f_i.
 
     The first axis of a tensor of points counts the nodes: if the shape is `(nodes, points, dim)`,
     node i evaluates its own f_i at each of its points.
@@ -27,7 +27,7 @@ class Problem(ABC):
     """x⁰, the common starting point, `(dim,)`."""
 
     optimum: Tensor | None = None
-    """A minimiser of f, `(dim,)`, if one is known."""
+    """A minimizer of f, `(dim,)`, if one is known."""
 
     minimum: float | None = None
     """f_* = inf f, if it is known."""

@@ -33,9 +33,9 @@ class Stack:
     """Runs of one method on one problem and network, computed together.
 
     The parameters of all runs are one tensor `x`, `(nodes, runs, dim)`. Metrics can read it and the
-    attributes `state`, `algorithm`, `problem`, `network` and `t`, the number of steps made. The
+    attributes `state`, `algorithm`, `problem`, `network` and `t`, the number of steps taken. The
     runs differ in their seed and in the method's hyper-parameters, which are tensors of shape
-    `(runs, 1)`. They do not influence each other: in a stack, a run makes the same steps as alone,
+    `(runs, 1)`. They do not influence each other: in a stack, a run takes the same steps as alone,
     up to rounding (see `lanes`). Runs that become non-finite leave the stack; `runs` holds the
     indices of those still in it.
 

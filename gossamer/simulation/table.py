@@ -139,12 +139,12 @@ class Table:
         return "\n".join([*comments, latex.tabular(head, rows, letters)])
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write all columns, also those that are not printed, with all digits."""
+        """Write all columns, including those that are not printed, with all digits."""
         columns = self._values
         write_csv(path, [list(columns), *zip(*columns.values(), strict=True)])
 
     def to_pandas(self) -> Any:
-        """All columns, also those that are not printed, as a `pandas.DataFrame`."""
+        """All columns, including those that are not printed, as a `pandas.DataFrame`."""
         way_out = "pip install 'gossamer[pandas]', or write to_csv(path)"
         there = find_spec("pandas") is not None
         require(there, "to_pandas", "an installation without pandas", "pandas", way_out)

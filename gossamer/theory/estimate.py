@@ -80,9 +80,9 @@ def estimate_gap(problem: Problem) -> Estimate:
 def estimate_distance(problem: Problem) -> Estimate:
     """‖x⁰ − x*‖, the distance to the optimum; if x* is unknown, how far gradient descent gets.
 
-    Gradient descent then makes 200 steps x ← x − ∇f(x)/L, without noise and with L from
-    `estimate_smoothness`. A step that would raise f is not made, and the step size is halved. The
-    descent may end short of a minimiser, so the distance may be underestimated.
+    Gradient descent then takes 200 steps x ← x − ∇f(x)/L, without noise and with L from
+    `estimate_smoothness`. A step that would raise f is not taken, and the step size is halved. The
+    descent may end short of a minimizer, so the distance may be underestimated.
 
     >>> import gossamer as gs
     >>> estimate_distance(gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]])))

@@ -110,7 +110,7 @@ def parameters(
     require_lam(lam)
     whole("num_nodes", num_nodes, 1)
     require_positive("smoothness", smoothness)
-    require_positive("gap", gap, "at gap 0 the start is a minimiser and nothing is to be done")
+    require_positive("gap", gap, "at gap 0 the start is a minimizer and nothing is to be done")
     scale = gap * (1 - lam) / (smoothness * steps)
     candidates = {
         "cap": 1.0,

@@ -53,7 +53,7 @@ RUNS: list[tuple[Algorithm, Network, torch.dtype | None, int]] = [
 
 
 class Training:
-    """A node that minimises ‖x − c‖²/2, c its own, and draws no random number of torch's."""
+    """A node that minimizes ‖x − c‖²/2, c its own, and draws no random number of torch's."""
 
     def __init__(self, rank: int, method: Algorithm, network: Network, **options):
         self.x = nn.Parameter(torch.zeros(DIM))
