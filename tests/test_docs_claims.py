@@ -568,8 +568,8 @@ CLAIMS += [
     ),
     Claim(
         "negative.md",
-        "the largest difference is 0.06. But the paper prints none of the three. We tried 48 "
-        "choices around ours, and demand that at least half of them agree within 0.08. Only 14 do",
+        "the largest difference is 0.06. But the paper prints none of the three. We tried "
+        "48 choices around ours, and demanded that at least half of them agree within 0.08. Only 14 do",
         "nodes",
         few_choices_fit,
     ),
@@ -867,13 +867,12 @@ def test_the_readme_s_words_on_ddp_are_what_was_measured():
             k: statistics.median(of) * statistics.median(links[link][k]) for k, of in steps.items()
         }
 
-    (slow,) = (link for link in links if link.startswith("50 ms, 10 Mbit/s, 1 s"))
-    alike = seconds(slow, "alike")
-    assert 0.45 < min(alike.values()) / alike["DDP, float16"] < 0.6
-    assert "in about half the time of float16 DDP if all machines hold similar data;" in readme
-    apart = seconds(slow, "apart")
-    assert apart["DDP, float16"] <= 1.01 * min(apart.values())
-    assert "otherwise DDP is as fast or faster ([estimated at 10 Mbit/s]" in readme
+    for slow in (link for link in links if link.startswith("50 ms, 10 Mbit/s")):
+        alike, apart = seconds(slow, "alike"), seconds(slow, "apart")
+        assert min(alike.values()) / alike["DDP, float16"] < 0.6
+        assert apart["DDP, float16"] <= 1.02 * min(apart.values())
+    words = "in about half the time of float16 DDP or less if all machines hold similar data"
+    assert f"{words}; otherwise DDP is about as fast or faster ([estimated]" in readme
     assert len(links) == 8
     slower = []
     for link in links:

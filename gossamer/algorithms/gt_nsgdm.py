@@ -29,8 +29,8 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
 
     Momentum averages out noise, and tracking makes every yᵢ approach the network's average
     gradient. Normalizing *after* tracking gives a step along the normalized sum of the gradients.
-    If the noise has only a finite p-th moment, 1 < p ≤ 2, then E‖∇f‖ falls as T^(−(p−1)/(3p−2)) in
-    T steps, which is optimal, if p is known and α and β are those of Theorem 1.
+    Let the noise have only a finite p-th moment, 1 < p ≤ 2. If p is known, and α and β are those of
+    Theorem 1, then E‖∇f‖ falls as T^(−(p−1)/(3p−2)) in T steps. This rate is optimal.
 
     One norm covers all parameters of a node, and no ε is added to it.
 
@@ -65,7 +65,7 @@ class GTNSGDm(Algorithm[GTNSGDmState]):
     def step(
         self, t: int, x: Tensor, grad: Tensor, state: GTNSGDmState, mix: Mix
     ) -> tuple[Tensor, GTNSGDmState]:
-        """Estimate, track, then move by exactly α along the tracker."""
+        """Estimate, track, then step by α along the tracker and mix."""
         # vᵗ = β vᵗ⁻¹ + (1−β) gᵗ,  yᵗ = W (yᵗ⁻¹ + vᵗ − vᵗ⁻¹)
         v, y, d, length = estimate_and_track(*state, grad, self.momentum, mix, self.order)
         scale = self.lr * inverse(norm(d) if length is None else length)

@@ -137,12 +137,12 @@ class StretchedExponential:
 class PowerLawTest:
     """Whether a tail fits a power law, a lognormal or a stretched exponential, as three numbers.
 
-    R is the log-likelihood ratio of the power law over another law. For `lognormal`, the other law
-    is a lognormal: the number says by how many standard errors R exceeds the value that it would
-    have on average if the samples came from a lognormal. `stretched_exponential` is the same with a
-    stretched exponential. `power_law` says by how many standard errors R exceeds the value that it
-    would have on average if the samples came from the power law. This number is computed against
-    each of the two other laws, and `power_law` is the lower of the two.
+    R is the log-likelihood of the power law minus that of another law. Each field compares R with
+    its expected value under one law, in standard errors. The field `lognormal` takes a lognormal as
+    the other law and tells how far R is above the value expected for lognormal samples. The field
+    `stretched_exponential` does the same with a stretched exponential. The field `power_law` tells
+    how far R is above the value expected for power-law samples. R exists for each of the two other
+    laws, and `power_law` is the lower of the two results.
 
     On log–log axes a power tail is straight. `lognormal` and `stretched_exponential` are large if
     the tail is too straight for these laws, and `power_law` is far below 0 if the tail is too
@@ -186,10 +186,10 @@ def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> 
     because a change of scale does not change R. So \((R - kμ) / \sqrt{kv}\) says how many standard
     errors R is above its expectation under this law.
 
-    Each law is fitted twice, to the magnitudes and to their distances from their lower end (the
-    5 % quantile, or u/2 if that is less). Of the two fits, the one that gives the weaker evidence
-    against the law is used. If samples depend on each other, the standard error \(\sqrt{kv}\) is
-    multiplied by the square root of `correlation_time`.
+    Each law is fitted twice: to the magnitudes, and to the magnitudes minus a constant, which is
+    their 5 % quantile, or u/2 if that is less. Of the two fits, the one that gives the weaker
+    evidence against the law is used. If samples depend on each other, the standard error
+    \(\sqrt{kv}\) is multiplied by the square root of `correlation_time`.
 
     References: D. R. Cox, "Further results on tests of separate families of hypotheses", Journal
     of the Royal Statistical Society B 24 (1962); A. Clauset, C. R. Shalizi and M. E. J. Newman,

@@ -33,7 +33,7 @@ def estimate_smoothness(problem: Problem, points: Tensor | None = None) -> Estim
     The curvature max_i ‖∇²f_i(x)‖₂ comes from 100 power iterations on Hessian-vector products,
     (∇f_i(x + hv) − ∇f_i(x − hv))/2h, at all `points`, `(points, dim)`, or at the start if there are
     none. It is a lower bound of L. If the curvature grows on the way to the optimum, pass points
-    on that way.
+    along that path.
 
     >>> import gossamer as gs
     >>> centers, curvatures = torch.zeros(2, 1), torch.tensor([[1.0], [3.0]])

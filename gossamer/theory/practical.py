@@ -17,10 +17,11 @@ def practical_rule(steps: float, distance: float) -> GTNSGDm:
     is made for the worst case, and often αT is less than the distance to the optimum. Here αT is
     five times that distance, since most steps do not point straight at the optimum. The `bound`
     holds, as it does for all α and β, but no theorem gives a rate. In 36 cases (2 problems × 3
-    networks × 3 noises × 2 horizons), the final error was never more than twice that of the best of
-    30 settings. In four further cases it was at most 3.6 times that. The constants 5 and 0.9 were
-    chosen after seeing some of the 36 cases. If the noise is far larger than the gradients, the
-    rule can fail (see the page Theory). If you can afford a search, search around it.
+    networks × 3 noises × 2 numbers of steps), the final error was never more than twice that of the
+    best of 30 settings. In four further cases it was at most 3.6 times that. The constants 5 and
+    0.9 were chosen after seeing some of the 36 cases. If the noise is far larger than the
+    gradients, the rule can fail (see the page "Plan with the theory"). If you can afford a search,
+    search around it.
 
     Args:
         steps: T.

@@ -80,7 +80,7 @@ def noise_to_drift(constants: Constants) -> float:
 
     If it is far above 1, the noise dominates the bound, and n nodes lower the bound by a factor of
     n^(1−1/p). If it is far below 1, more nodes hardly lower the bound. In Theorem 2 with p < 2, the
-    noise dominates for every large T, whatever the network.
+    noise dominates for all large enough T, whatever the network.
 
     >>> constants = Constants(
     ...     num_nodes=16, lam=0.0, smoothness=1.0, gap=1.0, grad_norm=1.0, stacked_grad_norm=4.0,
