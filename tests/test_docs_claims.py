@@ -569,7 +569,8 @@ CLAIMS += [
     Claim(
         "negative.md",
         "the largest difference is 0.06. But the paper prints none of the three. We tried "
-        "48 choices around ours, and demanded that at least half of them agree within 0.08. Only 14 do",
+        "48 choices around ours, and demanded that at least half of them agree within 0.08. "
+        "Only 14 do",
         "nodes",
         few_choices_fit,
     ),
