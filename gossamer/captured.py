@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import count
 from typing import Any
 from weakref import WeakSet
 
@@ -161,7 +160,11 @@ def side_by_side(jobs: Iterable[Callable[[], None]], device: torch.device) -> No
 
 
 class Aside:
-    """Jobs on CUDA in a branch of its own beside what follows; on a CPU done at once.
+    """Jobs on CUDA in a branch beside what follows; on a CPU done at once.
+
+    Args:
+        device: where the jobs are done.
+        branch: which of the branches: those of one number wait for each other.
 
     >>> aside, z = Aside(torch.device("cpu")), torch.ones(2)
     >>> aside.do(torch.Tensor.zero_, z)
@@ -170,8 +173,8 @@ class Aside:
     tensor([0., 0.])
     """
 
-    def __init__(self, device: torch.device) -> None:
-        self._branch = _next_branch(device) if device.type == "cuda" else None
+    def __init__(self, device: torch.device, branch: int = 0) -> None:
+        self._branch = _branches(device)[branch] if device.type == "cuda" else None
         self._held: list[Tensor] = []
 
     def do(self, job: Callable[..., object], *tensors: Tensor) -> None:
@@ -189,14 +192,6 @@ class Aside:
         if self._branch is not None and self._held:
             torch.cuda.current_stream(self._branch.device).wait_stream(self._branch)
         self._held.clear()
-
-
-def _next_branch(device: torch.device) -> torch.cuda.Stream:
-    return _branches(device)[next(_taken) % BRANCHES]
-
-
-_taken = count()
-"""Branches that jobs aside were given."""
 
 
 @cache

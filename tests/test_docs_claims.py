@@ -868,10 +868,12 @@ def test_the_readme_s_words_on_ddp_are_what_was_measured():
             k: statistics.median(of) * statistics.median(links[link][k]) for k, of in steps.items()
         }
 
+    shares = []
     for slow in (link for link in links if link.startswith("50 ms, 10 Mbit/s")):
         alike, apart = seconds(slow, "alike"), seconds(slow, "apart")
-        assert min(alike.values()) / alike["DDP, float16"] < 0.6
+        shares.append(min(alike.values()) / alike["DDP, float16"])
         assert apart["DDP, float16"] <= 1.02 * min(apart.values())
+    assert 0.45 < max(shares) < 0.6
     words = "in about half the time of float16 DDP or less if all machines hold similar data"
     assert f"{words}; otherwise DDP is about as fast or faster ([estimated]" in readme
     assert len(links) == 8

@@ -83,7 +83,7 @@ class StackedGPT:
     def evaluate(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The gradient, operation by operation: each puts those of its own parameters."""
         grad = torch.empty_like(x, dtype=torch.promote_types(x.dtype, torch.float32))
-        zeros, aside = Aside(x.device), Aside(x.device)
+        zeros, aside = Aside(x.device, branch=0), Aside(x.device, branch=1)
         slots = self.slots(x.detach(), grad, aside)
         hidden = self.trunk(slots, inputs)  # (models, positions, width)
         head = self.shapes["head.weight"].numel()  # whose gradient needs no zeros

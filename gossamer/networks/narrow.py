@@ -20,7 +20,7 @@ NUMBERS = 4096
 """Numbers that a program holds, those of all nodes at the coordinates that it mixes."""
 
 THREADS = 128
-"""Of a program, and so many coordinates it mixes where it also writes them in half precision: with
+"""Threads of a program, and the coordinates that it mixes if it also writes them to a twin: with
 several coordinates per thread such a pass takes half as long again on an H200."""
 
 TRACKED, WARPS = 2048, 8

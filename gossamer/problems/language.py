@@ -104,11 +104,12 @@ class LanguageProblem(ModuleProblem):
     def twin(self, x: Tensor) -> Twin | None:
         """Memory for the copy of `x` that `StackedGPT` reads (see `Problem.twin`), or None.
 
-        There is a copy only on CUDA, if nodes are evaluated together (`vectorize`), and if there is
-        no dropout or only one run.
+        There is a copy only on CUDA, of points in the problem's precision, if nodes are evaluated
+        together (`vectorize`), and if there is no dropout or only one run.
         """
         by, at_once = self.evaluator, self.dropout == 0 or x.shape[1] == 1
-        if not isinstance(by, StackedGPTEvaluator) or not x.is_cuda or not at_once:
+        as_it_is = x.is_cuda and x.dtype == self.start.dtype
+        if not isinstance(by, StackedGPTEvaluator) or not as_it_is or not at_once:
             return None
         return by.stacked.twin(x.flatten(0, 1))
 

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.captured import Aside  # noqa: F401
 from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
 from gossamer.models.fused.rows import add_rows
 from gossamer.models.fused.slot import Slot
@@ -94,6 +93,7 @@ def head_grad(hidden: Tensor, head: Slot, targets: Tensor) -> Tensor:
 
     Returns ∂/∂h.
 
+    >>> from gossamer.captured import Aside
     >>> hidden, weight, device = torch.ones(1, 1, 2), torch.zeros(1, 3, 2), torch.device("cpu")
     >>> head = Slot(weight, torch.empty(1, 3, 2), Aside(device))
     >>> head_grad(hidden, head, torch.tensor([[0]]))                  # p = (⅓, ⅓, ⅓)
