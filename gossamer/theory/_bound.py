@@ -32,7 +32,7 @@ class Bound:
     @property
     def dominant(self) -> Term:
         """The largest term, which is the one to improve first."""
-        return max(self.terms, key=lambda term: term.value)
+        return self._ordered()[0]
 
     def __getitem__(self, name: str) -> float:
         """The value of the term called `name`."""
@@ -41,8 +41,15 @@ class Bound:
 
     def table(self) -> list[tuple[str, str, float, float]]:
         """Rows of name, formula, value and share of the total, largest first."""
-        ordered = sorted(self.terms, key=lambda term: -term.value)
-        return [(t.name, t.formula, t.value, t.value / self.total) for t in ordered]
+        return [(t.name, t.formula, t.value, t.value / self.total) for t in self._ordered()]
+
+    def _ordered(self) -> list[Term]:
+        """The terms, largest first.
+
+        At the best step size two terms are equal. Their order must not depend on rounding errors,
+        which differ between machines, so terms that agree to ten digits stay as they are.
+        """
+        return sorted(self.terms, key=lambda term: -float(f"{term.value:.9e}"))
 
 
 def bound(constants: Constants, steps: float, lr: float, momentum: float) -> Bound:

@@ -4,7 +4,7 @@ import math
 import pytest
 
 import gossamer as gs
-from gossamer.theory import FORMULAS, Bound, Constants, bound
+from gossamer.theory import FORMULAS, Bound, Constants, Term, bound
 
 LR, MOMENTUM, STEPS = 0.01, 0.9, 1000
 
@@ -108,3 +108,10 @@ def test_refusals(constants: Constants, name: str, value: float):
 def test_unknown_term(constants: Constants):
     with pytest.raises(gs.InvalidInput, match="name: got 'noise', need one of initial gap"):
         split(constants)["noise"]
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_rounding_does_not_order_equal_terms(sign: int):
+    values = {"a": 1.0, "b": 2.0, "c": 2.0 + sign * 1e-15, "d": 2.1}
+    split = Bound([Term(name, "", value) for name, value in values.items()])
+    assert [name for name, *_ in split.table()] == ["d", "b", "c", "a"]
