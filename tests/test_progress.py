@@ -9,7 +9,7 @@ from processes import context
 
 import gossamer as gs
 from gossamer import executors
-from gossamer.progress import SCREEN, is_shown, progress, several, tell
+from gossamer.progress import SCREEN, Part, is_shown, progress, several, tell
 from gossamer.simulation import live
 
 
@@ -94,6 +94,15 @@ def test_threads_share_a_bar_and_the_best_settings_are_shown(monkeypatch: pytest
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(executors, "get_context", lambda method: context)  # has imported torch
+    draw = SCREEN.draw
+
+    def draw_at_once(
+        part: Part,
+    ) -> None:  # ten frames a second miss a fast run
+        draw(part)
+        SCREEN._bars.refresh()
+
+    monkeypatch.setattr(SCREEN, "draw", draw_at_once)
     with gs.Workers(1) as workers:
         monkeypatch.setattr(live, "SECONDS", 0.0)
         task = {"problem": gs.Quadratic(3, 2), "network": gs.ring(3), "steps": 50}
