@@ -4,7 +4,7 @@ Such a product is bound by memory. A program holds the values of all nodes at a 
 registers, so that what is mixed is read once, and a sum that is mixed is never written.
 """
 
-# mypy: disable-error-code="no-untyped-def,untyped-decorator"
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,assignment"
 from __future__ import annotations
 
 import torch
@@ -16,15 +16,12 @@ from gossamer.twin import Twin
 MOST_NODES = 32
 """Most nodes whose values at a few coordinates a program holds in registers."""
 
-NUMBERS = 4096
-"""Numbers that a program holds, those of all nodes at the coordinates that it mixes."""
+NUMBERS, WARPS = 4096, 4
+"""Numbers that a program holds, those of all nodes at the coordinates that it mixes, and its
+threads, by 32; fastest on an H200."""
 
-THREADS = 128
-"""Threads of a program, and the coordinates that it mixes if it also writes them to a twin: with
-several coordinates per thread such a pass takes half as long again on an H200."""
-
-TRACKED, WARPS = 2048, 8
-"""The same where a tracker is mixed, and into how many warps they are split; fastest on an H200."""
+TRACKED, TRACKED_WARPS = 2048, 8
+"""The same where a tracker is mixed."""
 
 
 def is_narrow(weights: Tensor, z: Tensor) -> bool:
@@ -35,9 +32,10 @@ def is_narrow(weights: Tensor, z: Tensor) -> bool:
 def mixed(weights: Tensor, z: Tensor) -> Tensor:
     """W z over the leading axis, in the precision of W."""
     z = z.contiguous()
-    out = torch.empty_like(z, dtype=weights.dtype)
-    columns, nodes, places, at_once = _sizes(z)
-    _mix[-(-columns // at_once),](weights, z, out, columns, nodes, places, at_once)
+    out, nodes = torch.empty_like(z, dtype=weights.dtype), len(z)
+    columns = z.numel() // nodes
+    at_once, blocks = _blocks(nodes, columns, NUMBERS)
+    _mix[blocks,](weights, z, out, columns, nodes, at_once, num_warps=WARPS)
     return out
 
 
@@ -53,13 +51,11 @@ def mixed_estimate(
     nodes, runs, dim = v.shape
     new, out, rounded = torch.empty_like(v), torch.empty_like(y), torch.empty_like(v)
     momentum = momentum.expand(runs, 1).contiguous()
-    places = padded(nodes)
-    at_once = min(TRACKED // places, padded(dim))
-    blocks = -(-dim // at_once)
+    at_once, blocks = _blocks(nodes, dim, TRACKED)
     squares = torch.empty(nodes, runs, blocks, dtype=y.dtype, device=y.device)
     _mix_estimate[blocks * runs,](
         weights, y, v, grad, momentum, new, out, rounded, squares,
-        runs, blocks, dim, runs * dim, nodes, places, at_once, num_warps=WARPS,
+        runs, blocks, dim, runs * dim, nodes, padded(nodes), at_once, num_warps=TRACKED_WARPS,
     )  # fmt: skip
     return new, out, rounded, squares.sum(-1, keepdim=True).sqrt().to(v.dtype)
 
@@ -73,46 +69,45 @@ def mixed_move(
     """
     x, direction = x.contiguous(), direction.contiguous()
     scale = scale.expand(*x.shape[:2], 1).contiguous()
-    out, runs, dim = torch.empty_like(x), x.shape[1], x.shape[2]
+    out, (nodes, runs, dim) = torch.empty_like(x), x.shape
+    at_once, blocks = _blocks(nodes, dim, NUMBERS)
     short = None if twin is None else twin.copy
-    columns, nodes, places, at_once = _sizes(x)
-    at_once = at_once if twin is None else THREADS
-    _mix_move[-(-columns // at_once),](
-        weights, x, scale, direction, out, short, runs, dim, columns, nodes, places, at_once
+    _mix_move[blocks * runs,](
+        weights, x, scale, direction, out, short, runs, blocks, dim, nodes, at_once, num_warps=WARPS
     )
     if twin is not None:
         twin.of = out
     return out
 
 
-def _sizes(z: Tensor) -> tuple[int, int, int, int]:
-    """Columns, nodes, their next power of two, and columns of a program."""
-    nodes, places = len(z), padded(len(z))
-    return z.numel() // nodes, nodes, places, NUMBERS // places
+def _blocks(nodes: int, dim: int, numbers: int) -> tuple[int, int]:
+    """Coordinates that a program mixes if it holds so many numbers, and programs for all."""
+    at_once = min(numbers // padded(nodes), padded(dim))
+    return at_once, -(-dim // at_once)
 
 
 @jit
-def _store(out, total, row, column, columns, NODES: tl.constexpr):
-    """Write `total`, `[PADDED, COLUMNS]`."""
-    where = row[:, None].to(tl.int64) * columns + column[None, :]
-    tl.store(out + where, total, mask=(row < NODES)[:, None] & (column < columns)[None, :])
+def _combine(weights, sent, i, NODES: tl.constexpr):
+    """Σ_r w_ir z_r for what the nodes sent, a tuple of the z_r."""
+    total = tl.load(weights + i * NODES) * sent[0]
+    for r in tl.static_range(1, NODES):
+        total += tl.load(weights + i * NODES + r) * sent[r]
+    return total
 
 
 @jit
 def _mix(
-    weights, z, out, columns,
-    NODES: tl.constexpr, PADDED: tl.constexpr, COLUMNS: tl.constexpr,
+    weights, z, out, columns, NODES: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
-    row, inside = tl.arange(0, PADDED), column < columns
-    total = tl.zeros([PADDED, COLUMNS], out.dtype.element_ty)
-    at = column
-    for r in tl.static_range(NODES):
-        weight = tl.load(weights + row * NODES + r, mask=row < NODES, other=0.0)
-        value = tl.load(z + at, mask=inside, other=0.0).to(out.dtype.element_ty)
-        total += weight[:, None] * value[None, :]
+    inside, at, sent = column < columns, column, ()
+    for _ in tl.static_range(NODES):
+        sent += (tl.load(z + at, mask=inside, other=0.0).to(out.dtype.element_ty),)
         at += columns
-    _store(out, total, row, column, columns, NODES)
+    at = column
+    for i in range(NODES):
+        tl.store(out + at, _combine(weights, sent, i, NODES), mask=inside)
+        at += columns
 
 
 @jit
@@ -152,20 +147,23 @@ def _mix_estimate(
 
 @jit
 def _mix_move(
-    weights, x, scale, direction, out, short, runs, dim, columns,
-    NODES: tl.constexpr, PADDED: tl.constexpr, COLUMNS: tl.constexpr,
+    weights, x, scale, direction, out, short, runs, blocks, dim,
+    NODES: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
-    row, inside = tl.arange(0, PADDED), column < columns
-    total = tl.zeros([PADDED, COLUMNS], out.dtype.element_ty)
-    at, run = column, column // dim
+    program = tl.num_programs(0) - 1 - tl.program_id(0)  # the last directions are still in a cache
+    block, run = program % blocks, (program // blocks).to(tl.int64)
+    column = block * COLUMNS + tl.arange(0, COLUMNS)
+    inside, first, sent = column < dim, run * dim + column, ()
+    at = first
     for r in tl.static_range(NODES):
-        weight = tl.load(weights + row * NODES + r, mask=row < NODES, other=0.0)
-        s = tl.load(scale + r * runs + run, mask=inside, other=0.0)
         d = tl.load(direction + at, mask=inside, other=0.0)
-        value = tl.load(x + at, mask=inside, other=0.0) - s * d
-        total += weight[:, None] * value[None, :]
-        at += columns
-    _store(out, total, row, column, columns, NODES)
-    if short is not None:
-        _store(short, total.to(short.dtype.element_ty), row, column, columns, NODES)
+        value = tl.load(x + at, mask=inside, other=0.0)
+        sent += (value - tl.load(scale + r * runs + run) * d,)
+        at += runs * dim
+    at = first
+    for i in range(NODES):
+        total = _combine(weights, sent, i, NODES)
+        tl.store(out + at, total, mask=inside)
+        if short is not None:
+            tl.store(short + at, total.to(short.dtype.element_ty), mask=inside)
+        at += runs * dim

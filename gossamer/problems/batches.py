@@ -148,7 +148,8 @@ class TokenBatches(NodeBatches):
 
     def read(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """The windows that `index`, `(nodes, runs, batch)`, picks, with one read of the stream."""
-        return read_windows(self.tokens, index * self.stride + self._first, self.context)
+        start = torch.add(self._first, index, alpha=self.stride)
+        return read_windows(self.tokens, start, self.context)
 
     def to(self, device: Device, dtype: torch.dtype) -> "TokenBatches":
         """The same on another device."""
