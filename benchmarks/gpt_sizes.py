@@ -6,7 +6,8 @@ A GPT of 101 million parameters on eight nodes comes last, with its FLOP rate an
 other size the loss and the gradient of two nodes in bfloat16 are compared with a loop over
 float32 modules. `ok` means that the gradient with the kernels is at most 1.5 times as far from it
 as the one without them; an error is printed in place of the numbers. The columns `head` give the
-blocks of the head's kernels (rows held, rows read, warps, stages), `plain` where they do not fit.
+blocks of the head's two kernels (rows held, rows read, warps, stages), `plain` where they do not
+fit.
 """
 
 import argparse
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from gossamer.captured import AS_WRITTEN
 from gossamer.data import Corpus, zipf_corpus
-from gossamer.models.fused.head import head_blocks
+from gossamer.models.fused.head import hidden_blocks, weight_blocks
 from gossamer.models.fused.launch import shared_memory
 from gossamer.problems import LanguageProblem
 
@@ -69,11 +70,11 @@ def main() -> None:
     limit = shared_memory(torch.device("cuda"))
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
     print(f"{limit} bytes of shared memory per program\n")
-    columns = "width heads layers context  head             loss f32   bf16"
+    columns = "width heads layers context  head                     loss f32   bf16"
     print(f"{columns}   error  plain      ms  plain")
     for chosen in options.sizes:
         shape = "{:5} {:5} {:6} {:7}".format(*chosen)
-        print(f"{shape}  {blocks(chosen[0], limit):16} {outcome(text, chosen)}", flush=True)
+        print(f"{shape}  {blocks(chosen[0], limit):24} {outcome(text, chosen)}", flush=True)
     print(large(), flush=True)
 
 
@@ -93,8 +94,8 @@ def size(text: str) -> Size:
 
 
 def blocks(width: int, limit: int) -> str:
-    found = head_blocks(width, limit)
-    return "plain" if found is None else " ".join(map(str, found))
+    found = hidden_blocks(width, limit), weight_blocks(width, limit)
+    return "plain" if None in found else ", ".join(" ".join(map(str, one)) for one in found if one)
 
 
 def outcome(text: Corpus, chosen: Size) -> str:

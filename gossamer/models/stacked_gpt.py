@@ -10,13 +10,13 @@ from gossamer.captured import Aside, Captured
 from gossamer.models.fused import (
     Layer,
     Slot,
-    add_norm,
     embed,
     embed_norm,
     feed_add_norm,
     head_grad,
     norm,
     product,
+    project_add_norm,
     windowed_attention,
 )
 from gossamer.models.gpt import GPT
@@ -118,9 +118,9 @@ class StackedGPT:
         tables = slots["token.weight"], slots["position.weight"]
         h, normed = embed_norm(tokens, *tables, self._norm_before(0, slots), self.dropout)
         for layer in range(self.layers):
-            out, bias = self._attend(slots, layer, normed, tokens.shape[-1])
-            norm2, expand, contract = block(slots, layer, "norm2 expand contract")
-            h, normed = add_norm(h, out, bias, norm2, self.dropout)
+            attended = self._attend(slots, layer, normed, tokens.shape[-1])
+            project, norm2, expand, contract = block(slots, layer, "project norm2 expand contract")
+            h, normed = project_add_norm(h, attended, project, norm2, self.dropout)
             after = self._norm_before(layer + 1, slots)
             h, normed = feed_add_norm(h, normed, expand, contract, after, self.dropout)
         return normed
@@ -129,20 +129,20 @@ class StackedGPT:
         """Style "pytorch": each branch reads h, which goes on as the norm of the sum."""
         h = embed(tokens, slots["token.weight"], slots["position.weight"])
         for layer in range(self.layers):
-            out, bias = self._attend(slots, layer, h, tokens.shape[-1])
-            norm1, expand, contract, norm2 = block(slots, layer, "norm1 expand contract norm2")
-            _, h = add_norm(h, out, bias, norm1, self.dropout)
+            attended = self._attend(slots, layer, h, tokens.shape[-1])
+            project, norm1, expand = block(slots, layer, "project norm1 expand")
+            _, h = project_add_norm(h, attended, project, norm1, self.dropout)
             hidden = functional.relu(product(h, expand.weight) + expand.bias.tracked()[:, None])
-            out = product(functional.dropout(hidden, self.dropout), contract.weight)
-            _, h = add_norm(h, out, contract.bias, norm2, self.dropout)
+            contract, norm2 = block(slots, layer, "contract norm2")
+            hidden = functional.dropout(hidden, self.dropout)
+            _, h = project_add_norm(h, hidden, contract, norm2, self.dropout)
         return norm(h, part(slots, "norm"))
 
-    def _attend(self, slots: Slots, layer: int, h: Tensor, time: int) -> tuple[Tensor, Slot]:
-        """The branch of attention, and the bias that is still to be added to it."""
-        qkv, project = block(slots, layer, "qkv project")
+    def _attend(self, slots: Slots, layer: int, h: Tensor, time: int) -> Tensor:
+        """The branch of attention, without its last product."""
+        (qkv,) = block(slots, layer, "qkv")
         shape = (time, self.heads, self.causal, self.dropout)
-        attended = windowed_attention(product(h, qkv.weight), qkv.bias, *shape)
-        return product(attended, project.weight), project.bias
+        return windowed_attention(product(h, qkv.weight), qkv.bias, *shape)
 
     def _norm_before(self, layer: int, slots: Slots) -> Layer:
         """The LayerNorm that a block of style "gpt" begins with; the last one beyond the blocks."""

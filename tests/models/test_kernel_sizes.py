@@ -8,8 +8,9 @@ from gossamer.models.fused import _bias_gelu as gelu
 from gossamer.models.fused._add_norm import ELEMENTS, norm_grad_launch, norm_launch
 from gossamer.models.fused.attention import LONGEST, attention_bytes
 from gossamer.models.fused.feed import WIDEST, feed_bytes
-from gossamer.models.fused.head import Blocks, head_blocks, head_bytes
-from gossamer.models.fused.launch import rows_at_a_time
+from gossamer.models.fused.head import LOG_SUM, Blocks, hidden_blocks, weight_blocks
+from gossamer.models.fused.launch import rows_at_a_time, shared_by
+from gossamer.models.fused.project import project_bytes
 
 H200, A100, RTX = 232_448, 166_912, 101_376
 WIDTHS = [2**k for k in range(4, 12)]
@@ -33,27 +34,35 @@ ATTENTION = {  # time, size, what it allots to the backward pass
 }
 
 FEED = {128: (98_304, 102_400), 64: (49_152, 53_248), 32: (24_576, 28_672)}  # forward, backward
+PROJECT = {128: 49_408, 64: 16_384, 32: 6_144, 16: 2_560}
 
 
 @pytest.mark.parametrize("limit", [H200, A100, RTX])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_heads_blocks_fit(width: int, limit: int):
-    blocks = head_blocks(width, limit)
-    if width <= 256 or (width == 512 and limit > RTX):
-        assert head_bytes(width, blocks) <= limit
-        sums_per_thread = blocks.tile * width / (32 * blocks.warps)
-        assert sums_per_thread <= 128  # of 255 registers
-    else:
-        assert blocks is None
+    for blocks, own in ((hidden_blocks(width, limit), 0), (weight_blocks(width, limit), LOG_SUM)):
+        if width <= 256 or (width == 512 and limit > RTX):
+            assert blocks.bytes(width, own) <= limit
+            sums_per_thread = blocks.tile * width / (32 * blocks.warps)
+            assert sums_per_thread <= 128  # of 255 registers
+        else:
+            assert blocks is None
 
 
-def test_the_measured_blocks_stay_where_they_fit():
-    assert {head_blocks(width, H200) for width in (16, 32, 64, 128, 256)} == {Blocks(64, 128, 4, 3)}
+def test_two_programs_share_a_multiprocessor_where_that_is_fastest():
+    for width in (16, 32, 64, 128):
+        assert hidden_blocks(width, H200) == Blocks(64, 128, 4, 3)
+        assert weight_blocks(width, H200) == Blocks(64, 64, 4, 3)
+    assert hidden_blocks(256, H200) == weight_blocks(256, H200) == Blocks(64, 64, 4, 2)
+    for width, limit in itertools.product((16, 32, 64, 128, 256), (H200, A100)):
+        assert hidden_blocks(width, limit).bytes(width) <= shared_by(2, limit)
+        assert weight_blocks(width, limit).bytes(width, LOG_SUM) <= shared_by(2, limit)
 
 
 def test_the_bytes_of_the_head_bound_what_the_compiler_allots():
-    for (width, blocks), allotted in COMPILED.items():
-        assert max(allotted) <= head_bytes(width, blocks) <= 1.02 * max(allotted)
+    for (width, blocks), (hidden, weight) in COMPILED.items():
+        assert hidden <= blocks.bytes(width) <= 1.02 * hidden
+        assert weight <= blocks.bytes(width, LOG_SUM) <= 1.02 * weight
 
 
 def test_the_bytes_of_attention_bound_what_the_compiler_allots():
@@ -65,6 +74,12 @@ def test_the_bytes_of_the_hidden_layers_branch_bound_what_the_compiler_allots():
     for width, allotted in FEED.items():
         assert max(allotted) <= feed_bytes(width) <= 1.02 * max(allotted)
     assert feed_bytes(WIDEST) <= A100
+
+
+def test_the_bytes_of_the_last_product_bound_what_the_compiler_allots():
+    for width, allotted in PROJECT.items():
+        assert allotted <= project_bytes(width) <= 1.02 * allotted
+    assert project_bytes(128) <= RTX
 
 
 def test_attention_of_usual_heads_fits_and_that_of_the_widest_does_not():

@@ -10,6 +10,7 @@ from gossamer.models.fused.attention import windowed_attention
 from gossamer.models.fused.embedding import embed, embed_norm
 from gossamer.models.fused.feed import feed_add_norm
 from gossamer.models.fused.head import head_grad
+from gossamer.models.fused.project import project_add_norm
 from gossamer.models.fused.slot import Layer, Slot
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "head_grad",
     "norm",
     "product",
+    "project_add_norm",
     "windowed_attention",
 ]

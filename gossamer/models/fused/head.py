@@ -4,18 +4,24 @@ The kernels hold logits in registers only, as flash attention holds scores. With
 p = softmax(s), ∂/∂h = (Σ_v p_v U_v − U_y)/N is attention with the query h and keys = values = U,
 and its pass over the vocabulary also yields log Σ exp s. A second pass, over the positions,
 recomputes p for Σ p_v h/N, the first part of ∂/∂U_v.
+
+The first pass sums exp(s_v − s_y), relative to the target's score, which is known before the pass:
+no maximum is looked for on the way. Only where another score is so much larger that float32 ends,
+by about 100 or more, it is taken again, relative to the largest score.
 """
 
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
+from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_by, shared_memory
 from gossamer.models.fused.rows import add_rows
 from gossamer.models.fused.slot import Slot
 from gossamer.models.fused.softmax_error import softmax_error
@@ -30,7 +36,7 @@ ALIGNED = 8
 
 
 class Blocks(NamedTuple):
-    """How a program of the two passes goes through its matrices of the model's width."""
+    """How a program of one of the passes goes through its matrices of the model's width."""
 
     tile: int
     """Rows that it holds, each with a row of sums."""
@@ -44,39 +50,65 @@ class Blocks(NamedTuple):
     stages: int
     """Steps whose rows are read at the same time."""
 
+    def bytes(self, width: int, own: int = 0) -> int:
+        """Shared memory that a program needs at most.
 
-STEPS = ((128, 3), (128, 2), (64, 2), (32, 2), (16, 2))
-"""Steps and stages: the first is fastest on an H200 at width 128, the next need less memory."""
+        In the loop the rows that it holds and those of all stages, in bfloat16, with `own` more
+        bytes each; after the loop the sums, in float32.
+
+        >>> Blocks(tile=64, step=128, warps=4, stages=3).bytes(128)
+        114688
+        """
+        rows = self.stages * self.step
+        return max(2 * width * (self.tile + rows) + own * rows, 4 * width * self.tile)
+
+
+STEPS = ((128, 3), (64, 3), (64, 2), (32, 2), (16, 2))
+"""Steps and stages of the pass over the vocabulary, from the fastest on an H200 to the smallest."""
+
+LOG_SUM = 4
+"""Bytes that the pass over the positions reads beside each row."""
 
 WIDEST = 512
 """Beyond, the sums of 64 rows do not stay in registers."""
 
 
-def head_blocks(width: int, limit: int) -> Blocks | None:
-    """The first blocks whose shared memory is at most `limit` bytes; None where none fit.
+def hidden_blocks(width: int, limit: int) -> Blocks | None:
+    """Blocks of the pass over the vocabulary, whose shared memory is at most `limit` bytes.
 
-    >>> head_blocks(128, 232_448)
+    While one program waits for its products, another one computes powers: the first blocks of which
+    two programs find room beside each other are the fastest. None where none fit.
+
+    >>> hidden_blocks(128, 232_448)
     Blocks(tile=64, step=128, warps=4, stages=3)
-    >>> head_blocks(512, 232_448)
-    Blocks(tile=64, step=64, warps=8, stages=2)
+    >>> hidden_blocks(256, 232_448)
+    Blocks(tile=64, step=64, warps=4, stages=2)
     """
+    return _blocks(width, limit, STEPS)
+
+
+def weight_blocks(width: int, limit: int) -> Blocks | None:
+    """The same for the pass over the positions, of which three programs fit at width 128.
+
+    >>> weight_blocks(128, 232_448)
+    Blocks(tile=64, step=64, warps=4, stages=3)
+    """
+    return _blocks(width, limit, STEPS[1:], LOG_SUM)
+
+
+def _blocks(
+    width: int, limit: int, steps: Sequence[tuple[int, int]], own: int = 0
+) -> Blocks | None:
+    if width > WIDEST or not is_power_of_two(width):
+        return None
     warps = 4 if width <= WIDEST // 2 else 8
-    choices = (Blocks(64, step, warps, stages) for step, stages in STEPS)
-    fitting = (blocks for blocks in choices if head_bytes(width, blocks) <= limit)
-    return next(fitting, None) if width <= WIDEST and is_power_of_two(width) else None
-
-
-def head_bytes(width: int, blocks: Blocks) -> int:
-    """Shared memory that a program of the two passes needs at most.
-
-    In the loop the rows that it holds and those of all stages, in bfloat16, with a float32 each;
-    after the loop the sums, in float32.
-
-    >>> head_bytes(512, Blocks(tile=64, step=128, warps=4, stages=3))
-    460288
-    """
-    rows = blocks.stages * blocks.step
-    return max(2 * width * (blocks.tile + rows) + 4 * rows, 4 * width * blocks.tile)
+    choices = [Blocks(64, step, warps, stages) for step, stages in steps]
+    for programs in (2, 1) if warps == 4 else (1,):
+        most = shared_by(programs, limit)
+        fitting = (blocks for blocks in choices if blocks.bytes(width, own) <= most)
+        if (found := next(fitting, None)) is not None:
+            return found
+    return None
 
 
 def head_grad(hidden: Tensor, head: Slot, targets: Tensor) -> Tensor:
@@ -102,9 +134,10 @@ def head_grad(hidden: Tensor, head: Slot, targets: Tensor) -> Tensor:
     tensor([[[-0.6667, -0.6667], [ 0.3333,  0.3333], [ 0.3333,  0.3333]]])
     """
     if has_kernel(hidden):
-        blocks = head_blocks(hidden.shape[-1], shared_memory(hidden.device))
-        if blocks is not None:
-            return _fused_head_grad(hidden, head, targets, blocks)
+        width, limit = hidden.shape[-1], shared_memory(hidden.device)
+        first, second = hidden_blocks(width, limit), weight_blocks(width, limit)
+        if first is not None and second is not None:
+            return _fused_head_grad(hidden, head, targets, first, second)
     return _head_grad_in_pieces(hidden, head.value, head.grad, targets)
 
 
@@ -125,28 +158,45 @@ def _head_grad_in_pieces(
     return torch.cat(d_hidden, 1)
 
 
-def _fused_head_grad(hidden: Tensor, head: Slot, targets: Tensor, blocks: Blocks) -> Tensor:
-    """The two passes, then −h at the target's row of ∂/∂U.
+def _fused_head_grad(
+    hidden: Tensor, head: Slot, targets: Tensor, first: Blocks, second: Blocks
+) -> Tensor:
+    """The first pass, and aside the second: all that follows needs is ∂/∂h."""
+    models, positions, width = hidden.shape
+    weight, d_weight, aside = head
+    vocabulary, targets = weight.shape[1], targets.contiguous()
+    d_hidden = torch.empty_like(hidden)
+    log_sum, factor = torch.empty(2, *targets.shape, dtype=torch.float32, device=weight.device)
+    _hidden_grad[-(-positions // first.tile), models](
+        hidden, weight, targets, d_hidden, log_sum, factor, weight.stride(0),
+        positions, vocabulary, 1 / positions, width, first.tile, first.step,
+        num_warps=first.warps, num_stages=first.stages,
+    )  # fmt: skip
+    aside.do(partial(_put_weight_grad, second), hidden, weight, log_sum, d_weight, targets, factor)
+    return d_hidden
+
+
+def _put_weight_grad(
+    blocks: Blocks,
+    hidden: Tensor,
+    weight: Tensor,
+    log_sum: Tensor,
+    d_weight: Tensor,
+    targets: Tensor,
+    factor: Tensor,
+) -> None:
+    """The second pass, then −h at the target's row of ∂/∂U.
 
     There p is near 1 when the model is sure, and the second pass has rounded it to bfloat16; the
     factor of h takes that rounding back, (p − 1) − rounded(p).
     """
-    weight, d_weight, aside = head
-    models, positions, width = hidden.shape
-    vocabulary, targets = weight.shape[1], targets.contiguous()
-    d_hidden = torch.empty_like(hidden)
-    log_sum, factor = torch.empty(2, *targets.shape, dtype=torch.float32, device=weight.device)
-    sizes = (positions, vocabulary, 1 / positions, width, blocks.tile, blocks.step)
-    launch = {"num_warps": blocks.warps, "num_stages": blocks.stages}
-    _hidden_grad[-(-positions // blocks.tile), models](
-        hidden, weight, targets, d_hidden, log_sum, factor, weight.stride(0), *sizes, **launch
-    )
-    strides = (weight.stride(0), d_weight.stride(0))
+    (models, positions, width), vocabulary = hidden.shape, weight.shape[1]
     _weight_grad[-(-vocabulary // blocks.tile), models](
-        hidden, weight, log_sum, d_weight, *strides, *sizes, **launch
-    )
-    aside.do(add_rows, d_weight, targets, hidden, factor)
-    return d_hidden
+        hidden, weight, log_sum, d_weight, weight.stride(0), d_weight.stride(0),
+        positions, vocabulary, 1 / positions, width, blocks.tile, blocks.step,
+        num_warps=blocks.warps, num_stages=blocks.stages,
+    )  # fmt: skip
+    add_rows(d_weight, targets, hidden, factor)
 
 
 @jit
@@ -163,16 +213,48 @@ def _to_base_2(s):
 
 
 @jit
-def _absorb(s, u, largest, total, mean):
-    """Add STEP words to max s, Σ exp(s − max) and Σ exp(s − max) u of TILE positions.
+def _powers(h, u, base):
+    """2^(s log₂ e − base) of the scores s = h uᵀ of TILE rows h and STEP rows u, `[TILE, STEP]`.
 
-    Scores s are `[TILE, STEP]`, rows u `[STEP, WIDTH]`, max and sum `[TILE]`, mean `[TILE, WIDTH]`.
+    `base` is one number per h, `[TILE, 1]`, or one per u, `[1, STEP]`.
     """
-    larger = tl.maximum(largest, tl.max(s, 1))
-    p = tl.exp2(_to_base_2(s) - _to_base_2(larger)[:, None])
-    shrink = tl.exp2(_to_base_2(largest - larger))
-    mean = tl.dot(p.to(u.dtype), u, mean * shrink[:, None])
-    return larger, total * shrink + tl.sum(p, 1), mean
+    return tl.exp2(_to_base_2(tl.dot(h, tl.trans(u))) - base)
+
+
+@jit
+def _absorb(p, u, total, mean):
+    """Add STEP words to Σ p and Σ p u of TILE positions, `[TILE]` and `[TILE, WIDTH]`."""
+    return total + tl.sum(p, 1), tl.dot(p.to(u.dtype), u, mean)
+
+
+@jit
+def _sums(h, weight, base, vocabulary, WIDTH: tl.constexpr, STEP: tl.constexpr):
+    """Σ_v p_v and Σ_v p_v U_v with p_v = 2^(s_v log₂ e − base), over all words v."""
+    total = tl.zeros([h.shape[0]], tl.float32)
+    mean = tl.zeros([h.shape[0], WIDTH], tl.float32)
+    full = vocabulary // STEP * STEP
+    for start in range(0, full, STEP):
+        word = start + tl.arange(0, STEP)
+        u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
+        total, mean = _absorb(_powers(h, u, base[:, None]), u, total, mean)
+    if full < vocabulary:
+        word = full + tl.arange(0, STEP)
+        u = _rows(weight, word, vocabulary, WIDTH)
+        p = tl.where((word < vocabulary)[None, :], _powers(h, u, base[:, None]), 0.0)
+        total, mean = _absorb(p, u, total, mean)
+    return total, mean
+
+
+@jit
+def _largest(h, weight, vocabulary, WIDTH: tl.constexpr, STEP: tl.constexpr):
+    """max_v s_v log₂ e over all words v."""
+    largest = tl.full([h.shape[0]], -float("inf"), tl.float32)
+    for start in range(0, vocabulary, STEP):
+        word = start + tl.arange(0, STEP)
+        s = tl.dot(h, tl.trans(_rows(weight, word, vocabulary, WIDTH)))
+        s = tl.where((word < vocabulary)[None, :], s, -float("inf"))
+        largest = tl.maximum(largest, tl.max(s, 1))
+    return _to_base_2(largest)
 
 
 @jit
@@ -186,31 +268,22 @@ def _hidden_grad(
     model = tl.program_id(1).to(tl.int64)
     row = tl.program_id(0) * TILE + tl.arange(0, TILE)
     weight += model * weight_stride
+    inside, at = row < positions, model * positions + row
     h = _rows(hidden + model * positions * WIDTH, row, positions, WIDTH)  # [TILE, WIDTH]
-    largest = tl.full([TILE], -float("inf"), tl.float32)
-    total = tl.zeros([TILE], tl.float32)
-    mean = tl.zeros([TILE, WIDTH], tl.float32)
-    full = vocabulary // STEP * STEP
-    for start in range(0, full, STEP):
-        word = start + tl.arange(0, STEP)
-        u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
-        s = tl.dot(h, tl.trans(u))  # [TILE, STEP]
-        largest, total, mean = _absorb(s, u, largest, total, mean)
-    if full < vocabulary:
-        word = full + tl.arange(0, STEP)
-        u = _rows(weight, word, vocabulary, WIDTH)
-        s = tl.dot(h, tl.trans(u))
-        s = tl.where((word < vocabulary)[None, :], s, -float("inf"))
-        largest, total, mean = _absorb(s, u, largest, total, mean)
-    inside = row < positions
-    at = model * positions + row
     target = tl.load(targets + at, mask=inside, other=0)
     u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
-    logs = _to_base_2(largest) + tl.log2(total)
-    p = tl.exp2(_to_base_2(tl.sum(h.to(tl.float32) * u, 1)) - logs)
+    own = _to_base_2(tl.sum(h.to(tl.float32) * u, 1))
+    base = own + 60
+    total, mean = _sums(h, weight, base, vocabulary, WIDTH, STEP)
+    if tl.max(total, 0) > 1e30:
+        base = _largest(h, weight, vocabulary, WIDTH, STEP)
+        total, mean = _sums(h, weight, base, vocabulary, WIDTH, STEP)
+    logs = base + tl.log2(total)
+    p = tl.exp2(own - logs)
     rounded = p.to(h.dtype).to(tl.float32)
     tl.store(log_sum + at, logs, mask=inside)
     tl.store(factor + at, ((p - rounded) - 1) * scale, mask=inside)
+    u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # again: it left the registers
     d_h = (mean / total[:, None] - u) * scale
     where = at[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     tl.store(d_hidden + where, d_h.to(h.dtype), mask=inside[:, None])
@@ -230,12 +303,17 @@ def _weight_grad(
     log_sum += model * positions
     u = _rows(weight + model * weight_stride, word, vocabulary, WIDTH)  # [TILE, WIDTH]
     total = tl.zeros([TILE, WIDTH], tl.float32)
-    for start in range(0, positions, STEP):
+    full = positions // STEP * STEP
+    for start in range(0, full, STEP):
         row = start + tl.arange(0, STEP)
-        h = _rows(hidden, row, positions, WIDTH)  # [STEP, WIDTH]
-        logs = tl.load(log_sum + row, mask=row < positions, other=float("inf"))
-        p = tl.exp2(_to_base_2(tl.dot(u, tl.trans(h))) - logs[None, :])  # [TILE, STEP]
+        h = tl.load(hidden + row[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])  # [STEP, WIDTH]
+        p = _powers(u, h, tl.load(log_sum + row)[None, :])  # [TILE, STEP]
         total = tl.dot(p.to(h.dtype), h, total)
+    if full < positions:
+        row = full + tl.arange(0, STEP)
+        h = _rows(hidden, row, positions, WIDTH)
+        logs = tl.load(log_sum + row, mask=row < positions, other=float("inf"))
+        total = tl.dot(_powers(u, h, logs[None, :]).to(h.dtype), h, total)
     where = word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     grad = d_weight + model * grad_stride + where
     tl.store(grad, total * scale, mask=(word < vocabulary)[:, None])

@@ -22,13 +22,26 @@ def is_power_of_two(width: int) -> bool:
     return width & (width - 1) == 0
 
 
+KEPT = 1024
+"""Bytes of shared memory that CUDA keeps for itself of every program's."""
+
+
 @cache
 def shared_memory(device: torch.device) -> int:
     """Bytes of shared memory that a program may use: 232,448 on an H200.
 
     All that a multiprocessor has, but for 1 KiB that CUDA keeps of it.
     """
-    return torch.cuda.get_device_properties(device).shared_memory_per_multiprocessor - 1024
+    return torch.cuda.get_device_properties(device).shared_memory_per_multiprocessor - KEPT
+
+
+def shared_by(programs: int, limit: int) -> int:
+    """What each of several programs beside each other may use, where one may use `limit` bytes.
+
+    >>> shared_by(2, 232_448)
+    115712
+    """
+    return (limit + KEPT) // programs - KEPT
 
 
 def rows_at_a_time(width: int, most: int, elements: int) -> int:
