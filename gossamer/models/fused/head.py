@@ -54,13 +54,14 @@ class Blocks(NamedTuple):
         """Shared memory that a program needs at most.
 
         In the loop the rows that it holds and those of all stages, in bfloat16, with `own` more
-        bytes each; after the loop the sums, in float32.
+        bytes each, and where a row is split among warps the parts of its sums; after the loop the
+        sums, in float32.
 
         >>> Blocks(tile=64, step=128, warps=4, stages=3).bytes(128)
         114688
         """
-        rows = self.stages * self.step
-        return max(2 * width * (self.tile + rows) + own * rows, 4 * width * self.tile)
+        rows, parts = self.stages * self.step, 16 * self.tile if self.warps > 4 else 0
+        return max(2 * width * (self.tile + rows) + own * rows + parts, 4 * width * self.tile)
 
 
 STEPS = ((128, 3), (64, 3), (64, 2), (32, 2), (16, 2))
