@@ -73,8 +73,9 @@ def mixed_move(
     at_once, blocks = _blocks(nodes, dim, NUMBERS)
     short = None if twin is None else twin.copy
     _mix_move[blocks * runs,](
-        weights, x, scale, direction, out, short, runs, blocks, dim, nodes, at_once, num_warps=WARPS
-    )
+        weights, x, scale, direction, out, short,
+        runs, blocks, dim, runs * dim, nodes, at_once, num_warps=WARPS,
+    )  # fmt: skip
     if twin is not None:
         twin.of = out
     return out
@@ -147,7 +148,7 @@ def _mix_estimate(
 
 @jit
 def _mix_move(
-    weights, x, scale, direction, out, short, runs, blocks, dim,
+    weights, x, scale, direction, out, short, runs, blocks, dim, columns,
     NODES: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     program = tl.num_programs(0) - 1 - tl.program_id(0)  # the last directions are still in a cache
@@ -159,11 +160,11 @@ def _mix_move(
         d = tl.load(direction + at, mask=inside, other=0.0)
         value = tl.load(x + at, mask=inside, other=0.0)
         sent += (value - tl.load(scale + r * runs + run) * d,)
-        at += runs * dim
+        at += columns
     at = first
     for i in range(NODES):
         total = _combine(weights, sent, i, NODES)
         tl.store(out + at, total, mask=inside)
         if short is not None:
             tl.store(short + at, total.to(short.dtype.element_ty), mask=inside)
-        at += runs * dim
+        at += columns

@@ -274,9 +274,9 @@ def _hidden_grad(
     target = tl.load(targets + at, mask=inside, other=0)
     u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
     own = _to_base_2(tl.sum(h.to(tl.float32) * u, 1))
-    base = own + 60
+    base = own + 60  # of 2⁻¹²⁶ to 2¹²⁷, so that scores up to 110 larger find room
     total, mean = _sums(h, weight, base, vocabulary, WIDTH, STEP)
-    if tl.max(total, 0) > 1e30:
+    if tl.max(total, 0) > 1e30:  # or 2¹⁰⁰: near the end
         base = _largest(h, weight, vocabulary, WIDTH, STEP)
         total, mean = _sums(h, weight, base, vocabulary, WIDTH, STEP)
     logs = base + tl.log2(total)
