@@ -96,9 +96,8 @@ def test_threads_share_a_bar_and_the_best_settings_are_shown(monkeypatch: pytest
     monkeypatch.setattr(executors, "get_context", lambda method: context)  # has imported torch
     draw = SCREEN.draw
 
-    def draw_at_once(
-        part: Part,
-    ) -> None:  # ten frames a second miss a fast run
+    def draw_at_once(part: Part) -> None:
+        """Ten frames a second miss a fast run."""
         draw(part)
         SCREEN._bars.refresh()
 

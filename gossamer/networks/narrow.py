@@ -151,8 +151,8 @@ def _mix_move(
     weights, x, scale, direction, out, short, runs, blocks, dim, columns,
     NODES: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    program = tl.num_programs(0) - 1 - tl.program_id(0)  # the last directions are still in a cache
-    block, run = program % blocks, (program // blocks).to(tl.int64)
+    program = (tl.num_programs(0) - 1 - tl.program_id(0)).to(tl.int64)  # the last are still cached
+    block, run = program % blocks, program // blocks
     column = block * COLUMNS + tl.arange(0, COLUMNS)
     inside, first, sent = column < dim, run * dim + column, ()
     at = first

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cmp_to_key
 
 from gossamer.errors import choice, require
 from gossamer.theory.checks import require_positive
@@ -47,9 +48,15 @@ class Bound:
         """The terms, largest first.
 
         At the best step size two terms are equal. Their order must not depend on rounding errors,
-        which differ between machines, so terms that agree to ten digits stay as they are.
+        which differ between machines, so terms that agree to nine digits stay as they are.
         """
-        return sorted(self.terms, key=lambda term: -float(f"{term.value:.9e}"))
+        return sorted(self.terms, key=cmp_to_key(_falling))
+
+
+def _falling(first: Term, second: Term) -> int:
+    """−1 if the first term is larger, 1 if it is smaller, 0 if both are equal up to rounding."""
+    equal = math.isclose(first.value, second.value, rel_tol=1e-9)
+    return 0 if equal else 1 - 2 * (first.value > second.value)
 
 
 def bound(constants: Constants, steps: float, lr: float, momentum: float) -> Bound:

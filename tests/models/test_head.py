@@ -1,4 +1,4 @@
-"""The head's kernels where scores differ so much that their powers leave float32."""
+"""The head's kernels where scores differ much, and where the model is sure of its targets."""
 
 import pytest
 import torch
@@ -36,3 +36,20 @@ def test_gpu_scores_far_from_the_targets(width: int, apart: int):
     assert float((hidden.double() @ weight.double().mT).amax()) > 0.5 * apart
     for found, right in zip(both_grads(hidden, weight, targets), exact, strict=True):
         assert float((found - right).norm() / right.norm()) < 0.01
+
+
+@pytest.mark.parametrize(("above", "doubt", "error"), [(10, 1e-1, 0.01), (20, 1e-5, 0.1)])
+def test_gpu_the_gradient_of_a_sure_model(above: int, doubt: float, error: float):
+    """The targets' scores lie `above` the others; p − 1 is small, and must not be lost in p."""
+    torch.manual_seed(0)
+    hidden = functional.layer_norm(torch.randn(MODELS, POSITIONS, 128), (128,))
+    weight = torch.randn(MODELS, VOCABULARY, 128) / 128**0.5
+    targets = torch.stack([torch.randperm(VOCABULARY)[:POSITIONS] for _ in range(MODELS)])
+    for model, own in enumerate(targets):
+        weight[model, own] += above * hidden[model] / 128
+    hidden, weight, targets = hidden.bfloat16().cuda(), weight.bfloat16().cuda(), targets.cuda()
+    exact = both_grads(hidden.double(), weight.double(), targets)
+    p = (hidden.double() @ weight.double().mT).softmax(-1).gather(-1, targets[..., None])
+    assert 0.1 * doubt < float(1 - p.mean()) < 10 * doubt
+    d_hidden = both_grads(hidden, weight, targets)[0]
+    assert float((d_hidden - exact[0]).norm() / exact[0].norm()) < error

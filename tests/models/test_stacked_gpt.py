@@ -72,19 +72,27 @@ cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 @cuda
 @pytest.mark.parametrize(
-    ("width", "heads", "dropout"),  # one of 1e-7 draws, and drops nothing
-    [(32, 2, 0.0), (128, 4, 0.0), (48, 3, 0.0), (40, 2, 0.0), (32, 2, 1e-7), (48, 3, 1e-7)],
+    ("width", "heads", "dropout", "time"),  # a dropout of 1e-7 draws, and drops nothing
+    [
+        (32, 2, 0.0, 24),
+        (128, 4, 0.0, 24),
+        (128, 4, 0.0, 64),
+        (48, 3, 0.0, 24),
+        (40, 2, 0.0, 24),
+        (32, 2, 1e-7, 24),
+        (48, 3, 1e-7, 24),
+    ],
 )
 @pytest.mark.parametrize("style", ["gpt", "pytorch"])
 @pytest.mark.parametrize("causal", [True, False])
 def test_kernels_agree_with_float64(
-    causal: bool, style: Style, width: int, heads: int, dropout: float
+    causal: bool, style: Style, width: int, heads: int, dropout: float, time: int
 ):
-    sizes = {"vocabulary": 333, "context": 24, "width": width, "heads": heads}
+    sizes = {"vocabulary": 333, "context": time, "width": width, "heads": heads}
     model = GPT(**sizes, causal=causal, seed=1, style=style).cuda()
     start = nn.utils.parameters_to_vector(model.parameters()).detach()
     x = start + 0.02 * torch.randn(3, len(start), device="cuda")
-    inputs, targets = torch.randint(333, (2, 3, 5, 24), device="cuda")
+    inputs, targets = torch.randint(333, (2, 3, 5, time), device="cuda")
     exact = StackedGPT(model).evaluate(x.double(), inputs, targets)
     model.dropout = dropout
     stacked = StackedGPT(model, torch.bfloat16)

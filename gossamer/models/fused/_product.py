@@ -21,6 +21,12 @@ def put_weight_grad(d_out: Tensor, h: Tensor, to: Tensor) -> None:
         to.copy_(torch.bmm(d_out.mT, h))
 
 
+def product_grad(d_out: Tensor, h: Tensor, weight: Slot) -> Tensor:
+    """∂h of h Wᵀ; that of W is put where it belongs, aside."""
+    weight.aside.do(put_weight_grad, d_out, h, weight.grad)
+    return torch.bmm(d_out, weight.value)
+
+
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, weight: Slot) -> Tensor:
@@ -31,5 +37,4 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         (h,) = ctx.saved_tensors
-        ctx.weight.aside.do(put_weight_grad, grads[0], h, ctx.weight.grad)
-        return torch.bmm(grads[0], ctx.weight.value), None
+        return product_grad(grads[0], h, ctx.weight), None

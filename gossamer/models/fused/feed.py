@@ -21,7 +21,7 @@ from gossamer.models.fused._add_norm import add_norm, join_grad
 from gossamer.models.fused._bias_gelu import bias_gelu
 from gossamer.models.fused._product import product
 from gossamer.models.fused.gelu import gelu, gelu_with_slope
-from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
+from gossamer.models.fused.launch import fits, has_kernel
 from gossamer.models.fused.mask import mask_seed
 from gossamer.models.fused.residual import join
 from gossamer.models.fused.slot import Layer
@@ -45,7 +45,7 @@ def feed_add_norm(
 
     Activations are `(models, positions, width)`.
     """
-    if has_kernel(h) and _fits(h.shape[-1], h.device):
+    if has_kernel(h) and fits(h, WIDEST, feed_bytes(h.shape[-1])):
         return _Feed.apply(h, n, expand, contract, after, dropout)
     hidden = bias_gelu(product(n, expand.weight), expand.bias)
     return add_norm(h, product(hidden, contract.weight), contract.bias, after, dropout)
@@ -62,11 +62,6 @@ def feed_bytes(width: int) -> int:
     forward = ROWS + 2 * STAGES * UNITS
     backward = 2 * OWN + 2 * STAGES_BACK * STEP
     return max(2 * width * forward, 2 * width * backward + 2 * OWN * STEP)
-
-
-def _fits(width: int, device: torch.device) -> bool:
-    known = is_power_of_two(width) and width <= WIDEST
-    return known and feed_bytes(width) <= shared_memory(device)
 
 
 class _Feed(torch.autograd.Function):

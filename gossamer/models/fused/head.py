@@ -7,7 +7,7 @@ recomputes p for Σ p_v h/N, the first part of ∂/∂U_v.
 
 The first pass sums exp(s_v − s_y), relative to the target's score, which is known before the pass:
 no maximum is looked for on the way. Only where another score is so much larger that float32 ends,
-by about 100 or more, it is taken again, relative to the largest score.
+by about 85 or more, it is taken again, relative to the largest score.
 """
 
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
@@ -78,7 +78,7 @@ def hidden_blocks(width: int, limit: int) -> Blocks | None:
     """Blocks of the pass over the vocabulary, whose shared memory is at most `limit` bytes.
 
     While one program waits for its products, another one computes powers: the first blocks of which
-    two programs find room beside each other are the fastest. None where none fit.
+    two programs find room beside each other were the fastest on an H200. None where none fit.
 
     >>> hidden_blocks(128, 232_448)
     Blocks(tile=64, step=128, warps=4, stages=3)
@@ -214,12 +214,22 @@ def _to_base_2(s):
 
 
 @jit
-def _powers(h, u, base):
-    """2^(s log₂ e − base) of the scores s = h uᵀ of TILE rows h and STEP rows u, `[TILE, STEP]`.
+def _power(s, base):
+    """2^(s log₂ e − base), whose exponent is rounded once: the same bits for the same s."""
+    return tl.exp2(tl.fma(s, 1.4426950408889634, -base))
 
-    `base` is one number per h, `[TILE, 1]`, or one per u, `[1, STEP]`.
-    """
-    return tl.exp2(_to_base_2(tl.dot(h, tl.trans(u))) - base)
+
+@jit
+def _own_scores(h, u):
+    """h_k u_k for every row k, to the bit as the product of all rows has it."""
+    k = tl.arange(0, h.shape[0])
+    return tl.sum(tl.where(k[:, None] == k[None, :], tl.dot(h, tl.trans(u)), 0.0), 1)
+
+
+@jit
+def _rounded(p, like):
+    """p as products round it."""
+    return p.to(like.dtype).to(tl.float32)
 
 
 @jit
@@ -237,11 +247,13 @@ def _sums(h, weight, base, vocabulary, WIDTH: tl.constexpr, STEP: tl.constexpr):
     for start in range(0, full, STEP):
         word = start + tl.arange(0, STEP)
         u = tl.load(weight + word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])
-        total, mean = _absorb(_powers(h, u, base[:, None]), u, total, mean)
+        p = _power(tl.dot(h, tl.trans(u)), base[:, None])  # [TILE, STEP]
+        total, mean = _absorb(p, u, total, mean)
     if full < vocabulary:
         word = full + tl.arange(0, STEP)
         u = _rows(weight, word, vocabulary, WIDTH)
-        p = tl.where((word < vocabulary)[None, :], _powers(h, u, base[:, None]), 0.0)
+        p = _power(tl.dot(h, tl.trans(u)), base[:, None])
+        p = tl.where((word < vocabulary)[None, :], p, 0.0)
         total, mean = _absorb(p, u, total, mean)
     return total, mean
 
@@ -272,19 +284,19 @@ def _hidden_grad(
     inside, at = row < positions, model * positions + row
     h = _rows(hidden + model * positions * WIDTH, row, positions, WIDTH)  # [TILE, WIDTH]
     target = tl.load(targets + at, mask=inside, other=0)
-    u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
-    own = _to_base_2(tl.sum(h.to(tl.float32) * u, 1))
-    base = own + 60  # of 2⁻¹²⁶ to 2¹²⁷, so that scores up to 110 larger find room
+    score = _own_scores(h, _rows(weight, target, vocabulary, WIDTH))
+    base = _to_base_2(score) + 60  # powers from 2⁻¹²⁶ on: room for scores up to 85 larger
     total, mean = _sums(h, weight, base, vocabulary, WIDTH, STEP)
-    if tl.max(total, 0) > 1e30:  # or 2¹⁰⁰: near the end
-        base = _largest(h, weight, vocabulary, WIDTH, STEP)
+    if tl.max(total, 0) > 1e20:
+        base = _largest(h, weight, vocabulary, WIDTH, STEP) + 60
         total, mean = _sums(h, weight, base, vocabulary, WIDTH, STEP)
-    logs = base + tl.log2(total)
-    p = tl.exp2(own - logs)
-    rounded = p.to(h.dtype).to(tl.float32)
+    logs = base - 60 + tl.log2(total * 1.152921504606847e18)  # 2⁶⁰
+    p = tl.exp2(_to_base_2(score) - logs)
     tl.store(log_sum + at, logs, mask=inside)
-    tl.store(factor + at, ((p - rounded) - 1) * scale, mask=inside)
-    u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # again: it left the registers
+    tl.store(factor + at, (p - _rounded(p, h) - 1) * scale, mask=inside)
+    p = _power(score, base)
+    total = total - p + _rounded(p, h)  # as the mean has it: near 1, p would not cancel U_y
+    u = _rows(weight, target, vocabulary, WIDTH).to(tl.float32)  # [TILE, WIDTH]
     d_h = (mean / total[:, None] - u) * scale
     where = at[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     tl.store(d_hidden + where, d_h.to(h.dtype), mask=inside[:, None])
@@ -308,13 +320,15 @@ def _weight_grad(
     for start in range(0, full, STEP):
         row = start + tl.arange(0, STEP)
         h = tl.load(hidden + row[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :])  # [STEP, WIDTH]
-        p = _powers(u, h, tl.load(log_sum + row)[None, :])  # [TILE, STEP]
+        logs = tl.load(log_sum + row)
+        p = tl.exp2(_to_base_2(tl.dot(u, tl.trans(h))) - logs[None, :])  # [TILE, STEP]
         total = tl.dot(p.to(h.dtype), h, total)
     if full < positions:
         row = full + tl.arange(0, STEP)
         h = _rows(hidden, row, positions, WIDTH)
         logs = tl.load(log_sum + row, mask=row < positions, other=float("inf"))
-        total = tl.dot(_powers(u, h, logs[None, :]).to(h.dtype), h, total)
+        p = tl.exp2(_to_base_2(tl.dot(u, tl.trans(h))) - logs[None, :])
+        total = tl.dot(p.to(h.dtype), h, total)
     where = word[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]
     grad = d_weight + model * grad_stride + where
     tl.store(grad, total * scale, mask=(word < vocabulary)[:, None])

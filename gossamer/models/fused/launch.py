@@ -9,8 +9,9 @@ from gossamer.triton_language import installed
 
 
 def has_kernel(x: Tensor) -> bool:
-    """Whether the kernels can be used on `x`: CUDA, bfloat16, rows of 16 numbers or more."""
-    return installed() and x.is_cuda and x.dtype == torch.bfloat16 and x.shape[-1] >= 16
+    """Whether the kernels can be used on `x`: bfloat16 on an NVIDIA GPU, rows of 16 or more."""
+    known = installed() and x.is_cuda and torch.version.hip is None
+    return known and x.dtype == torch.bfloat16 and x.shape[-1] >= 16
 
 
 def is_power_of_two(width: int) -> bool:
@@ -42,6 +43,12 @@ def shared_by(programs: int, limit: int) -> int:
     115712
     """
     return (limit + KEPT) // programs - KEPT
+
+
+def fits(x: Tensor, widest: int, needed: int) -> bool:
+    """Whether programs can hold rows of x: of a width that they know, in the memory needed."""
+    width = x.shape[-1]
+    return is_power_of_two(width) and width <= widest and needed <= shared_memory(x.device)
 
 
 def rows_at_a_time(width: int, most: int, elements: int) -> int:

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from gossamer.models.fused._add_norm import add_norm, join_grad
-from gossamer.models.fused._product import product, put_weight_grad
-from gossamer.models.fused.launch import has_kernel, is_power_of_two, shared_memory
+from gossamer.models.fused._product import product, product_grad
+from gossamer.models.fused.launch import fits, has_kernel
 from gossamer.models.fused.mask import mask_seed
 from gossamer.models.fused.residual import join
 from gossamer.models.fused.slot import Layer
@@ -34,7 +34,7 @@ def project_add_norm(
 
     Activations are `(models, positions, width)`; x may be wider than h.
     """
-    if has_kernel(h) and x.shape == h.shape and _fits(h.shape[-1], h.device):
+    if has_kernel(h) and x.shape == h.shape and fits(h, WIDEST, project_bytes(h.shape[-1])):
         return _Project.apply(h, x, last, after, dropout)
     return add_norm(h, product(x, last.weight), last.bias, after, dropout)
 
@@ -46,11 +46,6 @@ def project_bytes(width: int) -> int:
     49408
     """
     return 2 * width * (width + ROWS + 1)
-
-
-def _fits(width: int, device: torch.device) -> bool:
-    known = is_power_of_two(width) and width <= WIDEST
-    return known and project_bytes(width) <= shared_memory(device)
 
 
 class _Project(torch.autograd.Function):
@@ -78,8 +73,7 @@ class _Project(torch.autograd.Function):
         x, total, seed = ctx.saved_tensors
         last, after = ctx.layers
         d_h, d_out = join_grad(total, grads, last.bias, after, seed, ctx.dropout)
-        last.weight.aside.do(put_weight_grad, d_out, x, last.weight.grad)
-        return d_h, torch.bmm(d_out, last.weight.value), None, None, None
+        return d_h, product_grad(d_out, x, last.weight), None, None, None
 
 
 @jit
