@@ -38,6 +38,13 @@ def world(rank: int, port: int, secret: str) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
+def until(file: Path, seconds: float) -> None:
+    """Wait until the file is there, at most so long."""
+    deadline = time.monotonic() + seconds
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def honest(rank: int, port: int, secret: str, folder: str, pipe: Connection) -> None:
     """Train for a while, and send the result, or what was refused."""
     torch.set_num_threads(1)
@@ -49,7 +56,7 @@ def honest(rank: int, port: int, secret: str, folder: str, pipe: Connection) -> 
         for t in range(STEPS):
             with whole_file(Path(folder, f"step-{rank}")) as partial:  # never seen half written
                 partial.write_text(str(t))
-            time.sleep(0.02)
+            until(Path(folder, "left alone"), 0.3)  # on a fast machine, too, strangers come in time
             parameter.grad = parameter.detach() - rank
             optimizer.step()
         pipe.send_bytes(pickle.dumps(optimizer.x.tolist()))
@@ -143,9 +150,7 @@ def disturb(port: int) -> None:
 def test_noise_on_all_ports_and_lies_in_the_store_change_no_number(tmp_path):
     """The optimum of the run is exact: any disturbed message would show."""
     run = Run(tmp_path, [SECRET] * RANKS)
-    deadline = time.monotonic() + 40
-    while not (tmp_path / "step-0").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(tmp_path / "step-0", 40)
     ports = {port for _, port in listeners([process.pid for process in run.processes])}
     assert ports, "no rank listens: the test looks in the wrong place"
     for port in [run.store.port, *ports]:
@@ -154,6 +159,7 @@ def test_noise_on_all_ports_and_lies_in_the_store_change_no_number(tmp_path):
     for key in ("here_0", "last_words", "words", "decision"):
         liar.set(f"attempt_0/{key}", json.dumps(["node 0: gave up", "no seal"]))
     began = int((tmp_path / "step-0").read_text())
+    (tmp_path / "left alone").touch()
     results = run.results()
     assert began < STEPS - 1, "the run was over before the stranger had come"
     undisturbed = Run(tmp_path, [SECRET] * RANKS).results()

@@ -68,8 +68,9 @@ def test_seeds_are_any_integers(seeds):
 
 
 def test_without_noise_seeds_do_not_matter():
+    """Up to rounding: on some processors a product sums its last columns in another order."""
     run = simulated(seeds=range(3))
-    assert torch.equal(run.x[:, 0], run.x[:, 2])
+    torch.testing.assert_close(run.x[:, 0], run.x[:, 2], rtol=0, atol=1e-12)
 
 
 def test_one_node_is_the_central_method():
