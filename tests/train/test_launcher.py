@@ -59,6 +59,7 @@ def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
 
 
 def launch_quietly(text: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` makes us ignore
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     launch(worker(text), 2, 0, {}, False, NEVER)
 
