@@ -60,7 +60,10 @@ ifeq ($(DEVICE),cuda)
 	$(BIN)/python benchmarks/gpt_sizes.py
 else
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/module_problem.py
+	$(BIN)/python benchmarks/busy.py --only sweep
 endif
+	$(BIN)/python benchmarks/speeds.py
 
 peers: setup
 	$(BIN)/python benchmarks/peers/run.py

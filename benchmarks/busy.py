@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from speeds import Speed, keep
 from sweep import our_sweep
 
 import gossamer as gs
@@ -96,6 +97,7 @@ def compare_sweeps(processes: int) -> None:
                 found.append(sweep_seconds())
     quiet, slow = (statistics.median(found) for found in times.values())
     ratio = f"{slow / quiet:.2f} times (goal {GOAL})"
+    keep("cpu", [Speed(f"sweep beside {processes} busy processes", slow / quiet, "times", GOAL)])
     print(
         f"sweep of 715 runs: quiet {quiet:.2f} s, beside {processes} busy {slow:.2f} s: {ratio}\n"
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import torch
+from speeds import Speed, keep
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -57,7 +58,9 @@ LARGE_NODES, LARGE_GOAL = 8, 350
 NODES, TOKENS = 2, 4096
 """Nodes, and tokens of a batch."""
 
-SLACK = 1.5
+SLACK, OK = 1.5, "ok"
+CEILING = 790
+"""TFLOP/s of a large bfloat16 product on an H200."""
 
 
 def main() -> None:
@@ -72,9 +75,13 @@ def main() -> None:
     print(f"{limit} bytes of shared memory per program\n")
     columns = "width heads layers context  head                     loss f32   bf16"
     print(f"{columns}   error  plain      ms  plain")
+    done = 0
     for chosen in options.sizes:
-        shape = "{:5} {:5} {:6} {:7}".format(*chosen)
-        print(f"{shape}  {blocks(chosen[0], limit):24} {outcome(text, chosen)}", flush=True)
+        shape, found = "{:5} {:5} {:6} {:7}".format(*chosen), outcome(text, chosen)
+        print(f"{shape}  {blocks(chosen[0], limit):24} {found}", flush=True)
+        done += found.endswith(OK)
+    if options.sizes is SIZES:
+        keep("cuda", [Speed("sizes of the GPT that work", done, "sizes", len(SIZES), least=True)])
     print(large(), flush=True)
 
 
@@ -85,6 +92,8 @@ def large() -> str:
     ms, memory = milliseconds(made, 5), torch.cuda.max_memory_allocated() / 2**30
     rate = 6 * made.dim * LARGE_NODES * TOKENS / ms / 1e9
     sizes = f"{made.dim / 1e6:.0f}M parameters × {LARGE_NODES} nodes × {TOKENS} tokens"
+    speed = Speed(f"GPT of {sizes}", rate, "TFLOP/s", LARGE_GOAL, CEILING, least=True)
+    keep("cuda", [speed])
     return f"{sizes}: {ms:.1f} ms, {rate:.0f} TFLOP/s (goal {LARGE_GOAL}), {memory:.1f} GiB"
 
 
@@ -117,7 +126,7 @@ def compare(text: Corpus, chosen: Size) -> str:
         plain_error, plain_ms = relative(gradient(plain), expected), milliseconds(plain)
     batch = [part[0, 0] for part in exact.batches.at(0, [0])]
     losses = [float(made.evaluator.losses(x[0], *batch)[0]) for made in (exact, low)]
-    verdict = "ok" if error <= SLACK * plain_error else "FAR"
+    verdict = OK if error <= SLACK * plain_error else "FAR"
     numbers = f"{losses[0]:8.4f} {losses[1]:8.4f} {error:7.4f} {plain_error:6.4f}"
     return f"{numbers} {ms:7.2f} {plain_ms:6.2f}  {verdict}"
 

@@ -4,7 +4,8 @@
     python benchmarks/sweep.py --only jax       only the comparison
     python benchmarks/sweep.py --only growth    only the growth
     python benchmarks/sweep.py --only growth --growth "random regular"      one of its tables
-    python benchmarks/sweep.py --device cuda    on a GPU, where JAX is not compared
+    python benchmarks/sweep.py --device cuda    on a GPU, where JAX is not compared; writes
+                                                benchmarks/sweep_cuda.json
     python benchmarks/sweep.py --one-core       CPU time on one core: holds on a busy machine too
 
 The workload is the paper's synthetic study: GT-NSGDm, 2-hop ring of 20 nodes, robust regression,
@@ -12,9 +13,9 @@ The workload is the paper's synthetic study: GT-NSGDm, 2-hop ring of 20 nodes, r
 """
 
 import argparse
+import gc
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.table import Table
+from speeds import Speed, keep, machine
 
 import gossamer as gs
 from gossamer.simulation.noise_stream import block_steps
@@ -62,8 +64,22 @@ GROWTH: dict[str, tuple[str, list[int], dict[str, Any]]] = {
 }  # fmt: skip
 """What grows → its name, its sizes, and what stays."""
 
+CAPTURED_AFTER = 8
+"""Blocks of steps after which a GPU replays graphs."""
+
 LARGE, FLAT = 50_000, 1.5
 """From so many numbers on, the cost of one must not change by more than this factor."""
+
+STORES = {
+    "cpu": Path(__file__).with_name("sweep.json"),
+    "cuda": Path(__file__).with_name("sweep_cuda.json"),
+}
+
+MEASURED = {
+    "cpu": "wall time on all cores",
+    "one core": "CPU time on one core",
+    "cuda": "wall time",
+}
 
 Times = dict[str, list[float]]
 clock = time.perf_counter
@@ -126,7 +142,7 @@ def our_run(
 
 
 NOISE = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
-GPU_GOALS = {"five seeds, µs per step": 60.0, "sweep, µs per run and step": 0.15}
+GPU_GOALS = {"five seeds, per step": 60.0, "sweep, per run and step": 0.15}
 
 
 def five_seeds(steps: int, device: str) -> gs.Run:
@@ -139,30 +155,30 @@ def five_seeds(steps: int, device: str) -> gs.Run:
     )
 
 
-def on_gpu(few: int = 1000, many: int = 6000) -> None:
+def on_gpu(few: int = 1000, many: int = 6000) -> dict[str, float]:
     """What a step costs once all is captured, and with all that comes before."""
-    console.print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    show_on_gpu("five seeds, µs per step", partial(five_seeds, device="cuda"), 1, few, many)
-    sweep = partial(our_sweep, NOISE, device="cuda")
-    show_on_gpu("sweep, µs per run and step", sweep, SETTINGS * SEEDS, few, many)
+    five = partial(five_seeds, device="cuda")
+    sweep, runs = partial(our_sweep, NOISE, device="cuda"), SETTINGS * SEEDS
+    calls = {"five seeds, per step": (five, 1), "sweep, per run and step": (sweep, runs)}
+    return {name: show_on_gpu(name, *call, few, many) for name, call in calls.items()}
 
 
-def show_on_gpu(name: str, call: Callable[..., object], runs: int, few: int, many: int) -> None:
+def show_on_gpu(name: str, call: Callable[..., object], runs: int, few: int, many: int) -> float:
     first = seconds(partial(call, steps=few))
-    short = min(seconds(partial(call, steps=few)) for _ in range(2))
-    long = min(seconds(partial(call, steps=many)) for _ in range(2))
+    short, long = (min(seconds(partial(call, steps=k)) for _ in range(2)) for k in (few, many))
     each, all_included = (1e6 * s / runs for s in ((long - short) / (many - few), long / many))
     before = f"all included {all_included:.3f} (of {many} steps), first call {first:.1f} s"
-    console.print(f"{name:28} {each:8.3f} (goal {GPU_GOALS[name]}), {before}")
+    console.print(f"{name:24} {each:8.3f} µs (goal {GPU_GOALS[name]}), {before}")
+    keep("cuda", [Speed(f"synthetic study, {name}", each, "µs", GPU_GOALS[name])])
+    return each
 
 
-def against_jax() -> dict[str, Any]:
+def against_jax(place: str) -> dict[str, Any]:
     """Microseconds per run and step of both, and how they compare."""
     import jax.numpy as jnp
     from sweep_jax import TUKEY, build
 
     problem, network = gs.RobustRegression(num_nodes=20, seed=0), gs.ring(20, hops=2)
-    noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
     data = (
         problem._features.mT.numpy() * TUKEY,
         -problem._offset[:, 0].numpy() * TUKEY,
@@ -176,23 +192,44 @@ def against_jax() -> dict[str, Any]:
     jax_sweep, jax_run = build(*data, STEPS, 0.1), build(*data, SINGLE_STEPS, 0.1)
     sweep = interleaved(
         {
-            "gossamer": lambda: our_sweep(noise),
+            "gossamer": lambda: our_sweep(NOISE),
             "jax": lambda: jax_sweep(lr, momentum, seeds).block_until_ready(),
         },
         REPETITIONS,
     )
     single = interleaved(
         {
-            "gossamer": lambda: our_run(problem, network, noise),
+            "gossamer": lambda: our_run(problem, network, NOISE),
             "jax": lambda: jax_run(lr[:1], momentum[:1], seeds[:1]).block_until_ready(),
         },
         REPETITIONS,
     )
-    return {
+    result = {
         "sweep": compared(sweep, STEPS * SETTINGS * SEEDS),
         "single run": compared(single, SINGLE_STEPS),
+        "products alone": products_alone(problem, network),
         "gap without noise": gap,
     }
+    show_comparison(result, place)
+    return result
+
+
+def products_alone(problem: gs.RobustRegression, network: gs.Network, steps: int = 100) -> float:
+    """Microseconds per run and step of the sweep's matrix products, of which the rest is to hide.
+
+    Those of the gradient, Xᵀ ψ(X w − y), and of the two mixes.
+    """
+    features = problem._features.float().contiguous()
+    weights, runs = network.weights.float(), SETTINGS * SEEDS
+    x = torch.randn(problem.num_nodes, problem.dim, runs)
+
+    def products() -> None:
+        for _ in range(steps):
+            features.mT @ (features @ x)
+            weights @ x.view(problem.num_nodes, -1)
+            weights @ x.view(problem.num_nodes, -1)
+
+    return 1e6 * min(interleaved({"products": products}, REPETITIONS)["products"]) / steps / runs
 
 
 def gap_without_noise(theirs: Any) -> float:
@@ -218,14 +255,18 @@ def growth_case(
     dim: int = 20,
     network: str = "ring",
     problem: str = "quadratic",
+    device: str = "cpu",
 ) -> dict[str, float]:
-    """One size, alone in its process: microseconds per step and the memory it took at its peak."""
-    before, start = memory_mb("VmRSS"), clock()
+    """One size, alone in its process: microseconds per step and the memory it took at its peak.
+
+    A step is what a longer run takes more than a short one, once memory was touched.
+    """
+    before, start = held_mb(device), clock()
     net, task = NETWORKS[network](nodes), PROBLEMS[problem](nodes, dim)
-    noise = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
     json.dumps([repr(net), net.describe(), net.lam, task.describe()])
     prepared, block = clock() - start, block_steps(nodes, dim)
-    steps = max(4, block * (min(1024, 5 * 10**7 // (runs * nodes * dim)) // block))
+    more = block * max(-(-4 // block), min(1024, 5 * 10**7 // (runs * nodes * dim)) // block)
+    few = block * (CAPTURED_AFTER if device == "cuda" else 1)
     rates = torch.linspace(0.001, 0.1, runs)[:, None]
 
     def simulate(steps: int) -> None:
@@ -233,21 +274,38 @@ def growth_case(
             gs.GTNSGDm(lr=rates, momentum=MOMENTUM),
             task,
             net,
-            noise=noise,
+            noise=NOISE,
             steps=steps,
             seeds=[run % SEEDS for run in range(runs)],
             record_every=steps,
             metrics=["error"],
             dtype=torch.float32,
+            device=device,
         )
 
-    taken = min(seconds(lambda: simulate(steps)) for _ in range(2))  # once memory was touched
+    times = [[seconds(partial(simulate, steps)) for steps in (few, few + more)] for _ in range(2)]
+    short, long = (min(column) for column in zip(*times, strict=True))
     return {
         "set up s": prepared,
-        "us per step": 1e6 * taken / steps,
+        "us per step": 1e6 * (long - short) / more,
         "before MB": before,
-        "peak MB": memory_mb("VmHWM"),
+        "peak MB": peak_mb(device),
     }
+
+
+def held_mb(device: str) -> float:
+    """The memory held now, from which on the peak counts."""
+    if device == "cpu":
+        return memory_mb("VmRSS")
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    return torch.cuda.memory_allocated() / 1e6
+
+
+def peak_mb(device: str) -> float:
+    """The most memory that was ever held."""
+    return memory_mb("VmHWM") if device == "cpu" else torch.cuda.max_memory_allocated() / 1e6
 
 
 def memory_mb(field: str) -> float:
@@ -257,7 +315,7 @@ def memory_mb(field: str) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6
 
 
-def growth(options: list[str], wanted: str) -> dict[str, list[dict[str, float]]]:
+def growth(place: str, wanted: str) -> dict[str, list[dict[str, float]]]:
     results: dict[str, list[dict[str, float]]] = {}
     for name, (axis, sizes, rest) in GROWTH.items():
         if wanted not in name:
@@ -265,42 +323,62 @@ def growth(options: list[str], wanted: str) -> dict[str, list[dict[str, float]]]
         results[name] = []
         for size in sizes:
             case = {axis: size, **rest}
-            command = [sys.executable, __file__, *options, "--case", json.dumps(case)]
-            answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             elements = case.get("runs", 1) * case.get("nodes", 20) * case.get("dim", 20)
-            results[name].append({"size": size, "elements": elements, **json.loads(answer)})
+            found = grown_to(case, place)
+            results[name].append({"size": size, "elements": elements, **found})
+        show_growth(name, results[name], place)
     return results
 
 
-def show_comparison(result: dict[str, Any]) -> None:
+def grown_to(case: dict[str, Any], place: str) -> dict[str, float]:
+    """One size, with steps as they are written, on a CPU in a process of its own."""
+    if place == "cuda":
+        return growth_case(**case, device=place)
+    options = ["--one-core"] if place == "one core" else []
+    command = [sys.executable, __file__, *options, "--case", json.dumps(case)]
+    as_written = {**os.environ, "GOSSAMER_NATIVE": "0"}
+    asked = partial(subprocess.run, check=True, capture_output=True, text=True)
+    return json.loads(asked(command, env=as_written).stdout)
+
+
+def show_comparison(result: dict[str, Any], place: str) -> None:
     table = Table(title="µs per run and step: median, quartiles")
     for column in ("", "gossamer", "jax", "ratio", "goal"):
         table.add_column(column, justify="right")
     for name, goal in GOALS.items():
         cells = [spread(result[name][part]) for part in ("gossamer", "jax", "ratio")]
         table.add_row(name, *cells, f"≤ {goal}")
+    alone = result["products alone"]
+    table.add_row("products alone", f"{alone:.3g}")
     console.print(table)
+    names = {"sweep": "sweep of 715 runs, per run and step", "single run": "one run, per step"}
+    floors = {"sweep": alone, "single run": None}
+    keep(place, [
+        Speed(names[name], ours := result[name]["gossamer"]["median"], "µs",
+              goal * ours / result[name]["ratio"]["median"], floors[name],
+              "JAX", result[name]["jax"]["median"])
+        for name, goal in GOALS.items()
+    ])  # fmt: skip
 
 
 def spread(s: dict[str, float]) -> str:
     return f"{s['median']:.3g} ({s['lower quartile']:.3g}–{s['upper quartile']:.3g})"
 
 
-def show_growth(results: dict[str, list[dict[str, float]]]) -> None:
-    for name, rows in results.items():
-        table = Table(title=f"growth with {name}", caption=flatness(rows))
-        for column in ("size", "set up, s", "µs per step", "ns per number", "MB", "B per number"):
-            table.add_column(column, justify="right")
-        for row in rows:
-            table.add_row(
-                f"{row['size']:,}",
-                f"{row['set up s']:.2f}",
-                f"{row['us per step']:,.0f}",
-                f"{nanoseconds(row):.2f}",
-                f"{row['peak MB'] - row['before MB']:,.0f}",
-                f"{octets(row):,.0f}",
-            )
-        console.print(table)
+def show_growth(name: str, rows: list[dict[str, float]], place: str) -> None:
+    table = Table(title=f"growth with {name}", caption=flatness(name, rows, place))
+    for column in ("size", "set up, s", "µs per step", "ns per number", "MB", "B per number"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        table.add_row(
+            f"{row['size']:,}",
+            f"{row['set up s']:.2f}",
+            f"{row['us per step']:,.0f}",
+            f"{nanoseconds(row):.2f}",
+            f"{row['peak MB'] - row['before MB']:,.0f}",
+            f"{octets(row):,.0f}",
+        )
+    console.print(table)
 
 
 def nanoseconds(row: dict[str, float]) -> float:
@@ -313,58 +391,46 @@ def octets(row: dict[str, float]) -> float:
     return 1e6 * (row["peak MB"] - row["before MB"]) / row["elements"]
 
 
-def flatness(rows: list[dict[str, float]]) -> str:
+def flatness(name: str, rows: list[dict[str, float]], place: str) -> str:
     """How much dearer a number is at the largest size than at the cheapest large one."""
     large = [row for row in rows if row["elements"] >= LARGE]
     if len(large) < 2:
         return ""
     grown = [each(large[-1]) / min(map(each, large)) for each in (nanoseconds, octets)]
+    whats = [f"growth with {name}: {kind} per number" for kind in ("time", "memory")]
+    pairs = zip(whats, grown, strict=True)
+    keep(place, [Speed(what, value, "times", FLAT) for what, value in pairs])
     verdict = "flat" if max(grown) <= FLAT else "NOT FLAT"
     return f"largest / cheapest from {LARGE:,} numbers on: time {grown[0]:.2f}, memory " + (
         f"{grown[1]:.2f}: {verdict} (goal {FLAT})"
     )
 
 
-def machine() -> dict[str, Any]:
-    return {
-        "cpu": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg(),
-        "torch": torch.__version__,
-        "gossamer": gs.__version__,
-        "python": platform.python_version(),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["jax", "growth"])
-    parser.add_argument("--json", type=Path, help="where to write; by default sweep.json, if all")
+    parser.add_argument(
+        "--json", type=Path, help="where to write; by default sweep*.json, if all is measured"
+    )
     parser.add_argument("--growth", default="", help="only the tables whose name holds this word")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     chosen = parser.parse_args()
-    if chosen.device == "cuda":
-        on_gpu()
-        return
     if chosen.one_core:
         use_one_core()
     if chosen.case:
         print(json.dumps(growth_case(**json.loads(chosen.case))))
         return
-    measured = "CPU time on one core" if chosen.one_core else "wall time on all cores"
-    result: dict[str, Any] = {"machine": machine(), "measured": measured}
-    console.print(measured)
+    place = "one core" if chosen.one_core else chosen.device
+    result: dict[str, Any] = {"machine": machine(place), "load": os.getloadavg(), "place": place}
+    console.print(f"{machine(place)}: {MEASURED[place]}")
     if chosen.only != "growth":
-        result |= against_jax()
-        show_comparison(result)
+        result |= on_gpu() if place == "cuda" else against_jax(place)
     if chosen.only != "jax":
-        options = ["--one-core"] if chosen.one_core else []
-        result["growth"] = growth(options, chosen.growth)
-        show_growth(result["growth"])
+        result["growth"] = growth(place, chosen.growth)
     everything = not (chosen.only or chosen.one_core or chosen.growth)
-    path = chosen.json or (Path(__file__).with_suffix(".json") if everything else None)
+    path = chosen.json or (STORES[chosen.device] if everything else None)
     if path:
         path.write_text(json.dumps(result, indent=2) + "\n")
         console.print(f"written to {path}")

@@ -1,6 +1,8 @@
 """A function of tensors as a CUDA graph: recorded once, then replayed as one launch."""
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 from weakref import WeakSet
@@ -111,7 +113,7 @@ class Graph:
         states = [generator.get_state() for generator in generators]
         own_random_state = torch.random.fork_rng([device])
         capture = torch.cuda.graph(self._graph, stream=_trunk(device))
-        with torch.cuda.device(device), own_random_state, capture:
+        with torch.cuda.device(device), own_random_state, _without_collection(), capture:
             self._result = function(*self._arguments)
         for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)
@@ -122,6 +124,18 @@ class Graph:
             held.copy_(argument)
         self._graph.replay()
         return self._result
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Within, Python collects no garbage: graphs among it cannot be let go during a capture."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _device(arguments: Sequence[Tensor], generators: Sequence[torch.Generator]) -> torch.device:

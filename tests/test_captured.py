@@ -1,5 +1,6 @@
 """Functions captured as CUDA graphs: the same results, whatever is given and drawn."""
 
+import gc
 import pickle
 
 import pytest
@@ -53,6 +54,22 @@ def test_what_cannot_be_captured_goes_on_as_it_is_written():
     assert captured.refusal is not None
     torch.rand(3, device="cuda")  # the generator is left as if nothing had been captured
     assert float(Captured(halved)(torch.ones((), device="cuda"))) == 0.5
+
+
+@cuda
+def test_nothing_is_collected_during_a_capture():
+    """Python could meet a graph among the garbage, and CUDA frees none during a capture."""
+    collects = []
+
+    def noted(z: Tensor) -> Tensor:
+        collects.append(gc.isenabled())
+        return z / 2
+
+    captured = Captured(noted)
+    for _ in range(CALLS):
+        captured(torch.ones((), device="cuda"))
+    assert collects == [True] * AS_WRITTEN + [False]
+    assert gc.isenabled()
 
 
 @cuda

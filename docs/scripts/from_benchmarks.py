@@ -83,8 +83,32 @@ def exact(_: str) -> str:
     return f"{settings}\n\n{table(['network', *methods], rows)}"
 
 
+def speeds(place: str) -> str:
+    """What `make benchmark` measured on a "cpu" or with "cuda", beside goals, floors and peers."""
+    found = json.loads((BENCHMARKS / "speeds.json").read_text(encoding="utf-8"))[place]
+    rows = [_speed_row(speed) for speed in found.values()]
+    machines = " and ".join(dict.fromkeys(speed["machine"] for speed in found.values()))
+    return (
+        f"{table(['what', 'measured', 'goal', 'floor', 'other'], rows)}\n\nMeasured on {machines}."
+    )
+
+
+def _speed_row(speed: dict[str, Any]) -> list[str]:
+    """Cells of one number.
+
+    >>> numbers = {"value": 1.318, "unit": "ms", "goal": 1.4, "least": False}
+    >>> _speed_row({"what": "a step", "floor": 0.53, "peer": "loop", "beside": 49.83, **numbers})
+    ['a step', '1.32 ms', 'at most 1.4', '0.53', 'loop: 49.8']
+    """
+    goal = f"at {'least' if speed['least'] else 'most'} {speed['goal']:.3g}"
+    floor = "" if speed["floor"] is None else f"{speed['floor']:.3g}"
+    other = "" if speed["beside"] is None else f"{speed['peer']}: {speed['beside']:.3g}"
+    return [speed["what"], f"{speed['value']:.3g} {speed['unit']}", goal, floor, other]
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "exact": exact,
     "probed": probed,
+    "speeds": speeds,
     "tail_verdicts": tail_verdicts,
 }

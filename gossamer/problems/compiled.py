@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from gossamer.problems.vector_module import first_line
+from gossamer.problems.vector_module import exact_convolutions, first_line
 from gossamer.progress import tell
 
 TensorFunction = Callable[..., Tensor]
@@ -17,7 +17,8 @@ class Compiled:
     """`function` of tensors, traced operation by operation and compiled for the shapes of a call.
 
     It must be pure, without branches on values; it may differentiate. What it draws at random is
-    the same as without. One that cannot be compiled is called as it is, with a warning.
+    the same as without, and convolutions are as exact as products (`exact_convolutions`). One that
+    cannot be compiled is called as it is, with a warning.
     """
 
     def __init__(self, function: TensorFunction) -> None:
@@ -27,10 +28,11 @@ class Compiled:
     def __call__(self, *arguments: Tensor) -> Tensor:
         """`function(*arguments)`, up to rounding."""
         key = tuple((z.shape, z.dtype, z.device) for z in arguments)
-        if key not in self._programs:
-            tell("compiling the gradient")
-            self._programs[key] = self._program(arguments)
-        return self._programs[key](*arguments)
+        with exact_convolutions(arguments[0].device):
+            if key not in self._programs:
+                tell("compiling the gradient")
+                self._programs[key] = self._program(arguments)
+            return self._programs[key](*arguments)
 
     def _program(self, arguments: tuple[Tensor, ...]) -> TensorFunction:
         from torch.fx.experimental.proxy_tensor import make_fx  # a third of a second

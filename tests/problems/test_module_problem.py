@@ -474,9 +474,9 @@ def test_captured_masks_are_those_of_the_seed():
 
 
 @cuda
-@pytest.mark.parametrize("vectorize", [True, False])
-def test_convolutions_in_float32_are_in_float32(vectorize: bool):
-    problem = build(convolution(), IMAGES, vectorize=vectorize, compile=False)
+@pytest.mark.parametrize("way", [{"vectorize": True}, {"vectorize": False}, {"compile": True}])
+def test_convolutions_in_float32_are_in_float32(way: dict[str, bool]):
+    problem = build(convolution(), IMAGES, **{"compile": False} | way)
     x = points(problem)
     exact = problem.sample_grad(x, 0, [0, 1])
     found = problem.to("cuda", torch.float32).sample_grad(x.cuda().float(), 0, [0, 1])

@@ -1,0 +1,96 @@
+"""All speeds in one table: what was measured last, beside its goal, its floor and a peer.
+
+    python benchmarks/speeds.py         what `make benchmark` measured, on a CPU and on a GPU
+
+Each benchmark keeps its rows in `speeds.json` as it measures them. A floor is the least time that
+the arithmetic and the memory of the machine allow, a peer another way to compute the same.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+STORE = Path(__file__).with_suffix(".json")
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One number that has a goal."""
+
+    what: str
+    value: float
+    unit: str
+    goal: float
+    floor: float | None = None
+    peer: str | None = None
+    beside: float | None = None
+    """The peer's number, in the same unit."""
+
+    least: bool = False
+    """Whether the goal is the least that is wanted, not the most."""
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.goal if self.least else self.value <= self.goal
+
+    def cells(self) -> list[str]:
+        """What a table shows of it."""
+        goal = f"{'≥' if self.least else '≤'} {self.goal:.3g}" + " missed" * (not self.met)
+        peer = "" if self.beside is None else f"{self.peer}: {self.beside:.3g}"
+        floor = "" if self.floor is None else f"{self.floor:.3g}"
+        return [self.what, f"{self.value:.3g} {self.unit}", goal, floor, peer]
+
+
+TITLES = {"cpu": "on CPUs", "one core": "on one core, CPU time", "cuda": "on a GPU"}
+COLUMNS = "what", "measured", "goal", "floor", "peer"
+
+
+def keep(place: str, speeds: Iterable[Speed]) -> None:
+    """Write them down for a place, "cpu", "one core" or "cuda", over those of the same name."""
+    stored = _stored()
+    rows = stored.setdefault(place, {})
+    for speed in speeds:
+        rows[speed.what] = {**asdict(speed), "machine": machine(place)}
+    new = STORE.with_suffix(".new")
+    new.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(new, STORE)
+
+
+def kept(place: str) -> list[Speed]:
+    """All that was measured there."""
+    names = [field.name for field in fields(Speed)]
+    rows = _stored().get(place, {}).values()
+    return [Speed(**{name: row[name] for name in names}) for row in rows]
+
+
+def machine(place: str) -> str:
+    """What is written beside a number."""
+    cores = f"{os.cpu_count()} cores, {platform.machine()}"
+    name = torch.cuda.get_device_name() if place == "cuda" else cores
+    return f"{name}, torch {torch.__version__}"
+
+
+def _stored() -> dict[str, dict[str, Any]]:
+    return json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
+
+
+def main() -> None:
+    for place in _stored():
+        table = Table(title=TITLES[place])
+        for column in COLUMNS:
+            table.add_column(column)
+        for speed in kept(place):
+            table.add_row(*speed.cells())
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
