@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, state_dtype
+from gossamer.captured import AS_WRITTEN
 from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint
 from gossamer.simulation.metrics import Metric
@@ -19,6 +20,9 @@ from gossamer.simulation.threads import threads_for
 
 GLANCE = 64
 """Steps between looks at the clock."""
+
+SETTLED = AS_WRITTEN + 2
+"""Steps after which a stack on a GPU holds all the memory that its steps will ever take."""
 
 _given: dict[str, Problem] = {}
 """The problems that a worker has been given before, moved to where they run, by key."""
@@ -113,6 +117,8 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
         if target in recorded:
             steps.append(target)
             rows.append(_measure(stack, block))
+        elif target == block.start + SETTLED:
+            _measure(stack, block)  # memory that metrics lack is missed now, not after an hour
         if watch is not None:
             watch(taken, target, rows[-1] if target in recorded else None)
         if stack.t > block.start and time.monotonic() - started > block.seconds:
@@ -142,6 +148,8 @@ def _targets(block: Block) -> list[int]:
     """Where the stack halts: to be measured, and to look at the clock."""
     looks = range(0, block.end, GLANCE) if block.seconds < math.inf else ()
     halts = {*block.simulation.record_steps, *looks, block.end}
+    if torch.device(block.simulation.device).type != "cpu":
+        halts.add(block.start + SETTLED)
     at_start = {0} if block.begin is None else set()
     return sorted({t for t in halts if block.start < t <= block.end} | at_start)
 

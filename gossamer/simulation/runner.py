@@ -1,10 +1,12 @@
 """From step 0 to T: all runs of a simulation, here or on an executor, stored or not."""
 
+import gc
 import math
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -14,6 +16,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
+from gossamer.errors import InvalidInput
 from gossamer.executors import spread, worker_count
 from gossamer.problems import Problem
 from gossamer.progress import is_shown
@@ -96,15 +99,17 @@ def record(
     """
     algorithm.require_runs(len(seeds))
     moved = simulation.moved.in_c(algorithm, len(seeds))
-    one = moved.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
-    metrics = choose_metrics(simulation.metrics, one)
-    asked = what_a_step_asks(one)
+    with memory_for_one(simulation):
+        one = moved.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
+        metrics, asked = choose_metrics(simulation.metrics, one), what_a_step_asks(one)
+    kind_of_state = type(one.state)
+    del one  # its memory is for the runs
     recorder = Recorder(moved, seeds, metrics, asked.widths, asked.gradients)
     rungs = [] if halving is None else halving.rungs(simulation.steps)
     bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
     opened: AbstractContextManager[Shelf] = nullcontext(Shelf(len(seeds)))
     if means.store is not None:
-        opened = means.store.open(simulation, algorithm, seeds, metrics, type(one.state))
+        opened = means.store.open(simulation, algorithm, seeds, metrics, kind_of_state)
     with opened as shelf, bar as advance_bar:
         here = moved if means.executor is None else simulation  # workers move it themselves
         judge = next(iter(metrics), "")
@@ -117,6 +122,20 @@ def record(
             if halving is not None and end < simulation.steps:
                 going_on = recorder.survivors(halving, end, settings) & going_on
     return recorder
+
+
+@contextmanager
+def memory_for_one(simulation: Simulation) -> Iterator[None]:
+    """Within, memory that ends is an error of the input: not even one run fits."""
+    try:
+        yield
+    except torch.OutOfMemoryError as reason:
+        problem = simulation.problem
+        raise InvalidInput(
+            f"device: got {simulation.device}, whose memory does not hold one run of "
+            f"{problem.num_nodes} nodes with {problem.dim:,} parameters each; take fewer nodes or "
+            "smaller batches, or a device with more memory"
+        ) from reason
 
 
 def problem_key(problem: Problem) -> str:
@@ -144,6 +163,12 @@ class Runner:
     legs: list[Leg] = field(default_factory=list)
     counted: int = 0
     """Steps of all runs that the bar was told of."""
+
+    fitting: float = math.inf
+    """How many runs memory holds together, as far as is known."""
+
+    def __post_init__(self) -> None:
+        self.told_at = torch.full((len(self.seeds),), -1)
 
     def run_to(self, end: int, going_on: Tensor) -> None:
         """Take the runs that go on to step `end`."""
@@ -174,7 +199,31 @@ class Runner:
                 yield block, piece
         else:
             while todo:
-                yield (block := todo.popleft()), advance(block, self._watch(block))
+                block = todo.popleft()
+                done = self._advanced(block) if len(block.ids) <= self._width else None
+                if done is None:
+                    todo.extendleft(reversed(self._split(block)))
+                else:
+                    yield block, done
+
+    def _advanced(self, block: Block) -> Piece | None:
+        """What came of a block; None if memory does not hold so many runs together."""
+        counted, runs = self.counted, len(block.ids)
+        try:
+            with memory_for_one(self.simulation) if runs == 1 else nullcontext():
+                return advance(block, self._watch(block))
+        except torch.OutOfMemoryError:
+            self.fitting = runs // 2
+        self._count(counted - self.counted)
+        advice = f"{self.simulation.device}'s memory does not hold {runs} runs at once"
+        warnings.warn(f"{advice}; taking at most {self.fitting} together", stacklevel=2)
+        gc.collect()
+        torch.cuda.empty_cache()
+        return None
+
+    def _split(self, block: Block) -> list[Block]:
+        parts = Leg(block.ids, block.begin).split(self._width)
+        return [self._block(part, block.end) for part in parts]
 
     def _watch(self, block: Block) -> Callable[[int, int, Mapping[str, Tensor] | None], None]:
         def watch(run_steps: int, step: int, metrics: Mapping[str, Tensor] | None) -> None:
@@ -189,7 +238,9 @@ class Runner:
         self.advance_bar(run_steps)
 
     def _tell(self, block: Block, step: int, metrics: Mapping[str, Tensor]) -> None:
-        if self.means.on_record is not None:
+        news = bool((self.told_at[block.ids] < step).all())  # not taken again with fewer runs
+        if self.means.on_record is not None and news:
+            self.told_at[block.ids] = step
             self.means.on_record(Recorded(block.algorithm, block.seeds, step, metrics))
 
     def _block(self, leg: Leg, end: int) -> Block:
@@ -211,7 +262,7 @@ class Runner:
         """How many runs a block holds."""
         width, lanes = self.simulation.stack_width, self.simulation.lanes
         if self.means.executor is None:
-            return width
+            return int(min(width, self.fitting))
         workers = worker_count(self.means.executor)
         share = math.ceil(len(self.seeds) / (BLOCKS_PER_WORKER * workers if workers > 1 else 1))
         return min(width, share + -share % lanes)
