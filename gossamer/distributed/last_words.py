@@ -24,10 +24,6 @@ class LastWords:
     def __init__(self, store: PatientStore, about: str) -> None:
         self._store, self.about = store, about
 
-    def place(self, about: str) -> tuple[PatientStore, str]:
-        """The store, and where in it something else of this run may be told."""
-        return self._store, f"{self.about}/{about}"
-
     def say(self, words: str, at_once: bool) -> str:
         """Say why the run ends, and return what all are told: who says something first.
 

@@ -1,8 +1,6 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
-import json
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,19 +17,12 @@ from torch.optim.optimizer import ParamsT, StateDict
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import digest, require_agreement
-from gossamer.distributed.by_store import ByStore
-from gossamer.distributed.collectives import (
-    ByTorch,
-    Interrupted,
-    connects_on_use,
-    rank_in,
-    size_of,
-    values_of,
-)
+from gossamer.distributed.collectives import Interrupted, rank_in, size_of
+from gossamer.distributed.company import Company, launched, patient_store
 from gossamer.distributed.door import Entry, knock
 from gossamer.distributed.ends import Ends
 from gossamer.distributed.exchange import NeighborExchange, Overlap
-from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
+from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import (
     ScheduledAlgorithm,
@@ -41,8 +32,7 @@ from gossamer.distributed.hyperparameters import (
 )
 from gossamer.distributed.inside import Crew, PartLocal, PartParameters, groups_of
 from gossamer.distributed.inside.mesh import local, require_whole
-from gossamer.distributed.last_words import PATIENCE, LastWords
-from gossamer.distributed.launch import is_late, join, rendezvous_store
+from gossamer.distributed.launch import is_late, join
 from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import (
     require_links,
@@ -53,13 +43,15 @@ from gossamer.distributed.links.refusals import (
 from gossamer.distributed.mailboxes import Posted
 from gossamer.distributed.node import Node, Overflow, apart, is_finite, joined
 from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
-from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.random_state import replaying, rng_state
-from gossamer.distributed.secret import require_secret
+from gossamer.distributed.refusals import (
+    require_all_processes,
+    require_kinds,
+    require_node_per_process,
+    require_own,
+)
+from gossamer.distributed.shown_state import show, take_exactly, take_in
 from gossamer.distributed.survivors import Survivors, Word, require_drop
-from gossamer.distributed.together import Together
-from gossamer.distributed.transport import uses_nccl
-from gossamer.distributed.tree import Tree, linked, place_in_tree
 from gossamer.distributed.without_compiler import without_compiler
 from gossamer.errors import require, whole
 from gossamer.fit import require_fit
@@ -161,17 +153,12 @@ class DecentralizedOptimizer(Optimizer):
     """
 
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
-    _group: dist.ProcessGroup | None = None  # of an unpickled optimizer, which also raises failures
-    _survivors: Survivors | None = None
-    _last_words: LastWords | None = None
     _holds_average = False
-    _same_network = False
-    crew = Crew()
-    """The processes of this node; `crew.size` is their number, 1 without a `device_mesh`."""
     _last_grad: Tensor | None = None  # kept within until_all_end
     _ends: Ends | None = None
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
+    _company: Company
     _flat: FlatParameters
     _node: Node
 
@@ -191,7 +178,10 @@ class DecentralizedOptimizer(Optimizer):
         on_peer_failure: OnPeerFailure = "raise",
         min_nodes: int | None = None,
     ) -> None:
-        _require_kinds(algorithm, network)
+        require_kinds(algorithm, network)
+        words = ("raise", "drop")
+        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
+        require_drop(min_nodes, on_peer_failure)
         join(timeout)
         keep_all_freed_memory()
         if dist.is_initialized():
@@ -200,70 +190,46 @@ class DecentralizedOptimizer(Optimizer):
         self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
         self.nonfinite_grads = 0
-        self._group = process_group
-        if device_mesh is not None:
-            self._take_mesh(device_mesh, on_peer_failure)
+        group, crew = _nodes_of(process_group, device_mesh, timeout, on_peer_failure)
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
-        words = ("raise", "drop")
-        require(on_peer_failure in words, "on_peer_failure", on_peer_failure, f"one of {words}")
-        require_drop(min_nodes, on_peer_failure)
-        entry, known = self._knock(on_peer_failure) if is_late() else None, {}
-        if entry:
-            options = (network, range(entry["began"]), timeout, min_nodes)
-            self._survivors = Survivors(patient_store(timeout), *options)
-            known = self._survivors.enter(entry, int(os.environ["RANK"]))
-        elif on_peer_failure == "drop":
-            _require_all_processes(size_of(self.group))
-            options = (network, range(size_of(self.group)), timeout, min_nodes)
-            self._survivors = Survivors(patient_store(timeout), *options)
-        require(self.rank >= 0, "process_group", "one without this process", "one that it is in")
-        processes = size_of(self.group)
-        self.network = network if isinstance(network, Network) else network(processes)
-        if entry and self._survivors:
-            self.network = self._survivors.network()
-        way_out = "pass a function of the number of processes, e.g. gs.ring"
-        require_node_per_process(self.network, processes, way_out)
-        require_fit(algorithm, self.network)
+        entry = self._knock(on_peer_failure) if is_late() else None
+        survivors, known = None, {}
+        if on_peer_failure == "drop":
+            began = entry["began"] if entry else require_all_processes(group or launched())
+            options = (network, range(began), timeout, min_nodes)
+            survivors = Survivors(patient_store(timeout), *options)
+        if entry and survivors:
+            known = survivors.enter(entry, int(os.environ["RANK"]))
+        here = rank_in(group or launched()) >= 0
+        require(here, "process_group", "one without this process", "one that it is in")
+        rest = survivors.network() if entry and survivors else network
+        built = _network_of(rest, size_of(group or launched()))
+        require_fit(algorithm, built)
+        self._company = Company(self._interrupted, built, timeout, group, crew, survivors)
         if not wait:
-            alone, way_out = self.crew.size == 1, "take one process per node"
-            require(alone, "wait", "False for nodes of several processes", "True", way_out)
-            require_no_waiting(algorithm, self.network)
-        self._together = Together(self._interrupted, keeps=self._survivors is not None)
+            self._require_no_waiting()
         self._link()
-        nccl = uses_nccl(self.group, self.x)
-        require(not (self._survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
+        nccl = self._company.uses_nccl
+        require(not (survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         way_out = 'pass process_group=torch.distributed.new_group(backend="gloo")'
         require(wait or not nccl, "wait", "False with NCCL", "True, or gloo", way_out)
         self._come_in(entry, known) if entry else self._begin()
 
-    def _take_mesh(self, mesh: DeviceMesh, on_peer_failure: str) -> None:
-        """Be one of the processes of a node, who talk to those of the same part elsewhere."""
-        found = "given together with a process_group"
-        require(self._group is None, "device_mesh", found, "one of the two")
-        self._group, inside = groups_of(mesh)
-        self.crew = Crew(inside, self.timeout)
-        lives = on_peer_failure == "raise" or inside is None
-        way_out = "restart from checkpoints, or take one process per node"
-        need = "raise for nodes of several processes"
-        require(lives, "on_peer_failure", on_peer_failure, need, way_out)
+    def _require_no_waiting(self) -> None:
+        alone, way_out = self.crew.size == 1, "take one process per node"
+        require(alone, "wait", "False for nodes of several processes", "True", way_out)
+        require_no_waiting(self.algorithm, self.network)
 
     def _begin(self) -> None:
         """Start together with all others."""
-        if isinstance(self._everyone, Tree):
+        if self._company.meets_by_store:
             self._agree()  # through the store, with seals: else they do not know who is linked
-        require_secret(self.group, self.timeout, linked(self.network, self.rank))
-        require_secret(self.crew.group, self.timeout, range(self.crew.size))
+        self._company.require_secret()
         if not self._agreed:
             self._agree()
-        if self.group:
-            run = self.gather(lambda: secrets.token_hex(8))[0]
-            self._hear_of(f"last_words_{run}")
-        self._start_equal([self.x, *map(local, frozen(self.param_groups, self.state))])
+        self._company.name_the_run()
+        self._company.start_equal([self.x, *map(local, frozen(self.param_groups, self.state))])
         self._flat.show()
-
-    def _hear_of(self, run: str) -> None:
-        store = self._survivors.store if self._survivors else patient_store(self.timeout)
-        self._last_words = LastWords(store, run)
 
     # ------------------------------------------------------------------ what a user reads
 
@@ -275,12 +241,22 @@ class DecentralizedOptimizer(Optimizer):
     @property
     def rank(self) -> int:
         """The number of this process's node in the network."""
-        return rank_in(self.group)
+        return self._company.rank
+
+    @property
+    def network(self) -> Network:
+        """The network of the nodes that take part."""
+        return self._company.network
 
     @property
     def group(self) -> dist.ProcessGroup | None:
         """The process group that connects the nodes; None for a process that was launched alone."""
-        return self._group or (dist.group.WORLD if dist.is_initialized() else None)
+        return self._company.group
+
+    @property
+    def crew(self) -> Crew:
+        """The processes of this node; `crew.size` is their number, 1 without a `device_mesh`."""
+        return self._company.crew
 
     @property
     def x(self) -> Tensor:
@@ -344,14 +320,15 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, the average of all nodes' parameters, `(dim,)`; a collective."""
-        return self._together.do(lambda: self._average(self.x), self.x.dtype)
+        return self._company.average(self.x)
 
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, the disagreement of the nodes; a collective."""
         apart = self.x - self.mean()
-        distance = lambda: self._average(self.crew.norm(apart).view(1))  # noqa: E731
-        return float(self._together.do(distance, apart.dtype))
+        with self._as_one_node():
+            distance = self.crew.norm(apart)
+        return float(self._company.average(distance.view(1)))
 
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
@@ -375,66 +352,10 @@ class DecentralizedOptimizer(Optimizer):
         If ranks are dropped meanwhile, `say` is called again. If nodes have several processes, the
         values of all processes of node 0 come first, then those of node 1, and so on.
         """
-
-        def gathered() -> Tensor:
-            nodes = self._asked(self.crew.gather(say()))
-            said = [each for node in nodes for each in node]
-            return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
-
-        return list(json.loads(bytes(self._together.do(gathered, torch.uint8).tolist())))
-
-    @property
-    def _everyone(self) -> ByTorch | Tree:
-        """What all ranks do together."""
-        by_torch = not connects_on_use() or uses_nccl(self.group, self._node.x)
-        if self.group is None or by_torch:
-            return ByTorch(self.group, self._patience)
-        return Tree(place_in_tree(self.network, self.rank), self.rank, self.group, self._patience)
-
-    def _asked(self, value: Any) -> list[Any]:
-        """What all nodes say; not along links before they know that they have the same ones."""
-        everyone = self._everyone
-        if isinstance(everyone, ByTorch) or self._same_network:
-            return everyone.gather(value)
-        assert self.group is not None
-        return ByStore(self.group, patient_store(self.timeout), self._patience).gather(value)
-
-    def _average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
-        """The average over all ranks but newcomers."""
-        members = self._members(comers)
-        own = z.clone() if self.rank in members else torch.zeros_like(z)
-        return self._everyone.total(own) / len(members)
-
-    def _members(self, comers: Sequence[int]) -> list[int]:
-        """The ranks that are no newcomers."""
-        return [rank for rank, number in enumerate(self._numbers) if number not in comers]
-
-    @property
-    def _numbers(self) -> Sequence[int]:
-        """By rank, the number that each had when the run began."""
-        return self._survivors.numbers if self._survivors else range(size_of(self.group))
-
-    def _hand_over(self, words: Mapping[int, Word]) -> None:
-        self._together.hand_over(words, self._values_of, self.x.device)
+        return self._company.gather(say)
 
     def _interrupted(self, reason: str) -> None:
         self._recover(PeerFailure(self.rank, [], self.steps, reason))
-
-    def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
-        return values_of(self.rank == rank, tensor, self._everyone.total)
-
-    def _start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
-        """Give `tensors` the values they have on the first rank that is no newcomer."""
-        for tensor in tensors:
-            act = lambda tensor=tensor: self._values_of(self._members(comers)[0], tensor)  # noqa: E731
-            values = self._together.do(act, tensor.dtype)
-            with torch.no_grad():
-                tensor.copy_(values.view(tensor.shape))
-
-    @property
-    def _patience(self) -> float:
-        """Seconds to wait for others."""
-        return self._survivors.patience if self._survivors else self.timeout
 
     def _move(self, x: Tensor) -> None:
         self.x.copy_(x)
@@ -543,21 +464,13 @@ class DecentralizedOptimizer(Optimizer):
 
     def _recover(self, failure: PeerFailure, comers: Sequence[tuple[int, int]] = ()) -> None:
         """Go on without the failed nodes, or end the run here and thereby at the neighbours."""
-        group, self._group = self._group, None
-        told = self._last_words.heard() if self._last_words else None
-        if told or self._survivors is None:
-            disconnect(group, failure)
+        try:
+            words = self._company.regroup(failure, self.steps, self._greeting(), comers)
+        finally:
             self._node.exchange.forget()
-            if told:
-                self._end(told)
-            raise failure
-        own = (self.steps, self._together.acts, self._greeting(), comers)
-        words = self._survivors.regroup(group, failure, *own)
-        self._node.exchange.forget()
-        self.network = self._survivors.network()
         furthest = max(word["step"] for word in words.values())
         self._node.reconnect(self._connected(), furthest if self.wait else self.steps)
-        self._hand_over(words)
+        self._company.hand_over(words)
 
     # ------------------------------------------------------------------ ranks with less data
 
@@ -588,8 +501,8 @@ class DecentralizedOptimizer(Optimizer):
         self._last_grad, begun, began = torch.zeros_like(self.x), time.monotonic(), self.steps
         if self.wait:
             most = self._most_steps(steps)
-        elif self._last_words:
-            self._ends = Ends(*self._last_words.place(f"ends_{self._together.acts}"))
+        else:
+            self._ends = self._company.ends()
         try:
             yield
             if self.wait:
@@ -614,7 +527,7 @@ class DecentralizedOptimizer(Optimizer):
 
         It is always False outside of such a block. The answer may be 50 ms old.
         """
-        return self._ends is not None and bool(self._ends.told(self._numbers))
+        return self._ends is not None and bool(self._ends.told(self._company.numbers))
 
     @torch.no_grad()
     def _go_on_to(self, last: int) -> None:
@@ -632,14 +545,18 @@ class DecentralizedOptimizer(Optimizer):
         ended_at = self.steps
         self._set_hyperparameters()
         if self._ends:
-            self._ends.tell(self._number)
-        while self._ends and not self._ends.told(self._numbers) >= set(self._numbers):
+            self._ends.tell(self._company.number)
+        while not self._all_have_ended():
             next_one = time.monotonic() + min(pace, LONGEST_PAUSE)
             self._go_on()
             time.sleep(max(0.0, next_one - time.monotonic()))
         self._node.t = int(max(self.gather(lambda: ended_at)))
         self._show_state()
         self.come_to_rest()
+
+    def _all_have_ended(self) -> bool:
+        everyone = self._company.numbers
+        return self._ends is None or self._ends.told(everyone) >= set(everyone)
 
     def _go_on(self) -> None:
         """A step with the last gradient."""
@@ -682,11 +599,12 @@ class DecentralizedOptimizer(Optimizer):
         the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
         """
         policy, way_out = "raise", "where nobody can leave, nobody can come"
-        require(self._survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
-        assert self._survivors is not None
-        waiting = self._survivors.waiting
+        survivors = self._company.survivors
+        require(survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
+        assert survivors is not None
+        waiting = survivors.waiting
         comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
-        if fresh := self._survivors.fresh(comers):
+        if fresh := survivors.fresh(comers):
             numbers = [number for _, number in fresh]
             self._recover(PeerFailure(self.rank, [], self.steps, f"{numbers} come in"), fresh)
         if comers:
@@ -697,7 +615,7 @@ class DecentralizedOptimizer(Optimizer):
         """What newcomers are told."""
         names = ["weight_decay", *self.algorithm.arguments]
         options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
-        return {"options": options, "run": self._last_words.about if self._last_words else ""}
+        return {"options": options, "run": self._company.run}
 
     def _knock(self, on_peer_failure: str) -> Entry:
         """Wait outside of a run that has begun without this rank."""
@@ -708,24 +626,23 @@ class DecentralizedOptimizer(Optimizer):
 
     def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
         """Take over what the others have."""
-        mine, self._same_network = words[self.rank], True  # they build it as the others do
-        self.came_at, self._together.acts = mine["step"], mine["acts"]
-        self._hear_of(entry["run"])
+        mine = words[self.rank]
+        self._company.same_network = True  # they build it as the others do
+        self.came_at, self._company.together.acts = mine["step"], mine["acts"]
+        self._company.hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
         self._node.place(mine["step"], self.x, self.algorithm_state)
-        self._hand_over(words)
+        self._company.hand_over(words)
         self._settle(entry["comers"])
 
     def _settle(self, comers: Sequence[int]) -> None:
         """All ranks and newcomers become one run; a collective."""
-        assert self._survivors is not None
-        self.network = self._survivors.network()
         self._node.reconnect(self._connected(), self.steps)
-        average = self._together.do(lambda: self._average(self.x, comers), self.x.dtype)
-        if self.rank not in self._members(comers):
+        average = self._company.average(self.x, comers)
+        if self.rank not in self._company.members(comers):
             self._move(average)
-        self._start_equal(frozen(self.param_groups, self.state), comers)
+        self._company.start_equal(frozen(self.param_groups, self.state), comers)
         self._node.reconnect(self._connected(), self.steps)
         self._show_moved()
         self._agree()
@@ -734,24 +651,8 @@ class DecentralizedOptimizer(Optimizer):
         """End the run on all ranks, before an x that is not finite goes further."""
         lr = {f"{group['lr']:g}" for group in self.param_groups if "lr" in group}
         way_out = f"lower lr, {' and '.join(sorted(lr))}, or go back to a checkpoint before it"
-        words = f"node {self._number}: x is no longer finite in step {self.steps}; {way_out}"
-        if self._last_words:
-            words = self._last_words.say(words, at_once=own)
-        if self.group:
-            group, self._group = self._group, None
-            disconnect(group, RuntimeError())
-        self._end(words)
-
-    def _end(self, words: str) -> NoReturn:
-        """Raise what all ranks raise."""
-        if self._last_words:
-            self._last_words.await_others(self.network.num_nodes * self.crew.size)
-        raise Diverged(words)
-
-    @property
-    def _number(self) -> int:
-        """This rank's number when the run began, if others have been dropped since."""
-        return self._survivors.numbers[self.rank] if self._survivors else self.rank
+        where = f"node {self._company.number}: x is no longer finite in step {self.steps}"
+        self._company.diverge(f"{where}; {way_out}", own)
 
     def _finite_grad(self) -> Vector:
         """This node's gradient, unscaled, in pieces; 0 if some component is not finite."""
@@ -765,7 +666,7 @@ class DecentralizedOptimizer(Optimizer):
         if self.crew.agree(is_finite(pieces)):
             return pieces
         self.nonfinite_grads += 1
-        _warn_nonfinite(self.nonfinite_grads, self._number, self.steps)
+        _warn_nonfinite(self.nonfinite_grads, self._company.number, self.steps)
         return torch.zeros_like(self._flat.buffer)
 
     # ------------------------------------------------------------------ start and restart
@@ -781,22 +682,12 @@ class DecentralizedOptimizer(Optimizer):
         wrong for the rest of the run. The next `step()` checks that all ranks have taken the same
         number of steps.
         """
-        _require_own(state_dict, self.algorithm, self.algorithm_state._fields)
+        require_own(state_dict, self.algorithm, self.algorithm_state._fields)
         require_links(state_dict, self.network)
         super().load_state_dict(state_dict)
-        self._take_exactly(state_dict)
+        take_exactly(self.state, self.param_groups, state_dict, self.algorithm_state._fields)
         self._node.links = self._memory(state_dict.get("links", {}))
         self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
-
-    @torch.no_grad()
-    def _take_exactly(self, state_dict: StateDict) -> None:
-        """The state as it was saved: torch rounds it to the precision of the parameters."""
-        params = [p for group in self.param_groups for p in group["params"]]
-        saved_as = [k for group in state_dict["param_groups"] for k in group["params"]]
-        for p, k in zip(params, saved_as, strict=True):
-            for name in self.algorithm_state._fields:
-                if name in state_dict["state"].get(k, {}):
-                    self.state[p][name].copy_(state_dict["state"][k][name])
 
     @torch.no_grad()
     def restore(
@@ -830,7 +721,7 @@ class DecentralizedOptimizer(Optimizer):
         if hasattr(self, "_node"):
             self._link_more()
             self._agree()
-            self._start_equal(list(map(local, self.param_groups[-1]["params"])))
+            self._company.start_equal(list(map(local, self.param_groups[-1]["params"])))
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients to None, or with `set_to_none=False` to zero."""
@@ -841,10 +732,10 @@ class DecentralizedOptimizer(Optimizer):
         return {**super().__getstate__(), **own, "_links": self.links}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        links = state.pop("_links", {})
-        super().__setstate__(state)  # of a pickle, or of a state dict
-        if not hasattr(self, "_together"):
-            self._together = Together(self._interrupted, keeps=False)
+        links, network = state.pop("_links", {}), state.pop("network", None)
+        super().__setstate__(state)
+        if network is not None:  # of a pickle, not of a state dict
+            self._company = Company(self._interrupted, network, self.timeout)
         self._link()
         self._node.links = self._memory(links)
 
@@ -856,10 +747,8 @@ class DecentralizedOptimizer(Optimizer):
         self._flat = self._held(mixed(self.param_groups, self.state))
         x = self._flat.buffer
         state = apart(self.algorithm.at(0).init(x), x)
-        for name, buffer in state._asdict().items():
-            for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
-                part.copy_(self.state[p].get(name, part))
-        step = max(int(self.state[p].get("step", 0)) for p in self._flat.params)  # new ones: none
+        step = take_in(self.state, self._flat, state)
+        self._company.device = x.device
         self._node = Node(self.algorithm, x, state, self._connected(), step, crew=self.crew)
         self._scheduled, self._decay = ScheduledAlgorithm(self.algorithm), WeightDecay()
         self._show_state()
@@ -885,17 +774,12 @@ class DecentralizedOptimizer(Optimizer):
         return from_named({name: z.to(self.x.device) for name, z in links.items()})
 
     def _connected(self) -> NeighborExchange:
-        options = (self.message_dtype, self._patience, self.seed, self.overlap, self.wait)
+        options = (self.message_dtype, self._company.patience, self.seed, self.overlap, self.wait)
         return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
 
     def _show_state(self) -> None:
         """Let torch find the node's step and state under each parameter."""
-        step = torch.tensor(self.steps)
-        for name, buffer in self.algorithm_state._asdict().items():
-            for p, part in zip(self._flat.params, self._flat.views(buffer), strict=True):
-                self.state[p][name] = part
-        for p in self._flat.params:
-            self.state[p]["step"] = step
+        show(self.state, self._flat, self.algorithm_state, self.steps)
 
     def _show_moved(self) -> None:
         """Let torch know that x is another, so that autograd refuses a graph of the old one."""
@@ -906,12 +790,13 @@ class DecentralizedOptimizer(Optimizer):
     def _agree(self) -> None:
         require_agreement(self.gather(self._facts))
         self._node.exchange.open()
-        self._agreed = self._same_network = True
+        self._agreed = self._company.same_network = True
 
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""
         shapes = [tuple(p.shape) for p in self._flat.params]
         apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
+        survivors = self._company.survivors
         facts = {
             "algorithm": self.algorithm,
             "network": self.network,
@@ -922,8 +807,8 @@ class DecentralizedOptimizer(Optimizer):
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
             "wait": self.wait,
-            "on_peer_failure": "drop" if self._survivors else "raise",
-            "min_nodes": self._survivors.min_nodes if self._survivors else 0,
+            "on_peer_failure": "drop" if survivors else "raise",
+            "min_nodes": survivors.min_nodes if survivors else 0,
             "step": self.steps if self.wait else "of its own",
             "memory of links": "public copies" if has_copies(self.links) else "no public copies",
             "version of Gossamer": __version__,
@@ -938,49 +823,27 @@ def _warn_nonfinite(count: int, rank: int, step: int) -> None:
         warn_user(f"rank {rank}, step {step}: {left_out}")
 
 
-def patient_store(timeout: float) -> PatientStore:
-    """The store of this launch, asked for no longer than others are waited for."""
-    return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
+def _nodes_of(
+    group: dist.ProcessGroup | None,
+    mesh: DeviceMesh | None,
+    timeout: float,
+    on_peer_failure: OnPeerFailure,
+) -> tuple[dist.ProcessGroup | None, Crew]:
+    """Who talks to whom in other nodes, and the processes of this one."""
+    if mesh is None:
+        return group, Crew()
+    require(group is None, "device_mesh", "given together with a process_group", "one of the two")
+    across, inside = groups_of(mesh)
+    lives = on_peer_failure == "raise" or inside is None
+    need = "raise for nodes of several processes"
+    way_out = "restart from checkpoints, or take one process per node"
+    require(lives, "on_peer_failure", on_peer_failure, need, way_out)
+    return across, Crew(inside, timeout)
 
 
-def _require_all_processes(processes: int) -> None:
-    launched = dist.is_initialized()
-    require(launched, "process_group", None, 'several processes to be able to "drop"')
-    part = f"{processes} of {dist.get_world_size()} processes"
-    everyone = processes == dist.get_world_size()
-    require(everyone, "process_group", part, 'all processes to be able to "drop"')
-
-
-def _require_own(
-    state_dict: StateDict, algorithm: Algorithm[Any], state_fields: tuple[str, ...]
-) -> None:
-    way_out = f"it was saved by another method than {type(algorithm).__name__}"
-    fields, names = {*state_fields, "step"}, {"weight_decay", *algorithm.arguments}
-    for saved in state_dict["state"].values():
-        require(set(saved) == fields, "state_dict", sorted(saved), str(sorted(fields)), way_out)
-    for group in state_dict["param_groups"]:
-        known = sorted(set(group) - {"params", "param_names"})
-        require(set(names) <= set(group), "state_dict", known, str(sorted(names)), way_out)
-
-
-def _require_kinds(algorithm: object, network: object) -> None:
-    method = isinstance(algorithm, Algorithm)
-    require(method, "algorithm", repr(algorithm), "a method, e.g. gs.DSGD(lr=0.1)")
-    usable = isinstance(network, Network) or callable(network)
-    require(usable, "network", repr(network), "a network, or a function, e.g. gs.ring")
-
-
-def require_node_per_process(network: Network, processes: int, way_out: str) -> None:
-    """Refuse a network of another size than the number of processes.
-
-    >>> from gossamer.networks import ring
-    >>> require_node_per_process(ring(5), 1, "use gs.ring(1)")
-    Traceback (most recent call last):
-        ...
-    gossamer.errors.InvalidInput: network: got ring(5) with 5 nodes on 1 process, need as many
-    nodes as processes; use gs.ring(1)
-    """
-    nodes = f"{network.num_nodes} node" + "s" * (network.num_nodes != 1)
-    found = f"{network.name} with {nodes} on {processes} process" + "es" * (processes != 1)
-    same = network.num_nodes == processes
-    require(same, "network", found, "as many nodes as processes", way_out)
+def _network_of(network: Network | Callable[[int], Network], processes: int) -> Network:
+    """The network of so many nodes."""
+    built = network if isinstance(network, Network) else network(processes)
+    way_out = "pass a function of the number of processes, e.g. gs.ring"
+    require_node_per_process(built, processes, way_out)
+    return built

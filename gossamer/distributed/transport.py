@@ -74,7 +74,7 @@ class Transport:
     ) -> None:
         self.node, self.timeout, self.step = node, timeout, 0
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
-        self.fused = uses_nccl(group, like)
+        self.fused = uses_nccl(group, like.device)
         self._device = like.device if self.fused else torch.device("cpu")
         self._own = OfThread()
 
@@ -168,6 +168,10 @@ class Transport:
         return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)
 
 
-def uses_nccl(group: dist.ProcessGroup | None, tensor: Tensor) -> bool:
-    """Whether messages like `tensor` go by NCCL; else they go by gloo, through the CPU."""
-    return group is not None and tensor.is_cuda and "nccl" in str(dist.get_backend_config(group))
+def uses_nccl(group: dist.ProcessGroup | None, device: torch.device) -> bool:
+    """Whether messages from there go by NCCL; else they go by gloo, through the CPU."""
+    return (
+        group is not None
+        and device.type == "cuda"
+        and "nccl" in str(dist.get_backend_config(group))
+    )

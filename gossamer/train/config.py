@@ -12,7 +12,8 @@ import torch
 
 from gossamer.algorithms import ALGORITHMS, SCHEDULES, Algorithm, admissible_sets, named
 from gossamer.distributed.exchange import Overlap
-from gossamer.distributed.optimizer import OnPeerFailure, require_node_per_process
+from gossamer.distributed.optimizer import OnPeerFailure
+from gossamer.distributed.refusals import require_node_per_process
 from gossamer.distributed.survivors import require_drop
 from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
