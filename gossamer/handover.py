@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 
 from gossamer.distributed.checkpoint import NodeRecord, read_nodes, write_node
-from gossamer.distributed.links.memory import named
 from gossamer.distributed.links.refusals import require_same_links, require_taken_up
 from gossamer.distributed.links.stacked import apart, together
 from gossamer.errors import require
+from gossamer.networks.link_names import named
 from gossamer.simulation.stack import Stack
 
 

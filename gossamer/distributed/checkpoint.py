@@ -20,9 +20,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from gossamer.distributed.model_state import average
-from gossamer.distributed.sealed import read_sealed, write_sealed
 from gossamer.errors import InvalidInput, require
 from gossamer.files import whole_file
+from gossamer.sealed import read_sealed, write_sealed
 
 FORMAT = "gossamer-checkpoint-2"
 
@@ -88,7 +88,7 @@ def write_node(folder: Path, record: NodeRecord) -> None:
 def read_node(folder: Path, step: int, node: int) -> NodeRecord:
     """Read one node's file; a damaged or foreign one raises `InvalidInput`."""
     path = node_file(folder, step, node)
-    tensors, metadata = read_sealed(path)
+    tensors, metadata = read_sealed(path, "checkpoint", "take an older step, or delete this file")
     facts = json.loads(metadata.get("record", "{}"))
     ours = facts.pop("format", None) == FORMAT and (facts["step"], facts["node"]) == (step, node)
     require(ours, "checkpoint", path, "a file that Gossamer wrote for this step and node")

@@ -33,7 +33,6 @@ from gossamer.distributed.hyperparameters import (
 from gossamer.distributed.inside import Crew, PartLocal, PartParameters, groups_of
 from gossamer.distributed.inside.mesh import local, require_whole
 from gossamer.distributed.launch import is_late, join
-from gossamer.distributed.links.memory import from_named, has_copies, in_flight, named
 from gossamer.distributed.links.refusals import (
     require_links,
     require_no_waiting,
@@ -60,6 +59,7 @@ from gossamer.native.passes import Vector
 from gossamer.native.threads import use_spare_cores
 from gossamer.networks import LinkMemory, Network
 from gossamer.networks.chance import Coins
+from gossamer.networks.link_names import from_named, has_copies, in_flight, named
 from gossamer.user_line import warn_user
 from gossamer.version import __version__
 

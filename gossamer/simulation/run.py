@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from torch import Tensor
 
 from gossamer.algorithms.schedule import Schedule, from_description
-from gossamer.errors import InvalidInput, choice, require
-from gossamer.files import whole_file
+from gossamer.errors import choice, require
+from gossamer.sealed import read_sealed, undamaged, write_sealed
 from gossamer.simulation.curves import curves
 from gossamer.simulation.metrics import COSTS
 from gossamer.simulation.picture import Against, Band, draw_runs
@@ -90,30 +90,22 @@ class Record:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all; its folder is made."""
-        from safetensors.torch import save_file
-
         tensors = {f"metrics.{name}": value for name, value in self.metrics.items()}
         tensors |= {name: getattr(self, name) for name in TENSORS}
-        tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-        facts = {"config": json.dumps(dict(self.config), allow_nan=False)}
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(Path(path)) as partial:
-            save_file(tensors, partial, metadata=facts)
+        facts = {"config": json.dumps(dict(self.config), allow_nan=False)}
+        write_sealed(Path(path), tensors, facts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; executes nothing from the file."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, framework="pt") as file:
-                config = json.loads(file.metadata()["config"])
-                fields = {name: file.get_tensor(name) for name in TENSORS}
-                metrics = {k: file.get_tensor(f"metrics.{k}") for k in config["metrics"]}
-        except (SafetensorError, KeyError, TypeError, ValueError) as reason:
-            raise InvalidInput(
-                f"path: {path} is not a run saved by Gossamer ({reason}); give what `save` wrote"
-            ) from reason
+        way_out = "give what `save` wrote"
+        Path(path).stat()  # one that is not there is not damaged
+        tensors, facts = read_sealed(Path(path), "path", way_out)
+        with undamaged(Path(path), "path", way_out):
+            config = json.loads(facts["config"])
+            fields = {name: tensors[name] for name in TENSORS}
+            metrics = {k: tensors[f"metrics.{k}"] for k in config["metrics"]}
         return cls(metrics=metrics, config=config, **fields)
 
 

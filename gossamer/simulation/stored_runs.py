@@ -3,20 +3,17 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from gossamer.errors import InvalidInput
-from gossamer.files import whole_file
+from gossamer.networks.link_names import from_named, named
+from gossamer.sealed import read_sealed, write_sealed
 from gossamer.simulation.block import Block, Piece
 from gossamer.simulation.checkpoint import Checkpoint
 from gossamer.simulation.leg import Leg
@@ -138,10 +135,12 @@ class StoredPiece:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Where it begins and ends, and of which runs and metrics it is."""
-        way_out = "delete it, and only what it held is computed again"
-        with undamaged(self.path, way_out), safe_open(self.path, framework="pt") as file:
-            facts: dict[str, Any] = json.loads(file.metadata()["piece"])
+        facts: dict[str, Any] = json.loads(self._content[1]["piece"])
         return facts
+
+    @property
+    def _content(self) -> tuple[dict[str, Tensor], dict[str, str]]:
+        return read_sealed(self.path, "store", "delete it, and only what it held is computed again")
 
     @property
     def start(self) -> int:
@@ -182,23 +181,21 @@ class StoredPiece:
 
     def metrics(self) -> dict[str, Tensor]:
         """Name → `(records, runs)`."""
-        with safe_open(self.path, framework="pt") as file:
-            return {name: file.get_tensor(f"metrics.{name}") for name in self.facts["metrics"]}
+        tensors, _ = self._content
+        return {name: tensors[f"metrics.{name}"] for name in self.facts["metrics"]}
 
     def piece(self, wanted: Wanted, state_type: type) -> Piece:
         """What was recorded, with the parameters if they are wanted and this is the last step."""
-        with safe_open(self.path, framework="pt") as file:
-            metrics = {name: file.get_tensor(f"metrics.{name}") for name in wanted.metrics}
-            diverged_at = file.get_tensor("diverged_at")
-        point = None
+        tensors, _ = self._content
+        metrics = {name: tensors[f"metrics.{name}"] for name in wanted.metrics}
+        diverged_at, point = tensors["diverged_at"], None
         if wanted.needs_x and self.end == wanted.steps:
             point = read_state(self.state, state_type)
         return Piece(self.start, self.facts["steps"], metrics, diverged_at, self.end, point)
 
     def checkpoint(self, keys: Sequence[str], state_type: type) -> Checkpoint:
         """Where these of its runs ended."""
-        with safe_open(self.path, framework="pt") as file:
-            going_on = (file.get_tensor("diverged_at") < 0).tolist()
+        going_on = (self._content[0]["diverged_at"] < 0).tolist()
         finite = [key for key, on in zip(self.runs, going_on, strict=True) if on]
         place = {key: row for row, key in enumerate(finite)}
         return read_state(self.state, state_type).select(torch.tensor([place[k] for k in keys]))
@@ -207,17 +204,6 @@ class StoredPiece:
 def pieces_in(folder: Path) -> list[StoredPiece]:
     """The pieces of work of a task."""
     return [StoredPiece(path) for path in folder.glob(f"*{RECORDS}")]
-
-
-@contextmanager
-def undamaged(path: Path, way_out: str) -> Iterator[None]:
-    """Reading a file within, whatever is wrong with it is said with its name and a way out."""
-    try:
-        yield
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
-        raise InvalidInput(
-            f"store: {path} is damaged or not of Gossamer ({reason}); {way_out}"
-        ) from reason
 
 
 def write_piece(
@@ -230,35 +216,33 @@ def write_piece(
     digest = hashlib.sha256(facts.encode()).hexdigest()[:12]
     stored = StoredPiece(folder / f"{piece.start:09}-{piece.end:09}-{digest}{RECORDS}")
     write_state(stored.state, piece.checkpoint)
-    tensors = {f"metrics.{name}": values.contiguous() for name, values in piece.metrics.items()}
-    with whole_file(stored.path) as partial:
-        save_file(tensors | {"diverged_at": piece.diverged_at}, partial, {"piece": facts})
+    tensors = {f"metrics.{name}": values for name, values in piece.metrics.items()}
+    write_sealed(stored.path, tensors | {"diverged_at": piece.diverged_at}, {"piece": facts})
     return stored
 
 
 def write_state(path: Path, point: Checkpoint) -> None:
     """Write where runs are, whole or not at all."""
     tensors = {"x": point.x, **{f"state.{k}": field for k, field in enumerate(point.state)}}
-    for site, memory in enumerate(point.links):
-        tensors |= {f"links.{site}.{name}": z for name, z in memory.items()}
+    tensors |= {f"links.{name}": z for name, z in named(point.links).items()}
     tensors |= {f"generators.{seed}": drawn for seed, drawn in point.generators.items()}
-    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    with whole_file(path) as partial:
-        save_file(plain, partial, {"point": json.dumps({"t": point.t, "sites": len(point.links)})})
+    write_sealed(path, tensors, {"point": json.dumps({"t": point.t, "sites": len(point.links)})})
 
 
 def read_state(path: Path, state_type: type) -> Checkpoint:
     """Read what `write_state` wrote; executes nothing from the file."""
-    way_out = "delete it, and its runs are computed again"
-    with undamaged(path, way_out), safe_open(path, framework="pt") as file:
-        facts = json.loads(file.metadata()["point"])
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    links: tuple[dict[str, Tensor], ...] = tuple({} for _ in range(facts["sites"]))
-    for name, value in tensors.items():
-        kind, _, rest = name.partition(".")
-        if kind == "links":
-            site, _, entry = rest.partition(".")
-            links[int(site)][entry] = value
+    tensors, told = read_sealed(path, "store", "delete it, and its runs are computed again")
+    facts = json.loads(told["point"])
+    links = from_named(_under("links.", tensors), facts["sites"])
     fields = [tensors[f"state.{k}"] for k in range(len(state_type._fields))]  # type: ignore[attr-defined]
-    drawn = {int(k.removeprefix("generators.")): v for k, v in tensors.items() if k[:4] == "gene"}
+    drawn = {int(seed): state for seed, state in _under("generators.", tensors).items()}
     return Checkpoint(facts["t"], tensors["x"], state_type(*fields), links, drawn)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those of whose names this is the beginning, by the rest.
+
+    >>> list(_under("links.", {"links.0.copy": torch.ones(1), "x": torch.ones(1)}))
+    ['0.copy']
+    """
+    return {k.removeprefix(prefix): z for k, z in tensors.items() if k.startswith(prefix)}

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gossamer.simulation.stored_runs import StoredPiece, pieces_in, undamaged
+from gossamer.sealed import undamaged
+from gossamer.simulation.stored_runs import StoredPiece, pieces_in
 from gossamer.simulation.words import show_call
 
 TASK = "task.json"
@@ -28,7 +29,7 @@ class StoredTask:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What all its runs share."""
-        with undamaged(self.folder / TASK, "delete its folder"):
+        with undamaged(self.folder / TASK, "store", "delete its folder"):
             facts: dict[str, Any] = json.loads((self.folder / TASK).read_text(encoding="utf-8"))
             facts["algorithm"]["label"], facts["problem"], facts["network"]["name"]
         return facts

@@ -124,7 +124,7 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path: Path, monkeypatch: py
         Path(filename).write_bytes(b"half a file")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(safetensors.torch, "save_file", interrupted)
+    monkeypatch.setattr("gossamer.sealed.save_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         simulated(seeds=[5]).save(path)
     assert_same(gs.Run.load(path), old)
@@ -170,7 +170,7 @@ def empty(path: Path) -> None:
 )
 def test_other_files_are_refused(tmp_path: Path, write):
     write(tmp_path / "file")
-    with pytest.raises(gs.InvalidInput, match="file is not a run saved by Gossamer"):
+    with pytest.raises(gs.InvalidInput, match="file is damaged or not of Gossamer"):
         gs.Run.load(tmp_path / "file")
 
 

@@ -262,6 +262,17 @@ def test_a_damaged_file_is_named(tmp_path: Path):
         sweep(SMALL, 20, 1, store=tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["records", "state"])
+def test_a_changed_byte_is_noticed(tmp_path: Path, kind: str):
+    sweep(SMALL, 20, 1, store=tmp_path)
+    path = next(tmp_path.rglob(f"*.{kind}.safetensors"))
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(gs.InvalidInput, match=f"store: {path} is damaged .*checksum is wrong"):
+        sweep(SMALL, 40, 1, store=tmp_path)
+
+
 def test_runs_whose_state_is_gone_begin_anew(tmp_path: Path):
     store = gs.Store(tmp_path)
     sweep(SMALL, 20, 1, store=store)

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.checkpoint import NodeRecord
-from gossamer.distributed.links.memory import has_copies
 from gossamer.errors import require
 from gossamer.networks import Network
 from gossamer.networks.every import Every
+from gossamer.networks.link_names import has_copies
 from gossamer.networks.modified import layers
 from gossamer.networks.periodic import Periodic
 

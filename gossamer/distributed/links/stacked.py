@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from gossamer.distributed.links.memory import from_named
 from gossamer.distributed.links.rounds import rounds_of
 from gossamer.errors import require
 from gossamer.networks import LinkMemory, Network
@@ -13,6 +12,7 @@ from gossamer.networks.compressors.message import join
 from gossamer.networks.drops import Drops
 from gossamer.networks.edges import Edges
 from gossamer.networks.every import Every
+from gossamer.networks.link_names import from_named
 from gossamer.networks.modified import Modified, layers
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
-from gossamer.networks import LinkMemory
+from gossamer.networks.channel import LinkMemory
 
 
 def named(memory: LinkMemory) -> dict[str, Tensor]:
@@ -17,16 +17,17 @@ def named(memory: LinkMemory) -> dict[str, Tensor]:
     return {f"{site}.{name}": z for site, held in enumerate(memory) for name, z in held.items()}
 
 
-def from_named(tensors: Mapping[str, Tensor]) -> LinkMemory:
-    """What `named` was given.
+def from_named(tensors: Mapping[str, Tensor], sites: int = 0) -> LinkMemory:
+    """What `named` was given; it names no site that remembers nothing, so there may be more.
 
     >>> import torch
     >>> from_named({"1.in_flight.2": torch.ones(1)})
     ({}, {'in_flight.2': tensor([1.])})
     """
     parts = [(int(key.partition(".")[0]), key.partition(".")[2], z) for key, z in tensors.items()]
-    sites = range(max((site + 1 for site, _, _ in parts), default=0))
-    return tuple({name: z for at, name, z in parts if at == site} for site in sites)
+    count = max((site + 1 for site, _, _ in parts), default=0)
+    everywhere = range(max(count, sites))
+    return tuple({name: z for at, name, z in parts if at == site} for site in everywhere)
 
 
 def has_copies(tensors: Mapping[str, Tensor]) -> bool:

@@ -8,7 +8,8 @@ The SHA-256 stands in the file's own metadata, and is taken with 64 zeros in its
 import hashlib
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,8 +24,6 @@ BLANK = "0" * 64
 SEAL = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 PIECE = 1 << 20
 
-WAY_OUT = "take an older step, or delete this file"
-
 
 def write_sealed(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
     """Write a file with its checksum, whole or not at all, and on the disk before it appears."""
@@ -37,22 +36,31 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
             file.write(digest.encode())
 
 
-def read_sealed(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a file; one that is not as it was written raises `InvalidInput`."""
-    try:
+def read_sealed(path: Path, kind: str, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a file; executes nothing from it.
+
+    One that is not as it was written raises `InvalidInput`, which says what `kind` of file it is
+    and the `way_out`.
+    """
+    with undamaged(path, kind, way_out):
         with path.open("rb") as file:
             place, digest = _seal(file)
             file.seek(place)
-            written = file.read(len(BLANK)).decode()
-        if digest != written:
-            raise InvalidInput(f"checkpoint: {path} is damaged, its checksum is wrong; {WAY_OUT}")
+            if digest != file.read(len(BLANK)).decode():
+                raise ValueError("its checksum is wrong")
         with safe_open(path, framework="pt") as opened:
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
             return tensors, opened.metadata()
-    except (SafetensorError, OSError, ValueError) as reason:
-        if isinstance(reason, InvalidInput):
-            raise
-        raise InvalidInput(f"checkpoint: {path} cannot be read ({reason}); {WAY_OUT}") from reason
+
+
+@contextmanager
+def undamaged(path: Path, kind: str, way_out: str) -> Iterator[None]:
+    """Reading a file within, whatever is wrong with it is said with its name and a way out."""
+    try:
+        yield
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
+        words = f"{path} is damaged or not of Gossamer ({reason})"
+        raise InvalidInput(f"{kind}: {words}; {way_out}") from reason
 
 
 def _seal(file: BinaryIO) -> tuple[int, str]:
