@@ -15,16 +15,16 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.progress import several
-from gossamer.simulation._simulate import simulate
+from gossamer.simulation._simulate import run_seeds
 from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, list_settings
-from gossamer.simulation._tune import OnTheEdge, tune
+from gossamer.simulation._tune import OnTheEdge, search_plan, tuned
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.comparison import Comparison, Entry
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure, choose_metrics
-from gossamer.simulation.runner import OnRecord
+from gossamer.simulation.runner import OnRecord, Resources
 from gossamer.simulation.search_sets import search_set
-from gossamer.simulation.simulation import list_seeds, require_kind, require_network
+from gossamer.simulation.simulation import Simulation, list_seeds, require_kind, require_network
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.store import Store, as_store
 
@@ -87,34 +87,30 @@ def compare(
     require(not unused, "grids", repr(unused), need, "e.g. grids={gs.DSGD: {'lr': [0.1, 1.0]}}")
     examples = [example(method, grids) for method in methods]
     require_measurable(recorded, examples, problem, network, dtype, device)
-    shared: dict[str, Any] = {
-        "noise": noise,
-        "steps": steps,
-        "seeds": list_seeds(seeds),
-        "record_every": record_every,
-        "metrics": recorded,
-        "clock": clock,
-        "dtype": dtype,
-        "device": device,
-        "progress": progress,
-        "store": as_store(store),
-        "executor": as_executor(executor),
-        "on_record": on_record,
-        "keep_x": keep_x,
-    }
-    searched = {
-        "extensions": extensions,
-        "tuning_seeds": tuning_seeds,
-        "strategy": strategy,
-        "search_dtype": search_dtype,
-    }
+    reported = list_seeds(seeds)
+    resources = Resources(as_store(store), as_executor(executor), on_record)
+    simulation = Simulation(
+        problem=problem,
+        network=network,
+        noise=noise,
+        steps=steps,
+        record_every=record_every,
+        metrics=recorded,
+        clock=clock,
+        dtype=dtype,
+        device=device,
+        progress=progress,
+        keep_x=keep_x,
+        alike=resources.alike,
+    )
 
     def entry(method: Method) -> Entry:
         with one(type(method).label if isinstance(method, Algorithm) else method.label):
             if isinstance(method, Algorithm):
-                return Entry(simulate(method, problem, network, **shared), None)
-            options = shared | searched | {"judge_by": recorded[0], "grid": grids.get(method)}
-            found = tune(method, problem, network, **options)
+                return Entry(run_seeds(simulation, method, reported, resources), None)
+            how = (extensions, strategy, tuning_seeds, reported, search_dtype)
+            plan = search_plan(method, grids.get(method), *how)
+            found = tuned(simulation, plan, reported, resources)
             return Entry(found.run, found)
 
     with warnings.catch_warnings(), several("compare", len(methods), progress) as one:

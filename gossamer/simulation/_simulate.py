@@ -15,7 +15,7 @@ from gossamer.problems import Problem
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import Run, as_json
-from gossamer.simulation.runner import Means, OnRecord, record
+from gossamer.simulation.runner import OnRecord, Resources, record
 from gossamer.simulation.simulation import Simulation, list_seeds, require_kind
 from gossamer.simulation.store import Store, as_store
 
@@ -97,14 +97,31 @@ def simulate(
     tensor([512000., 512000., 512000.], dtype=torch.float64)
     """
     require_kind("algorithm", algorithm, Algorithm, "gs.GTNSGDm(lr=0.01, momentum=0.8)")
-    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    means = Means(as_store(store), as_executor(executor), on_record)
-    how = (dtype, device, progress, keep_x, means.alike)
-    simulation = Simulation(problem, network, noise, steps, record_every, metrics, clock, *how)
-    listed = list_seeds(seeds)
+    resources = Resources(as_store(store), as_executor(executor), on_record)
+    simulation = Simulation(
+        problem=problem,
+        network=network,
+        noise=noise,
+        steps=steps,
+        record_every=record_every,
+        metrics=metrics,
+        clock=clock,
+        dtype=dtype,
+        device=device,
+        progress=progress,
+        keep_x=keep_x,
+        alike=resources.alike,
+    )
+    return run_seeds(simulation, algorithm, list_seeds(seeds), resources)
+
+
+def run_seeds(
+    simulation: Simulation, algorithm: Algorithm[Any], seeds: Sequence[int], resources: Resources
+) -> Run:
+    """`simulate`, of a simulation that is described."""
     method = describe_algorithm(type(algorithm)) | {"hyperparameters": algorithm.hyperparameters}
-    config = as_json({"algorithm": method, **simulation.describe(), "seeds": listed})
-    done = record(simulation, algorithm, listed, means)
+    config = as_json({"algorithm": method, **simulation.describe(), "seeds": list(seeds)})
+    done = record(simulation, algorithm, seeds, resources)
     return Run(
         steps=done.steps,
         metrics=done.metrics,

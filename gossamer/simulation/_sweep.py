@@ -21,7 +21,7 @@ from gossamer.simulation.clock import Clock
 from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, main_metric, metric_name
 from gossamer.simulation.run import as_json
-from gossamer.simulation.runner import Means, OnRecord, record
+from gossamer.simulation.runner import OnRecord, Resources, record
 from gossamer.simulation.simulation import Simulation, list_seeds, require_kind, require_list
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
@@ -80,23 +80,46 @@ def sweep(
     """
     is_class = isinstance(algorithm, type)
     require(is_class, "algorithm", algorithm, "the class of a method", "e.g. gs.GTNSGDm")
-    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     names = judged_metrics(problem, judge_by, metrics)
-    means = Means(as_store(store), as_executor(executor), on_record)
-    how = (dtype, device, progress, keep_x, means.alike)
-    simulation = Simulation(problem, network, noise, steps, record_every, names, clock, *how)
-    settings, listed = list_settings(algorithm, grid), list_seeds(seeds)
-    halving = halving_rule(strategy)
+    resources = Resources(as_store(store), as_executor(executor), on_record)
+    simulation = Simulation(
+        problem=problem,
+        network=network,
+        noise=noise,
+        steps=steps,
+        record_every=record_every,
+        metrics=names,
+        clock=clock,
+        dtype=dtype,
+        device=device,
+        progress=progress,
+        keep_x=keep_x,
+        alike=resources.alike,
+    )
+    settings, rule = list_settings(algorithm, grid), halving_rule(strategy)
+    return run_settings(simulation, algorithm, settings, list_seeds(seeds), resources, rule)
+
+
+def run_settings(
+    simulation: Simulation,
+    algorithm: type[Algorithm[Any]],
+    settings: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+    resources: Resources,
+    halving: Halving | None,
+) -> Sweep:
+    """`sweep`, of a simulation that is described; judged by the first of its metrics."""
+    assert simulation.metrics
     of_a_sweep = {
-        "settings": settings,
+        "settings": list(settings),
         "strategy": "grid" if halving is None else "halving",
-        "judge_by": metric_name(names[0]),
+        "judge_by": metric_name(simulation.metrics[0]),
     }
-    facts = {"algorithm": describe_algorithm(algorithm), **of_a_sweep, "seeds": listed}
+    facts = {"algorithm": describe_algorithm(algorithm), **of_a_sweep, "seeds": list(seeds)}
     config = as_json({**facts, **simulation.describe()})
-    method = stack_settings(algorithm, settings, len(listed))
-    count, runs = len(settings), listed * len(settings)
-    done = record(simulation, method, runs, means, settings=count, halving=halving)
+    method = stack_settings(algorithm, settings, len(seeds))
+    count, runs = len(settings), list(seeds) * len(settings)
+    done = record(simulation, method, runs, resources, settings=count, halving=halving)
     return Sweep(
         steps=done.steps,
         metrics={name: values.unflatten(1, (count, -1)) for name, values in done.metrics.items()},
@@ -111,6 +134,7 @@ def judged_metrics(
     problem: Problem, judge_by: str | Measure | None, metrics: Sequence[str | Measure] | None
 ) -> list[str | Measure]:
     """What to record, the metric to judge by first."""
+    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
     judge = main_metric(problem) if judge_by is None else judge_by
     require_list("metrics", metrics)
     need = "a metric that says how good a setting is, not what it costs"

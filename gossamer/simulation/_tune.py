@@ -4,33 +4,34 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import require, whole
+from gossamer.executors import as_executor
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
-from gossamer.simulation._simulate import simulate
+from gossamer.simulation._simulate import run_seeds
 from gossamer.simulation._sweep import (
     Grid,
     Strategy,
     halving_rule,
     judged_metrics,
     list_settings,
-    sweep,
+    run_settings,
 )
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.edges import Edge, grid_edges, settings_beyond
 from gossamer.simulation.halving import Halving, HalvingBeside
 from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import Run
-from gossamer.simulation.runner import OnRecord
+from gossamer.simulation.runner import OnRecord, Resources
 from gossamer.simulation.search_sets import search_set
-from gossamer.simulation.simulation import list_seeds, require_kind
+from gossamer.simulation.simulation import Simulation, list_seeds
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 from gossamer.simulation.words import lines, show_list
@@ -165,82 +166,103 @@ def tune(
     ({'lr': 0.05}, {})
     """
     reported = list_seeds(seeds)
-    chosen_on = _tuning_seeds(tuning_seeds, reported)
-    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    recorded = judged_metrics(problem, judge_by, metrics)
-    shared: dict[str, Any] = {
-        "noise": noise,
-        "steps": steps,
-        "record_every": record_every,
-        "clock": clock,
-        "device": device,
-        "progress": progress,
-        "store": as_store(store),
-        "executor": executor,
-        "on_record": on_record,
-    }
-    searched = shared | {
-        "seeds": chosen_on,
-        "judge_by": recorded[0],
-        "dtype": dtype if search_dtype is None else search_dtype,
-        "keep_x": False,
-    }
-    chosen_grid = search_set(algorithm) if grid is None else grid
-    how = {"strategy": strategy, "extensions": _limit(extensions, grid), **searched}
-    settings, search, extended = extended_sweep(algorithm, chosen_grid, problem, network, **how)
-    chosen = algorithm(**settings[search.best_setting()])
-    report: dict[str, Any] = {
-        "seeds": reported,
-        "metrics": recorded,
-        "dtype": dtype,
-        "keep_x": keep_x,
-    }
-    run = simulate(chosen, problem, network, **report, **shared)
-    tuned = Tuned(search, run, grid_edges(settings, chosen), extended)
-    if tuned.edges and grid is None:
-        warnings.warn(f"{run.label}: {tuned.at_the_edge}", OnTheEdge, stacklevel=2)
-    return tuned
+    how = (extensions, strategy, tuning_seeds, reported, search_dtype)
+    plan = search_plan(algorithm, grid, *how)
+    names = judged_metrics(problem, judge_by, metrics)
+    resources = Resources(as_store(store), as_executor(executor), on_record)
+    simulation = Simulation(
+        problem=problem,
+        network=network,
+        noise=noise,
+        steps=steps,
+        record_every=record_every,
+        metrics=names,
+        clock=clock,
+        dtype=dtype,
+        device=device,
+        progress=progress,
+        keep_x=keep_x,
+        alike=resources.alike,
+    )
+    return tuned(simulation, plan, reported, resources)
+
+
+class SearchPlan(NamedTuple):
+    """How hyper-parameters are chosen."""
+
+    algorithm: type[Algorithm[Any]]
+
+    grid: Grid | None
+    """None is the method's `search_set`."""
+
+    extensions: int
+    halving: Halving | None
+    seeds: Sequence[int]
+
+    dtype: torch.dtype | None = None
+    """Its precision, if it is not that of the reported runs."""
+
+
+def search_plan(
+    algorithm: type[Algorithm[Any]],
+    grid: Grid | None,
+    extensions: int | None,
+    strategy: Strategy | Halving,
+    tuning_seeds: int | Iterable[int] | None,
+    reported: list[int],
+    dtype: torch.dtype | None,
+) -> SearchPlan:
+    """The search that these arguments of `tune` describe."""
+    by_default = EXTENSIONS if grid is None else 0
+    limit = by_default if extensions is None else whole("extensions", extensions, 0)
+    seeds = _tuning_seeds(tuning_seeds, reported)
+    return SearchPlan(algorithm, grid, limit, halving_rule(strategy), seeds, dtype)
+
+
+def tuned(
+    simulation: Simulation, plan: SearchPlan, seeds: Sequence[int], resources: Resources
+) -> Tuned:
+    """`tune`, of a simulation that is described; judged by the first of its metrics."""
+    assert simulation.metrics
+    dtype = simulation.dtype if plan.dtype is None else plan.dtype
+    searching = replace(simulation, metrics=simulation.metrics[:1], dtype=dtype, keep_x=False)
+    settings, swept, extended = extended_sweep(searching, plan, resources)
+    chosen = plan.algorithm(**settings[swept.best_setting()])
+    run = run_seeds(simulation, chosen, seeds, resources)
+    found = Tuned(swept, run, grid_edges(settings, chosen), extended)
+    if found.edges and plan.grid is None:
+        warnings.warn(f"{run.label}: {found.at_the_edge}", OnTheEdge, stacklevel=3)
+    return found
 
 
 def extended_sweep(
-    algorithm: type[Algorithm[Any]],
-    grid: Grid,
-    problem: Problem,
-    network: Network,
-    *,
-    extensions: int,
-    strategy: Strategy | Halving,
-    **searched: Any,
+    simulation: Simulation, plan: SearchPlan, resources: Resources
 ) -> tuple[list[dict[str, Any]], Sweep, dict[str, list[float]]]:
     """All settings tried, their sweep, and what was tried beyond the grid.
 
-    It goes on beyond the grid, `extensions` times at most, while the best lies on its edge.
+    It goes on beyond the grid, while the best lies on its edge, as often as planned.
     """
+    algorithm, halving = plan.algorithm, plan.halving
+    grid = search_set(algorithm) if plan.grid is None else plan.grid
     settings = list_settings(algorithm, grid)
-    search = sweep(algorithm, settings, problem, network, strategy=strategy, **searched)
+    swept = run_settings(simulation, algorithm, settings, plan.seeds, resources, halving)
     extended: dict[str, list[float]] = {}
-    for _ in range(extensions):
-        further, added = settings_beyond(settings, algorithm(**settings[search.best_setting()]))
+    for _ in range(plan.extensions):
+        further, added = settings_beyond(settings, algorithm(**settings[swept.best_setting()]))
         if not further:
             break
-        rule = _beside(search, strategy)
-        found = sweep(algorithm, further, problem, network, strategy=rule, **searched)
-        settings, search = settings + list_settings(algorithm, further), search.joined(found)
+        listed, rule = list_settings(algorithm, further), _beside(swept, halving)
+        found = run_settings(simulation, algorithm, listed, plan.seeds, resources, rule)
+        settings, swept = settings + listed, swept.joined(found)
         extended = {k: [*extended.get(k, []), *added.get(k, [])] for k in extended | added}
-    return settings, search, extended
+    return settings, swept, extended
 
 
-def _limit(extensions: int | None, grid: Grid | None) -> int:
-    by_default = EXTENSIONS if grid is None else 0
-    return by_default if extensions is None else whole("extensions", extensions, 0)
-
-
-def _beside(search: Sweep, strategy: Strategy | Halving) -> Strategy | Halving:
+def _beside(search: Sweep, halving: Halving | None) -> Halving | None:
     """The rule by which further settings are judged: beside those of the search."""
-    rule = halving_rule(strategy)
-    if rule is None:
-        return "grid"
-    return HalvingBeside(rule.schedule, rivals=search.metrics[search.config["judge_by"]])
+    if halving is None:
+        return None
+    return HalvingBeside(halving.schedule, rivals=search.metrics[search.config["judge_by"]])
 
 
 def _tuning_seeds(given: int | Iterable[int] | None, reported: list[int]) -> list[int]:

@@ -59,7 +59,7 @@ OnRecord = Callable[[Recorded], None]
 """Called whenever metrics are recorded."""
 
 
-class Means(NamedTuple):
+class Resources(NamedTuple):
     """Where runs are computed and kept, and who is told."""
 
     store: Store | None = None
@@ -71,7 +71,7 @@ class Means(NamedTuple):
         """Whether a run must be the same bits whatever else is stacked."""
         return self.store is not None or self.executor is not None
 
-    def heard_by(self, another: OnRecord) -> "Means":
+    def heard_by(self, another: OnRecord) -> "Resources":
         """The same, with one more who is told of every record."""
         first = self.on_record
 
@@ -88,7 +88,7 @@ def record(
     simulation: Simulation,
     algorithm: Algorithm[Any],
     seeds: Sequence[int],
-    means: Means,
+    resources: Resources,
     *,
     settings: int = 1,
     halving: Halving | None = None,
@@ -108,13 +108,13 @@ def record(
     rungs = [] if halving is None else halving.rungs(simulation.steps)
     bar = progress_bar(type(algorithm).label, len(seeds) * simulation.steps, simulation.progress)
     opened: AbstractContextManager[Shelf] = nullcontext(Shelf(len(seeds)))
-    if means.store is not None:
-        opened = means.store.open(simulation, algorithm, seeds, metrics, kind_of_state)
+    if resources.store is not None:
+        opened = resources.store.open(simulation, algorithm, seeds, metrics, kind_of_state)
     with opened as shelf, bar as advance_bar:
-        here = moved if means.executor is None else simulation  # workers move it themselves
+        here = moved if resources.executor is None else simulation  # workers move it themselves
         judge = next(iter(metrics), "")
         live = Live(type(algorithm).label, judge, settings)
-        heard = means.heard_by(live) if judge and is_shown() else means
+        heard = resources.heard_by(live) if judge and is_shown() else resources
         runner = Runner(here, algorithm, seeds, metrics, recorder, shelf, heard, advance_bar)
         going_on = torch.ones(len(seeds), dtype=torch.bool)
         for end in [*rungs, simulation.steps]:
@@ -158,7 +158,7 @@ class Runner:
     metrics: Mapping[str, Metric]
     recorder: Recorder
     shelf: Shelf
-    means: Means
+    resources: Resources
     advance_bar: Callable[[int], None]
     legs: list[Leg] = field(default_factory=list)
     counted: int = 0
@@ -191,8 +191,8 @@ class Runner:
 
     def _results(self, todo: deque[Block]) -> Iterator[tuple[Block, Piece]]:
         """Every block with what came of it, as they are done."""
-        if self.means.executor is not None:
-            for block, piece in spread(advance_apart, todo, self.means.executor):
+        if self.resources.executor is not None:
+            for block, piece in spread(advance_apart, todo, self.resources.executor):
                 self._count(piece.run_steps)
                 for row, step in enumerate(piece.steps):
                     self._tell(block, step, {k: v[row] for k, v in piece.metrics.items()})
@@ -239,9 +239,9 @@ class Runner:
 
     def _tell(self, block: Block, step: int, metrics: Mapping[str, Tensor]) -> None:
         news = bool((self.told_at[block.ids] < step).all())  # not taken again with fewer runs
-        if self.means.on_record is not None and news:
+        if self.resources.on_record is not None and news:
             self.told_at[block.ids] = step
-            self.means.on_record(Recorded(block.algorithm, block.seeds, step, metrics))
+            self.resources.on_record(Recorded(block.algorithm, block.seeds, step, metrics))
 
     def _block(self, leg: Leg, end: int) -> Block:
         own = self.algorithm.select(leg.ids)
@@ -254,15 +254,15 @@ class Runner:
     @property
     def _turn(self) -> float:
         """Seconds after which a block is handed over, whether it is at its end or not."""
-        unstored_on_workers = self.means.executor is not None and self.means.store is None
+        unstored_on_workers = self.resources.executor is not None and self.resources.store is None
         return TURN if unstored_on_workers else self.shelf.turn
 
     @property
     def _width(self) -> int:
         """How many runs a block holds."""
         width, lanes = self.simulation.stack_width, self.simulation.lanes
-        if self.means.executor is None:
+        if self.resources.executor is None:
             return int(min(width, self.fitting))
-        workers = worker_count(self.means.executor)
+        workers = worker_count(self.resources.executor)
         share = math.ceil(len(self.seeds) / (BLOCKS_PER_WORKER * workers if workers > 1 else 1))
         return min(width, share + -share % lanes)

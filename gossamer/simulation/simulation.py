@@ -34,29 +34,29 @@ LANES = 96
 """Columns of a stack that CPUs treat alike, measured on AMD's and Intel's with MKL."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Simulation:
     """A simulation without its method."""
 
     problem: Problem
     network: Network
-    noise: Noise | None
+    noise: Noise | None = None
     steps: int
-    record_every: int | None
+    record_every: int | None = None
     """k of the records at steps 0, k, 2k, …; None is the largest power of two that makes at least
     100 of them, so that the records of a longer run are among those of a shorter one.
     """
 
-    metrics: Sequence[str | Measure] | None
+    metrics: Sequence[str | Measure] | None = None
     """What to record, the first to judge by; None is all that exist."""
 
-    clock: Clock | None
+    clock: Clock | None = None
     """What tells seconds, if anything does."""
 
-    dtype: torch.dtype
-    device: torch.device | str
-    progress: bool | None
-    keep_x: bool
+    dtype: torch.dtype = torch.float64
+    device: torch.device | str = "cpu"
+    progress: bool | None = None
+    keep_x: bool = True
 
     alike: bool = False
     """Whether a run must be the same bits whatever else is stacked, as in a store."""
@@ -65,6 +65,7 @@ class Simulation:
     """The steps in C, if they are to be taken there."""
 
     def __post_init__(self) -> None:
+        require_kind("problem", self.problem, Problem, "gs.RobustRegression(20)")
         require_network(self.network)
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         whole("steps", self.steps, 1)

@@ -12,8 +12,10 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.provenance import device_name
 from gossamer.simulation import Halving
-from gossamer.simulation._tune import extended_sweep
+from gossamer.simulation._tune import SearchPlan, extended_sweep
 from gossamer.simulation.edges import grid_edges
+from gossamer.simulation.runner import Resources
+from gossamer.simulation.simulation import Simulation
 from gossamer.studies.language.task import Task, curves, simulation, train
 from gossamer.studies.language.tuned import Schedule, Settings, scores
 
@@ -45,18 +47,11 @@ class Search:
     def run(self, device: str) -> Result:
         """What was chosen, what was tried beyond the settings, what is on an edge, and the cost."""
         task = of_seed(self.task, self.seed)
-        tried, found, extended = extended_sweep(
-            self.algorithm,
-            self.settings,
-            task.problem(device),
-            self.network,
-            extensions=self.extensions,
-            strategy=Halving(self.schedule),
-            seeds=[self.seed],
-            judge_by="validation_loss",
-            keep_x=False,
-            **simulation(task, self.records, device),
-        )
+        where: dict[str, Any] = {"problem": task.problem(device), "network": self.network}
+        of_a_search = Simulation(**where, **simulation(task, self.records, device), keep_x=False)
+        rule, seeds = Halving(self.schedule), [self.seed]
+        plan = SearchPlan(self.algorithm, self.settings, self.extensions, rule, seeds)
+        tried, found, extended = extended_sweep(of_a_search, plan, Resources())
         chosen = tried[found.best_setting()]
         return {
             "hyperparameters": chosen,
