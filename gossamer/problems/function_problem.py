@@ -1,6 +1,5 @@
 """Any differentiable function of a vector as a problem: n nodes with their own data."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, SupportsIndex
@@ -10,6 +9,7 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from gossamer.data.moving import Device
+from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require, whole
 from gossamer.problems.batches import NodeOrders
 from gossamer.problems.flat_program import FlatProgram
@@ -123,7 +123,6 @@ class FunctionProblem(Problem):
 
     def describe(self) -> dict[str, Any]:
         """Name, sizes, source code of loss and penalty, and digests of the data and of x⁰."""
-        start = self.start.detach().cpu().double().numpy().tobytes()
         return {
             "name": type(self).__name__,
             "num_nodes": self.num_nodes,
@@ -132,7 +131,7 @@ class FunctionProblem(Problem):
             "penalty": None if self.penalty is None else self.penalty.describe(),
             "batch_size": self.batch_size,
             "data": self._data.digest(),
-            "start": hashlib.sha256(start).hexdigest()[:16],
+            "start": digest(self.start.cpu().double()),
         }
 
     def __repr__(self) -> str:
