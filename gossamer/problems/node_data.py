@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -99,9 +98,10 @@ class NodeData:
 
     def digest(self) -> str:
         """Sixteen hexadecimal digits that name the data and who holds them."""
-        held = (part for group in self.groups for part in (group.nodes, *group.parts))
-        shaped = ((str(tuple(part.shape)), part.cpu().double()) for part in held)
-        return digest(*chain.from_iterable(shaped))
+        content: list[Tensor | str] = []
+        for part in (part for group in self.groups for part in (group.nodes, *group.parts)):
+            content += [str(tuple(part.shape)), part.cpu().double()]
+        return digest(*content)
 
 
 def as_parts(data: Any, name: str) -> Parts:
