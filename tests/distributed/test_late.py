@@ -256,7 +256,7 @@ def everything(rank: int, folder: Path) -> dict:
         "saved": saved_and_resumed(rank, folder),
         "unequal": of_unequal_length(rank),
         "too many": with_too_many_mixes(rank),
-        "train": train(data="blobs", steps=20, log_every=8, wait="off", lr=0.1, momentum=0.8),
+        "train": train(data="blobs", steps=20, log_every=8, wait=False, lr=0.1, momentum=0.8),
     }
 
 
