@@ -1,11 +1,10 @@
 """What automatic differentiation costs: an own function against the gradient written by hand.
 
-    python benchmarks/function_problem.py               ends with 1 where a goal is missed
-    python benchmarks/function_problem.py --compiled    also with torch.compile, a minute more
+    python benchmarks/function_problem.py    ends with 1 where a goal is missed
 
 Tukey's loss as `FunctionProblem` beside `RobustRegression`: 20 nodes, 20 coordinates, float32; the
 gradient alone, and steps of GT-NSGDm with noise. CPU time on one core, taken in turns, so that it
-holds on a busy machine too. Compiling needs a C++ compiler.
+holds on a busy machine too.
 """
 
 import sys
@@ -23,7 +22,7 @@ from gossamer.problems.robust_regression import TUKEY
 NODES, SEEDS, STEPS, REPETITIONS = 20, 5, 20, 15
 STACKS = (715, 286, 5, 1)
 GOAL = 3.0
-"""Times the gradient by hand, without a compiler."""
+"""Times the gradient by hand."""
 
 
 def tukey(w: Tensor, features: Tensor, labels: Tensor) -> Tensor:
@@ -31,16 +30,13 @@ def tukey(w: Tensor, features: Tensor, labels: Tensor) -> Tensor:
     return TUKEY**2 / 6 * (1 - inside**3).mean()
 
 
-def problems(compiled: bool) -> dict[str, gs.Problem]:
+def problems() -> dict[str, gs.Problem]:
     by_hand, whole = gs.RobustRegression(NODES), gs.RobustRegression(1)
     features, labels = whole._features[0].mT * TUKEY, -whole._offset[0, 0] * TUKEY
     shards = list(zip(features.tensor_split(NODES), labels.tensor_split(NODES), strict=True))
-    kinds = {"function": False, "compiled": True} if compiled else {"function": False}
-    own = {
-        name: gs.FunctionProblem(tukey, shards, dim=20, optimum=by_hand.optimum, compile=on)
-        for name, on in kinds.items()
-    }
-    return {name: p.to(torch.float32) for name, p in {"by hand": by_hand, **own}.items()}
+    own = gs.FunctionProblem(tukey, shards, dim=20, optimum=by_hand.optimum)
+    both = {"by hand": by_hand, "function": own}
+    return {name: problem.to(torch.float32) for name, problem in both.items()}
 
 
 def simulate(problem: gs.Problem, runs: int) -> gs.Run:
@@ -89,7 +85,7 @@ def gradients(tasks: dict[str, gs.Problem], runs: int) -> float:
 def main() -> None:
     use_one_core()
     keep_freed_memory()
-    tasks = problems(compiled="--compiled" in sys.argv)
+    tasks = problems()
     missed = [runs for runs in STACKS if gradients(tasks, runs) > GOAL]
     for runs in STACKS:
         steps = {name: lambda p=p, runs=runs: simulate(p, runs) for name, p in tasks.items()}

@@ -124,6 +124,7 @@ from gossamer.simulation import (
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
+    from gossamer import colours as colours
     from gossamer import data as data
     from gossamer import distributed as distributed
     from gossamer import experiments as experiments
@@ -131,12 +132,15 @@ if TYPE_CHECKING:
     from gossamer import plots as plots
     from gossamer import report as report
     from gossamer import studies as studies
+    from gossamer import svg as svg
     from gossamer import tails as tails
     from gossamer import theory as theory
     from gossamer import train as train
+    from gossamer import watch as watch
     from gossamer.distributed import DecentralizedOptimizer
 
 PARTS_ON_USE = (
+    "colours",
     "data",
     "distributed",
     "experiments",
@@ -144,6 +148,7 @@ PARTS_ON_USE = (
     "plots",
     "report",
     "studies",
+    "svg",
     "tails",
     "theory",
     "train",

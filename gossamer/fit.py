@@ -3,7 +3,7 @@
 from typing import Any
 
 from gossamer.algorithms import Algorithm
-from gossamer.errors import require
+from gossamer.errors import InvalidInput, require
 from gossamer.networks import Network
 
 
@@ -33,6 +33,15 @@ def require_fit(method: Algorithm[Any], network: Network) -> None:
     lagging = network.loses_one_way and network.compresses
     chasing = "push_weight" in method.pushes and lagging
     require(not chasing, "algorithm", found, need, way_out)
+
+
+def fits(method: Algorithm[Any], network: Network) -> bool:
+    """Whether `require_fit` lets the method run on this network."""
+    try:
+        require_fit(method, network)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _require_symmetric(label: str, network: Network) -> None:

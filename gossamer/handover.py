@@ -13,9 +13,9 @@ from gossamer.networks.link_names import named
 from gossamer.simulation.stack import Stack
 
 
-def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = None) -> None:
-    """Put all nodes of a checkpoint into `stack`, a stack of one run of the same method."""
-    records = read_nodes(folder, step)
+def load_stack(folder: str | os.PathLike[str], stack: Stack) -> None:
+    """Put all nodes of the newest checkpoint into `stack`, one run of the same method."""
+    records = read_nodes(folder)
     method, shape = type(stack.algorithm).__name__, (len(records), 1, records[0].dim)
     saved = f"{records[0].algorithm} of shape {shape}"
     same = records[0].algorithm == method and stack.x.shape == shape
@@ -35,11 +35,13 @@ def load_stack(folder: str | os.PathLike[str], stack: Stack, step: int | None = 
     stack.links = together(links, stack.network, stack.x)
 
 
-def save_stack(folder: str | os.PathLike[str], stack: Stack, run: int = 0) -> None:
-    """Write one run of `stack` as a checkpoint that ranks can resume from."""
+def save_stack(folder: str | os.PathLike[str], stack: Stack) -> None:
+    """Write `stack`, which has one run, as a checkpoint that ranks can resume from."""
+    runs = len(stack.seeds)
+    require(runs == 1, "stack", f"{runs} runs", "a stack of one run", "simulate the run alone")
     fields = {f"state.{name}": z for name, z in stack.state._asdict().items()}
-    memory = tuple({name: z[:, run].cpu() for name, z in site.items()} for site in stack.links)
-    links = [named(own) for own in apart(memory, stack.network, stack.seeds[run], stack.t)]
+    memory = tuple({name: z[:, 0].cpu() for name, z in site.items()} for site in stack.links)
+    links = [named(own) for own in apart(memory, stack.network, stack.seeds[0], stack.t)]
     for node in range(len(stack.x)):
         record = NodeRecord(
             step=stack.t,
@@ -49,9 +51,9 @@ def save_stack(folder: str | os.PathLike[str], stack: Stack, run: int = 0) -> No
             network=stack.network.name,
             parameters=[("x", [stack.x.shape[-1]])],
             tensors={
-                **{name: z[node, run] for name, z in {"x": stack.x, **fields}.items()},
+                **{name: z[node, 0] for name, z in {"x": stack.x, **fields}.items()},
                 **{f"links.{name}": z for name, z in links[node].items()},
             },
-            seed=stack.seeds[run],
+            seed=stack.seeds[0],
         )
         write_node(Path(folder), record)

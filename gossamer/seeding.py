@@ -88,7 +88,7 @@ class SeedGroups:
         )
 
     def scale(self, z: Tensor, factors: Tensor) -> Tensor:
-        """Z, `(rows, runs, dim)`, times the factor of its row and seed, `(rows, seeds)`."""
+        """z, `(rows, runs, dim)`, times the factor of its row and seed, `(rows, seeds)`."""
         aligned, beside = self.align(z, factors[:, :, None])
         return (aligned * beside).view(z.shape)
 

@@ -4,7 +4,7 @@ import pytest
 from networks.digraphs import perron_digraph
 
 import gossamer as gs
-from gossamer.fit import require_fit
+from gossamer.fit import fits, require_fit
 
 ONE_WAY = gs.from_digraph(perron_digraph(6))
 
@@ -13,6 +13,8 @@ ONE_WAY = gs.from_digraph(perron_digraph(6))
 def test_a_method_that_only_pulls_is_refused_on_an_unbalanced_network(network: gs.Network):
     with pytest.raises(gs.InvalidInput, match=r"no doubly stochastic weights.*use PushSum\(DSGD\)"):
         gs.simulate(gs.DSGD(lr=0.1), gs.Quadratic(6, 2), network, steps=1)
+    assert not fits(gs.DSGD(lr=0.1), network)
+    assert fits(gs.DIGing(lr=0.1), network)
 
 
 @pytest.mark.parametrize("method", [gs.GTDSGD(lr=0.1), gs.PushSum(gs.DSGD(lr=0.1))], ids=str)

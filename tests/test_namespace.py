@@ -22,6 +22,9 @@ PARTS = sorted(
     if name.count(".") == 1 and (Path(gs.__path__[0]) / name.split(".")[1]).is_dir()
 )
 
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+PAGES = sorted(page.stem for page in REFERENCE.glob("*.md") if page.stem != "index")
+
 
 def hidden(package: ModuleType) -> list[str]:
     """Modules of a package in whose place the package has something else."""
@@ -57,7 +60,7 @@ def test_every_part_is_there_without_an_import_of_its_own():
     """In a new process: here, other tests have imported them all."""
     code = f"""
 import gossamer as gs
-parts = set({PARTS}) - {{"cli"}}
+parts = set({PARTS + PAGES}) - {{"cli"}}
 late = parts - vars(gs).keys()
 assert late == set(gs.PARTS_ON_USE) & late, late
 assert parts <= set(dir(gs))
@@ -65,6 +68,12 @@ assert all(getattr(gs, part).__name__ == f"gossamer.{{part}}" for part in parts)
 assert gs.plots.style
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_type_checker_knows_every_part_that_is_loaded_on_use():
+    source = Path(gs.__path__[0], "__init__.py").read_text(encoding="utf-8")
+    told = [line for line in source.splitlines() if line.startswith("    from gossamer import")]
+    assert told == [f"    from gossamer import {part} as {part}" for part in gs.PARTS_ON_USE]
 
 
 def test_what_does_not_exist_is_missed():

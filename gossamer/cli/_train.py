@@ -32,7 +32,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     from gossamer.distributed.links.refusals import require_no_waiting
     from gossamer.distributed.survivors import enough_nodes
     from gossamer.fit import require_fit
-    from gossamer.train.config import WAITS, make_algorithm, make_network, read_arguments
+    from gossamer.train.config import make_algorithm, make_network, read_arguments
     from gossamer.train.launcher import launch
     from gossamer.train.refusal import VARIABLE, raising_refusals
 
@@ -41,7 +41,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     config = read_arguments(arguments)  # --help and bad input end here, not once per process
     method, network = make_algorithm(config), make_network(config.network, processes)
     require_fit(method, network)
-    if not WAITS[config.wait]:
+    if not config.wait:
         require_no_waiting(method, network)
     outlive = config.on_peer_failure == "drop"
     if outlive:

@@ -3,8 +3,7 @@
 import torch
 
 from gossamer.algorithms import ALGORITHMS, DSGD, EXTRA, PushSum
-from gossamer.errors import InvalidInput
-from gossamer.fit import require_fit
+from gossamer.fit import fits
 from gossamer.networks import (
     QSGD,
     Accelerated,
@@ -200,9 +199,9 @@ def _count(network: Network) -> float:
 
 def _methods(network: Network) -> str:
     """Which may run on it."""
-    by_push_sum = _fits(PushSum(DSGD), network)
-    if _fits(DSGD, network):
-        symmetric = [] if _fits(EXTRA, network) else _needing_symmetric()
+    by_push_sum = fits(PushSum(DSGD)(lr=1.0), network)
+    if fits(DSGD(lr=1.0), network):
+        symmetric = [] if fits(EXTRA(lr=1.0), network) else _needing_symmetric()
         but = [*symmetric, *([] if by_push_sum else ["as PushSum(…)"])]
         return "all" + (", but " + ", ".join(f"not {one}" for one in but) if but else "")
     tracking = f"those that track ({', '.join(n for n, m in ALGORITHMS.items() if m.tracker)})"
@@ -213,14 +212,6 @@ def _methods(network: Network) -> str:
 
 def _needing_symmetric() -> list[str]:
     return [name for name, method in ALGORITHMS.items() if method.needs_symmetric]
-
-
-def _fits(method: type[DSGD] | type[EXTRA], network: Network) -> bool:
-    try:
-        require_fit(method(lr=1.0), network)
-    except InvalidInput:
-        return False
-    return True
 
 
 def _theorems(network: Network) -> str:

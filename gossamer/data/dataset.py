@@ -1,6 +1,5 @@
 """A set of samples with labels: to be standardized, held out in part, and split over nodes."""
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -8,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.data.splits import Split, iid
+from gossamer.digests import digest
 from gossamer.errors import require
 from gossamer.seeding import stream
 
@@ -92,9 +92,7 @@ class Dataset:
 
     def digest(self) -> str:
         """A hash of the features and the labels, sixteen hexadecimal digits."""
-        content = hashlib.sha256(self.features.numpy().tobytes())
-        content.update(self.labels.numpy().tobytes())
-        return content.hexdigest()[:16]
+        return digest(self.features, self.labels)
 
     def __repr__(self) -> str:
         classes = self.num_classes

@@ -1,6 +1,5 @@
 """From text to token streams: the tokenizer, the vocabulary and the corpus."""
 
-import hashlib
 import os
 import re
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require
 
 PAD, UNKNOWN = "<pad>", "<unk>"
@@ -115,9 +115,7 @@ class Corpus:
 
     def digest(self) -> str:
         """A hash of the two streams, sixteen hexadecimal digits."""
-        content = hashlib.sha256(self.train.numpy().tobytes())
-        content.update(self.validation.numpy().tobytes())
-        return content.hexdigest()[:16]
+        return digest(self.train, self.validation)
 
 
 def corpus_from_file(path: str | os.PathLike[str], *, validation_share: float = 0.1) -> Corpus:

@@ -72,6 +72,7 @@ class NeighborExchange:
         wire = Wire(self.carrier, _floating(message_dtype or like.dtype))
         self._wire, self._mailboxes = wire, None if wait else Mailboxes(self.transport)
         self._links = links_of(network, wire, seed, self._mailboxes)
+        require(wait in (True, False), "wait", repr(wait), "True or False")
         words = (False, True, "auto")
         require(overlap in words, "overlap", repr(overlap), 'False, True or "auto"')
         need = "False where nobody waits: there, messages travel meanwhile in any case"

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gossamer.distributed.failures import PROBE_TAG
 from gossamer.distributed.transport import Message, Transport
+from gossamer.errors import require
 
 STAMP = 8
 """Bytes of the number at the end of a letter, and of a receipt."""
@@ -19,7 +20,7 @@ FIRST_TAG = 1 << 12
 """Tags below are those of messages that are waited for."""
 
 MOST_SITES = 16
-"""Mixes of a step, each with tags of its own."""
+"""Mixes of a step at most, each with tags of its own: further ones would have another opening's."""
 
 PROBE_SECONDS = 0.5
 """Silence after which a sender is suspected to be gone, from one suspicion to the next."""
@@ -232,6 +233,8 @@ class Mailboxes:
         return _opened.setdefault(group, _Opened())
 
     def _tag(self, site: int) -> int:
+        few, found = site < MOST_SITES, f"False and a step that mixes more than {MOST_SITES} times"
+        require(few, "wait", found, f"at most {MOST_SITES} mixes in a step, or True")
         return self._first_tag + 2 * site
 
     def _outbox(self, site: int, peer: int) -> Outbox:

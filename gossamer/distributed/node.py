@@ -36,7 +36,6 @@ class Node:
         state: the method's state at x.
         exchange: what carries the messages.
         t: the next step.
-        links: what its links remember.
         crew: the processes that are this node; x and the state are what this one holds of them.
 
     >>> from gossamer.algorithms import DSGD
@@ -56,11 +55,11 @@ class Node:
         state: Any,
         exchange: NeighborExchange,
         t: int = 0,
-        links: LinkMemory = (),
         crew: Crew | None = None,
     ) -> None:
         self.algorithm, self.exchange, self._crew = algorithm, exchange, crew or Crew()
-        self.x, self.state, self.t, self.links = x, state, t, links
+        self.x, self.state, self.t = x, state, t
+        self.links: LinkMemory = ()
         self._others_at = t
         self.decay: float | Tensor = 0.0
 

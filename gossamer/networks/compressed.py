@@ -117,17 +117,17 @@ class CompressedChannel(RememberingChannel):
         self._dtype, self._mixed_in = dtype, mixed_in
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Z + γ (R ĥ − ĥ)."""
+        """z + γ (R ĥ − ĥ)."""
         copy = self._public(call, z, memory)
         return self._towards(self._inner.pull(call, copy.to(self._mixed_in), memory), copy, z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Z + γ (C ĥ − ĥ)."""
+        """z + γ (C ĥ − ĥ)."""
         copy = self._public(call, z, memory)
         return self._towards(self._inner.split(call, copy, memory), copy, z)
 
     def _public(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Ĥ after this message."""
+        """ĥ after this message."""
         if "copy" not in memory:
             memory["copy"] = z.to(self._dtype)
         else:

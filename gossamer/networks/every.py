@@ -93,9 +93,9 @@ class Silence:
     memory: LinkMemory
 
     def pull(self, z: Tensor) -> Tensor:
-        """Z itself."""
+        """z itself."""
         return z
 
     def push(self, z: Tensor) -> Tensor:
-        """Z itself."""
+        """z itself."""
         return z

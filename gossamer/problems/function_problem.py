@@ -1,9 +1,7 @@
 """Any differentiable function of a vector as a problem: n nodes with their own data."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self, SupportsIndex
 
 import torch
@@ -11,6 +9,7 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from gossamer.data.moving import Device
+from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require, whole
 from gossamer.problems.batches import NodeOrders
 from gossamer.problems.flat_program import FlatProgram
@@ -55,8 +54,6 @@ class FunctionProblem(Problem):
         penalty: a function of x that is added to every f_i, e.g. `gs.NonconvexPenalty(0.01)`.
         optimum: a minimizer of f, if one is known.
         smoothness: L, if it is known.
-        compile: whether `torch.compile` turns the gradient into one program. This takes half a
-            minute once and needs a C++ compiler; it pays off in long runs of large stacks.
 
     >>> centers = torch.tensor([[-3.0], [0.0], [1.0], [2.0]])                       # four nodes
     >>> problem = FunctionProblem(lambda x, c: (x - c).cosh().log().sum(), centers, dim=1)
@@ -77,17 +74,14 @@ class FunctionProblem(Problem):
         penalty: Penalty | VectorFunction | None = None,
         optimum: Tensor | None = None,
         smoothness: float | None = None,
-        compile: bool = False,
     ) -> None:
         self._function, self._data, self.penalty = loss, NodeData.of(node_data), as_penalty(penalty)
         self.num_nodes, self.start = len(self._data.place), _start(dim, start)
         self.dim, self.batch_size, self.smoothness = len(self.start), batch_size, smoothness
         self._require_loss()
         self._losses = _Stacked(loss)
-        grads, batch_grads = (_Stacked(loss, True, own_batches=own) for own in (False, True))
-        parts = len(self._data.first())
-        self._grads = _Compiled(grads, parts) if compile else FlatProgram(grads, fixed_data=True)
-        self._batch_grads = _Compiled(batch_grads, parts) if compile else FlatProgram(batch_grads)
+        self._grads = FlatProgram(_Stacked(loss, slope=True), fixed_data=True)
+        self._batch_grads = FlatProgram(_Stacked(loss, slope=True, own_batches=True))
         self._require_vmap()
         self._orders = None if batch_size is None else NodeOrders(self._data.sizes(), batch_size)
         self._load_optimum(optimum)
@@ -129,7 +123,6 @@ class FunctionProblem(Problem):
 
     def describe(self) -> dict[str, Any]:
         """Name, sizes, source code of loss and penalty, and digests of the data and of x⁰."""
-        start = self.start.detach().cpu().double().numpy().tobytes()
         return {
             "name": type(self).__name__,
             "num_nodes": self.num_nodes,
@@ -138,7 +131,7 @@ class FunctionProblem(Problem):
             "penalty": None if self.penalty is None else self.penalty.describe(),
             "batch_size": self.batch_size,
             "data": self._data.digest(),
-            "start": hashlib.sha256(start).hexdigest()[:16],
+            "start": digest(self.start.cpu().double()),
         }
 
     def __repr__(self) -> str:
@@ -193,32 +186,10 @@ class _Stacked:
     own_batches: bool = False
 
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
-        return self.of(len(data))(x, *data)
-
-    def of(self, num_parts: int) -> NodeLoss:
-        """The same as a plain function, for data of this many tensors."""
         function = grad(self.loss) if self.slope else self.loss
         batch = 0 if self.own_batches else None
-        return vmap(vmap(function, (0, *[batch] * num_parts)))
-
-
-@dataclass(frozen=True)
-class _Compiled:
-    """A stacked function by `torch.compile`, at its first call in a process."""
-
-    stacked: _Stacked
-    num_parts: int
-
-    @cached_property
-    def program(self) -> NodeLoss:
-        """What the compiler makes of it."""
-        return torch.compile(self.stacked.of(self.num_parts))
-
-    def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
-        return self.program(x, *data)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"stacked": self.stacked, "num_parts": self.num_parts}
+        stacked: NodeLoss = vmap(vmap(function, (0, *[batch] * len(data))))
+        return stacked(x, *data)
 
 
 def _start(dim: SupportsIndex | None, start: Tensor | None) -> Tensor:

@@ -1,7 +1,6 @@
 """Any `nn.Module` as a problem: n nodes that train it on their own data."""
 
 import copy
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from gossamer.data.moving import Device
 from gossamer.data.pairs import Pairs, as_pairs
+from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require
 from gossamer.problems.batches import NodeBatches
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
@@ -217,7 +217,6 @@ class ModuleProblem(Problem):
 
     def describe(self) -> dict[str, Any]:
         """Name, module, sizes and a digest of x⁰."""
-        start = self.start.detach().cpu().double().numpy().tobytes()
         return {
             "name": type(self).__name__,
             "module": self._model.name,
@@ -227,7 +226,7 @@ class ModuleProblem(Problem):
             "batch_size": self.batch_size,
             "penalty": None if self.penalty is None else self.penalty.describe(),
             "autocast": None if self.autocast is None else str(self.autocast),
-            "start": hashlib.sha256(start).hexdigest()[:16],
+            "start": digest(self.start.cpu().double()),
         }
 
     def facts(self) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """What the nodes hold: a few tensors each, stacked for the nodes whose shapes agree."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gossamer.data.moving import Device, move
+from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require
 
 Parts = tuple[Tensor, ...]
@@ -98,11 +98,10 @@ class NodeData:
 
     def digest(self) -> str:
         """Sixteen hexadecimal digits that name the data and who holds them."""
-        content = hashlib.sha256()
-        for tensor in (part for group in self.groups for part in (group.nodes, *group.parts)):
-            content.update(f"{tuple(tensor.shape)}".encode())
-            content.update(tensor.detach().cpu().double().numpy().tobytes())
-        return content.hexdigest()[:16]
+        content: list[Tensor | str] = []
+        for part in (part for group in self.groups for part in (group.nodes, *group.parts)):
+            content += [str(tuple(part.shape)), part.cpu().double()]
+        return digest(*content)
 
 
 def as_parts(data: Any, name: str) -> Parts:

@@ -1,11 +1,11 @@
 """Heterogeneous quadratics with a known optimum: Claim 1, theory and tests."""
 
-import hashlib
 from typing import Any, Self, SupportsIndex
 
 import torch
 from torch import Tensor
 
+from gossamer.digests import digest
 from gossamer.errors import require, whole
 from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.seeding import stream
@@ -113,10 +113,9 @@ class Quadratic(Problem):
 
     def describe(self) -> dict[str, Any]:
         """Name, sizes, and a digest of the coefficients and the starting point."""
-        content = torch.cat([self._centers, self._curvatures, self.start[None]])
-        digest = hashlib.sha256(content.double().cpu().numpy().tobytes()).hexdigest()[:16]
+        content = (self._centers, self._curvatures, self.start)
         shape = {"num_nodes": self.num_nodes, "dim": self.dim}
-        return {"name": "Quadratic", **shape, "digest": digest}
+        return {"name": "Quadratic", **shape, "digest": digest(*(z.double() for z in content))}
 
     def __repr__(self) -> str:
         name, shape = type(self).__name__, {"num_nodes": self.num_nodes, "dim": self.dim}

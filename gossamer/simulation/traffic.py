@@ -123,10 +123,10 @@ class CountingMix:
     widths: list[int] = field(default_factory=list)
 
     def pull(self, z: Tensor) -> Tensor:
-        """Z itself."""
+        """z itself."""
         self.widths.append(z.shape[-1])
         return z
 
     def push(self, z: Tensor) -> Tensor:
-        """Z itself."""
+        """z itself."""
         return self.pull(z)

@@ -23,7 +23,7 @@ from gossamer.text import aligned, wrapped
 COLUMNS = ("estimator", "tail index", "95 % interval", "uses")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """The result of `diagnose`: all estimates, where they disagree, and a moment order p to use.
 
@@ -118,7 +118,7 @@ class Diagnosis:
         plain: dict[str, Any] = _for_json(fields)
         return plain
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         what = "norms" if self.dim is None else f"vectors of dimension {self.dim:,}"
         lines = [f"Gradient noise: {self.num_samples:,} {what}", ""]
         lines += [f"  {row}" for row in aligned([COLUMNS, *self.table()])]

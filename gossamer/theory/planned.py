@@ -21,7 +21,7 @@ RULES = {"p known": True, "p unknown": False}
 """How the two theorems are called in a plan: name → whether the nodes know p."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """The result of `plan`; print it, or read its parts."""
 
@@ -93,7 +93,7 @@ class Plan:
         """Sentences on how far the steps reach, what dominates the bound, and what would help."""
         return advice(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return as_text(self)
 
     def figure(self) -> "Figure":

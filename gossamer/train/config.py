@@ -19,9 +19,13 @@ from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
 from gossamer.spec import build
 
-MESSAGES = {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
-WAITS = {"on": True, "off": False}
-OVERLAPS: dict[str, Overlap] = {"off": False, "on": True, "auto": "auto"}
+WORDS: dict[str, dict[str, Any]] = {
+    "message_dtype": {"exact": None, "bfloat16": torch.bfloat16, "float16": torch.float16},
+    "overlap": {"off": False, "on": True, "auto": "auto"},
+    "wait": {"on": True, "off": False},
+}
+"""Option → word of the command line → what it stands for in Python."""
+
 MODELS = ("mlp", "gpt")
 
 ABOUT = """Train a model on several processes of this machine, by names:
@@ -65,19 +69,21 @@ class TrainConfig:
     save_every: int = option(50, "steps from one checkpoint to the next")
     checkpoints: str | None = option(None, "folder to save to and resume from")
     tensorboard: str | None = option(None, "folder of TensorBoard logs (needs tensorboard)")
-    message_dtype: str = option(
-        "exact", "exact, or bfloat16 or float16: messages half as long, and lossy"
+    message_dtype: torch.dtype | None = option(
+        None, "exact, or bfloat16 or float16: messages half as long, and lossy"
     )
-    overlap: str = option(
-        "off", "off, on, or auto: messages known before the gradient travel while it is computed"
+    overlap: Overlap = option(
+        False, "off, on, or auto: messages known before the gradient travel while it is computed"
     )
-    wait: str = option(
-        "on",
+    wait: bool = option(
+        True,
         "on, or off: a process goes on without messages that are late, which count when they come; "
         "steps are then those of the fastest process",
     )
     timeout: float = option(60.0, "seconds to wait for another process")
-    on_peer_failure: str = option("raise", "raise, or drop: go on without a process that died")
+    on_peer_failure: OnPeerFailure = option(
+        "raise", "raise, or drop: go on without a process that died"
+    )
     min_nodes: int | None = option(
         None,
         "with drop, how many processes it takes to go on: with fewer left, all end with an error "
@@ -97,9 +103,6 @@ def require_sound(config: TrainConfig) -> None:
     """Refuse a configuration, as far as it can be told before the processes start."""
     make_algorithm(config)
     _require_network(config.network)
-    choice("message_dtype", config.message_dtype, MESSAGES)
-    choice("overlap", config.overlap, OVERLAPS)
-    choice("wait", config.wait, WAITS)
     choice("model", config.model, MODELS)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
     require_drop(config.min_nodes, config.on_peer_failure)
@@ -164,7 +167,7 @@ def read_arguments(arguments: Sequence[str] | None = None) -> TrainConfig:
         choice("option", word.partition("=")[0], parser._option_string_actions)
     typed = vars(known)
     del typed["import"]
-    given = {name: value for name, value in typed.items() if value is not None}
+    given = {name: _meant(name, value) for name, value in typed.items() if value is not None}
     read = {name: _value(given[name]) for name in _hyperparameters() if name in given}
     config = config_of(**given | read)
     require_sound(config)
@@ -194,8 +197,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser("gossamer train", usage, ABOUT, formatter_class=keep_lines)
     for own in dataclasses.fields(TrainConfig):
         if own.name != "hyperparameters":
-            kind = next(k for k in (int, float, str) if k in (own.type, *get_args(own.type)))
-            told = own.metadata["help"] + ("" if own.default is None else f" [{own.default}]")
+            kind = next((k for k in (int, float) if k in (own.type, *get_args(own.type))), str)
+            default = word_for(own.name, own.default)
+            told = own.metadata["help"] + ("" if default is None else f" [{default}]")
             parser.add_argument(_flag(own.name), type=kind, metavar="X", help=told)
     own_file = "a Python file of yours, repeatable: it is executed, and its methods have names here"
     parser.add_argument("--import", action="append", metavar="FILE", help=own_file)
@@ -203,6 +207,16 @@ def _parser() -> argparse.ArgumentParser:
     for name, told in _hyperparameters().items():
         group.add_argument(_flag(name), metavar="X", help=told)
     return parser
+
+
+def word_for(name: str, value: Any) -> Any:
+    """What a command line says for this value of an option: its word, or the value itself."""
+    words = WORDS.get(name, {})
+    return next((word for word, meant in words.items() if meant == value), value)
+
+
+def _meant(name: str, typed: Any) -> Any:
+    return WORDS[name][choice(name, typed, WORDS[name])] if name in WORDS else typed
 
 
 def _flag(name: str) -> str:

@@ -18,14 +18,12 @@ from gossamer.errors import InvalidInput, require
 from gossamer.progress import progress, tell
 from gossamer.simulation.words import show_bytes, show_hyperparameters
 from gossamer.train.config import (
-    MESSAGES,
-    OVERLAPS,
-    WAITS,
     TrainConfig,
     config_of,
     make_algorithm,
     make_network,
     require_sound,
+    word_for,
 )
 from gossamer.train.data import CONTEXT, Data, load_data
 from gossamer.train.log import LOG, append
@@ -96,9 +94,11 @@ class SameRun:
     """What a resumed run must share with the one that was saved, as an extra of its checkpoints."""
 
     def __init__(self, config: TrainConfig) -> None:
-        names = ["model", "network", "batch_size", "seed", "message_dtype"]
+        names = ["model", "network", "batch_size", "seed"]
         names += ["data"] if config.model != "gpt" else []  # a file may move
-        self._folder, self._asked = config.checkpoints, {n: getattr(config, n) for n in names}
+        messages = str(word_for("message_dtype", config.message_dtype))
+        asked = {name: getattr(config, name) for name in names}
+        self._folder, self._asked = config.checkpoints, asked | {"message_dtype": messages}
 
     def state_dict(self) -> dict[str, Any]:
         """What was asked for."""
@@ -196,11 +196,11 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
         make_algorithm(config),
         partial(make_network, config.network),
         seed=config.seed,
-        message_dtype=MESSAGES[config.message_dtype],
+        message_dtype=config.message_dtype,
         timeout=config.timeout,
-        overlap=OVERLAPS[config.overlap],
-        wait=WAITS[config.wait],
-        on_peer_failure=config.on_peer_failure,  # type: ignore[arg-type]
+        overlap=config.overlap,
+        wait=config.wait,
+        on_peer_failure=config.on_peer_failure,
         min_nodes=config.min_nodes,
     )
 

@@ -12,8 +12,7 @@ from torch import Tensor
 from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DSGDGClip, GTNSGDm, PushSum
 from gossamer.distributed import NeighborExchange, boards
 from gossamer.distributed.node import Node
-from gossamer.errors import InvalidInput
-from gossamer.fit import require_fit
+from gossamer.fit import fits
 from gossamer.networks import (
     QSGD,
     Cast,
@@ -61,14 +60,6 @@ NETWORKS = [
     ring(4).drops(0.2, both_ways=True).compressed(QSGD(4)),
     ring(4).drops(0.5, both_ways=True, burst=3).compressed(Sign()),
 ]
-
-
-def fits(method: Algorithm, network: Network) -> bool:
-    try:
-        require_fit(method, network)
-    except InvalidInput:
-        return False
-    return True
 
 
 def other(turn: int, network: Network) -> list[Algorithm]:

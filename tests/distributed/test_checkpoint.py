@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from processes import on_ranks
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import OneCycleLR
@@ -308,6 +309,15 @@ def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path):
         InvalidInput, match=r"folder: cannot write to .*file/runs \(Not a directory"
     ):
         alone(METHOD, tmp_path / "file" / "runs", steps=0)
+
+
+def test_an_export_is_of_the_step_that_is_asked_for(tmp_path):
+    path = tmp_path / "model.safetensors"
+    alone(METHOD, tmp_path, steps=3)
+    for step in (2, 3):
+        export(tmp_path, path, step=step)
+        with safe_open(path, framework="pt") as file:
+            assert file.metadata()["step"] == str(step)
 
 
 def test_an_export_of_a_node_that_is_not_there_is_refused(tmp_path):

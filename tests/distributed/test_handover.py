@@ -83,6 +83,12 @@ def test_links_of_another_seed_are_refused(tmp_path):
         load_stack(tmp_path, other)
 
 
+def test_a_stack_of_several_runs_is_refused(tmp_path):
+    several = Stack(METHOD, PROBLEM, ring(4), noise=None, seeds=[0, 1])
+    with pytest.raises(InvalidInput, match="stack: got 2 runs, need a stack of one run"):
+        save_stack(tmp_path, several)
+
+
 def test_a_stack_of_another_method_is_refused(tmp_path):
     save_stack(tmp_path, stack(ring(4)))
     other = Stack(DSGD(lr=0.1), PROBLEM, ring(4), noise=None, seeds=[0])

@@ -16,6 +16,7 @@ from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailur
 from gossamer.distributed.carrier import Carrier
 from gossamer.distributed.links import Wire, links_of
 from gossamer.distributed.links.refusals import require_no_waiting
+from gossamer.distributed.mailboxes import MOST_SITES
 from gossamer.distributed.transport import Transport
 from gossamer.errors import InvalidInput
 from gossamer.networks import (
@@ -228,12 +229,34 @@ def of_unequal_length(rank: int) -> tuple[bool, int, str]:
     return all(map(torch.equal, *ends)), training.optimizer.steps, refused
 
 
+class OftenMixed(GTDSGD):
+    """Two mixes in a step, after as many as leave one too many."""
+
+    def step(self, t, x, grad, state, mix):
+        for _ in range(MOST_SITES - 1):
+            x = mix.pull(x)
+        return super().step(t, x, grad, state, mix)
+
+
+def with_too_many_mixes(rank: int) -> str:
+    """What is said of a step whose tags would be those of another opening."""
+    x = nn.Parameter(torch.zeros(DIM, dtype=torch.float64))
+    optimizer = DecentralizedOptimizer([x], OftenMixed(lr=0.1), ring, wait=False)
+    x.grad = torch.ones_like(x)
+    try:
+        optimizer.step()
+    except InvalidInput as reason:
+        return str(reason)
+    return ""
+
+
 def everything(rank: int, folder: Path) -> dict:
     return {
         "slow": with_a_slow_rank(rank, folder),
         "saved": saved_and_resumed(rank, folder),
         "unequal": of_unequal_length(rank),
-        "train": train(data="blobs", steps=20, log_every=8, wait="off", lr=0.1, momentum=0.8),
+        "too many": with_too_many_mixes(rank),
+        "train": train(data="blobs", steps=20, log_every=8, wait=False, lr=0.1, momentum=0.8),
     }
 
 
@@ -264,6 +287,14 @@ def test_a_rank_that_waits_repeats_its_last_gradient_until_all_end(found):
         assert same
         assert steps == 5
         assert refused.startswith("steps: got None, need how many this rank will take")
+
+
+def test_a_step_with_too_many_mixes_is_refused(found):
+    for one in found:
+        assert one["too many"] == (
+            f"wait: got False and a step that mixes more than {MOST_SITES} times, "
+            f"need at most {MOST_SITES} mixes in a step, or True"
+        )
 
 
 def test_a_training_by_names_that_does_not_wait_reports_together(found):

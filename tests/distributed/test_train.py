@@ -33,6 +33,8 @@ ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
         (["--min-nodes", "2"], "min_nodes: got 2 with on_peer_failure raise, need .* drop"),
         (["--min-nodes", "two"], "argument --min-nodes: invalid int value: 'two'"),
         (["--wait", "maybe"], "wait: got 'maybe', need one of on, off"),
+        (["--overlap", "True"], "overlap: got 'True', need one of off, on, auto"),
+        (["--message-dtype", "int8"], "message_dtype: got 'int8', need one of exact, bfloat16"),
         (["--data", "digit"], "data: got 'digit', need one of digits, blobs"),
         (["--model", "gpt"], "data: got blobs, need a text file"),
         (["--network", "rnig"], "network: got 'rnig', .* did you mean 'ring'"),
@@ -57,6 +59,26 @@ def test_the_optimizer_is_told_how_many_it_takes_to_go_on(monkeypatch):
     config = read_arguments([*GIVEN, "--on-peer-failure", "drop", "--min-nodes", "3"])
     told = training.make_optimizer(config, torch.nn.Linear(1, 1))
     assert (told["on_peer_failure"], told["min_nodes"]) == ("drop", 3)
+
+
+def test_options_from_python_are_those_of_the_optimizer():
+    told = {"order": "combine-then-adapt", "overlap": True, "message_dtype": torch.bfloat16}
+    assert train(data="blobs", **METHOD, **told, steps=2)["step"] == 2
+    assert train(data="blobs", **METHOD, wait=False, steps=2)["step"] == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"wait": "off"}, "wait: got 'off', need True or False"),
+        ({"overlap": "on"}, "overlap: got 'on', need False, True or"),
+        ({"message_dtype": "exact"}, "message_dtype: got 'exact', need a floating-point dtype"),
+    ],
+    ids=str,
+)
+def test_words_of_the_command_line_are_refused_in_python(option: dict, message: str):
+    with pytest.raises(InvalidInput, match=message):
+        train(data="blobs", **METHOD, **option, steps=2)
 
 
 def test_a_network_has_as_many_nodes_as_processes():

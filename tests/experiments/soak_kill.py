@@ -2,7 +2,7 @@
 
     python tests/experiments/soak_kill.py --kills 10 claim-1 connectivity nodes
 
-Takes minutes, so the test suite has a smaller version of it (test_runner.py).
+Takes minutes, so the test suite has a smaller version of it (test_work.py).
 """
 
 import argparse

@@ -92,41 +92,56 @@ NOT_IN_C = {
 }
 
 
+def in_c(method: gs.Algorithm, problem: gs.Problem, network: gs.Network, steps: int = 3) -> bool:
+    """Whether a run, which must end well, took its steps in C."""
+    run = gs.simulate(method, problem, network, steps=steps, record_every=steps)
+    assert run.steps_taken.tolist() == [steps]
+    return run.config["in_c"]
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for every program that was compared with the steps as they are written."""
+    programs: list[int] = []
+    agrees = loop.agrees
+    monkeypatch.setattr(loop, "agrees", lambda *a: programs.append(len(programs)) or agrees(*a))
+    return programs
+
+
 @pytest.mark.parametrize("what", NOT_IN_C)
-def test_what_is_not_written_in_c(always, monkeypatch, what: str):
-    monkeypatch.setattr(loop.NativeLoop, "advance", None)
-    method, problem, network = NOT_IN_C[what]
-    assert gs.simulate(method, problem, network, steps=3, record_every=3).steps_taken.tolist() == [
-        3
-    ]
+def test_what_is_not_written_in_c(always, compared, what: str):
+    assert not in_c(*NOT_IN_C[what])
+    assert compared == []
 
 
-def test_an_unknown_operation_or_no_compiler_is_no_error(always, monkeypatch):
-    monkeypatch.setattr(loop.NativeLoop, "advance", None)
-    method, problem = gs.DSGD(lr=0.1), gs.FunctionProblem(_sines, [torch.ones(2)] * 3, dim=2)
-    gs.simulate(method, problem, gs.ring(3), steps=3, record_every=3)
+def test_an_unknown_operation_or_no_compiler_is_no_error(always, compared, monkeypatch):
+    problem = gs.FunctionProblem(_bessel, [torch.ones(2)] * 3, dim=2)
+    assert not in_c(gs.DSGD(lr=0.1), problem, gs.ring(3))
     monkeypatch.setattr(loop, "compiler", lambda: None)
-    gs.simulate(method, quadratic(3), gs.ring(3), steps=3, record_every=3)
+    assert not in_c(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3))
+    assert compared == []
 
 
-def _sines(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+def _bessel(x: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
     return torch.special.i0(x * data).sum()
 
 
-def test_a_program_that_does_not_agree_is_not_used(always, monkeypatch):
-    monkeypatch.setattr(loop, "agrees", lambda *_: False)
-    monkeypatch.setattr(loop.NativeLoop, "advance", None)
-    gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=3, record_every=3)
+def test_a_program_that_does_not_agree_is_not_used(always, compared, monkeypatch):
+    given = (gs.DSGD(lr=0.1), quadratic(3), gs.ring(3))
+    assert in_c(*given)
+    monkeypatch.setattr(loop, "agrees", lambda *_: compared.append(-1))
+    assert not in_c(*given)
+    assert compared == [0, -1]
 
 
 @pytest.mark.parametrize(("where", "limit"), [(loop, "SCRATCH_BYTES"), (emit, "DATA_BYTES")])
 def test_what_no_cache_holds_is_not_written_in_c(always, monkeypatch, where, limit: str):
     given = (gs.DSGD(lr=0.1), gs.LeastSquares(samples()), gs.ring(3))
-    assert gs.simulate(*given, steps=3, record_every=3).config["in_c"]
+    assert in_c(*given)
     monkeypatch.setattr(where, limit, 200)
-    assert not gs.simulate(*given, steps=3, record_every=3).config["in_c"]
+    assert not in_c(*given)
 
 
-def test_short_runs_are_not_compiled(monkeypatch):
-    monkeypatch.setattr(loop.NativeLoop, "advance", None)
-    gs.simulate(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=1000)
+def test_short_runs_are_not_compiled(compared):
+    assert not in_c(gs.DSGD(lr=0.1), quadratic(3), gs.ring(3), steps=1000)
+    assert compared == []

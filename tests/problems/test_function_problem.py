@@ -113,24 +113,13 @@ def test_description_has_the_source_and_tells_data_start_and_penalty_apart():
     assert all(one != other for k, one in enumerate(every) for other in every[:k])
 
 
-def test_compiled_gradients_are_the_same(monkeypatch: pytest.MonkeyPatch):
-    """With a compiler that changes nothing; the real one takes half a minute."""
-    compiled = []
-    monkeypatch.setattr(torch, "compile", lambda f: compiled.append(f) or f)
-    plain, fast = (gs.FunctionProblem(squares, data(), dim=3, compile=on) for on in (False, True))
-    close(fast.local_grad(points(4, 2, 3)), plain.local_grad(points(4, 2, 3)))
-    assert len(compiled) == 1, "when it is needed"
-
-
-@pytest.mark.parametrize("compile", [False, True])
-def test_a_problem_travels_to_another_process(compile: bool):
-    problem = gs.FunctionProblem(squares, data(), dim=3, penalty=own_penalty, compile=compile)
+def test_a_problem_travels_to_another_process():
+    problem = gs.FunctionProblem(squares, data(), dim=3, penalty=own_penalty)
     x = points(4, 2, 3)
-    expected = problem.local_loss(x), None if compile else problem.local_grad(x)
+    expected = problem.local_loss(x), problem.local_grad(x)
     copy = pickle.loads(pickle.dumps(problem))
     close(copy.local_loss(x), expected[0])
-    if expected[1] is not None:
-        close(copy.local_grad(x), expected[1])
+    close(copy.local_grad(x), expected[1])
 
 
 def test_what_it_remembers_is_no_part_of_a_problem():

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import gossamer as gs
+from gossamer.algorithms import admissible_sets
 from gossamer.simulation import OnTheEdge, search_set
 
 PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6)
@@ -130,6 +131,7 @@ def test_the_judge_decides_and_other_metrics_are_recorded_of_the_report_only():
 def test_every_method_has_a_search_set_it_accepts(name: str):
     method = gs.ALGORITHMS[name]
     grid = search_set(method)
+    assert set(grid) <= set(admissible_sets(method))
     assert len(grid["lr"]) >= 6
     for pick in (0, -1):
         method(**{name: values[pick] for name, values in grid.items()})

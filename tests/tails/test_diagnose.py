@@ -232,6 +232,7 @@ def test_coordinates_that_are_mostly_zero_are_left_out_of_the_stable_fit():
 def test_table_text_and_dictionary_tell_the_same():
     diagnosis = diagnose(vectors(StudentT(1.5)))
     text, fields = str(diagnosis), diagnosis.to_dict()
+    assert repr(diagnosis) == text
     assert all(cell in text for row in diagnosis.table() for cell in row)
     assert len(diagnosis.table()) == 11
     assert max(map(len, text.splitlines())) <= 100

@@ -147,6 +147,7 @@ def test_samples_of_another_dimension_tell_p_but_not_sigma():
 
 def test_reads_as_text(planned: Plan):
     text = str(planned)
+    assert repr(planned) == text
     for part in ("ring(20, hops=2)", "upper bound", "tracking noise", "More nodes", "0.9966"):
         assert part in text
     assert max(map(len, text.splitlines())) <= 80

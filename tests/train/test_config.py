@@ -2,6 +2,7 @@ import dataclasses
 import re
 
 import pytest
+import torch
 
 from gossamer.algorithms import ALGORITHMS, DSGD, Cosine, GTNSGDm, PushSum, WarmUp
 from gossamer.errors import InvalidInput
@@ -19,6 +20,9 @@ def test_help_explains_every_option_and_every_hyperparameter(capsys: pytest.Capt
         flag = "--" + name.replace("_", "-")
         assert re.search(rf"{flag} X (?!--)\w", out), flag
     assert "steps to train, those before a resume included [200]" in out
+    assert "messages half as long, and lossy [exact]" in out
+    assert "travel while it is computed [off]" in out
+    assert "[on]" in out
     assert "--quasi-momentum X a number in [0, 1); QGDSGDm" in out
 
 
@@ -26,6 +30,15 @@ def test_what_is_not_given_is_the_default():
     config = read_arguments(["--data", "blobs", "--lr", "0.1", "--momentum", "0.8"])
     given = {"data": "blobs", "hyperparameters": {"lr": 0.1, "momentum": 0.8}}
     assert config == TrainConfig(**given)
+
+
+def test_words_of_the_command_line_are_values_in_python():
+    typed = ["--overlap", "on", "--wait", "off", "--message-dtype", "bfloat16"]
+    config = read_arguments(["--data", "blobs", "--lr", "0.1", "--momentum", "0.8", *typed])
+    assert (config.overlap, config.wait, config.message_dtype) == (True, False, torch.bfloat16)
+    assert TrainConfig().overlap is False
+    assert TrainConfig().wait is True
+    assert TrainConfig().message_dtype is None
 
 
 def test_push_sum_of_a_method_is_given_by_name_with_the_method_s_options():

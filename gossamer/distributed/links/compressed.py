@@ -30,12 +30,12 @@ class CompressedLinks(Links):
         self._senders = links.in_neighbors(wire.node)
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Z + γ (R ĥ − ĥ)."""
+        """z + γ (R ĥ − ĥ)."""
         copies = self._copies(call, z, memory)
         return self._towards(self._rounds(call.t).weights, copies, z)
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Z + γ (C ĥ − ĥ)."""
+        """z + γ (C ĥ − ĥ)."""
         copies = self._copies(call, z, memory)
         return self._towards(self._rounds(call.t).shares, copies, z)
 
@@ -146,7 +146,7 @@ class LossyCompressedLinks(CompressedLinks):
     """
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Z + γ (c_ii ĥ_i + what arrived − ĥ_i)."""
+        """z + γ (c_ii ĥ_i + what arrived − ĥ_i)."""
         round_t, node = self._rounds(call.t), self._wire.node
         news = self._exchanged(call, z, memory)
         own = memory["copy"].to(z)

@@ -14,7 +14,7 @@ class EveryLinks(Links):
         self._network, self._inner = network, inner
 
     def pull(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """Z itself, or the inner links'."""
+        """z itself, or the inner links'."""
         return self._inner.pull(self._talk(call), z, memory) if self._talks(call) else z
 
     def push(self, call: Call, z: Tensor, memory: dict[str, Tensor]) -> Tensor:

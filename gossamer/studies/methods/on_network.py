@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from gossamer.algorithms import Algorithm, PushSum
-from gossamer.errors import InvalidInput
 from gossamer.experiments import Result, Unit
-from gossamer.fit import require_fit
+from gossamer.fit import fits
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.simulation import Run, Tuned, tune
@@ -117,19 +116,11 @@ def admitted(algorithm: Method, grid: SearchSet, network: Network) -> Method | N
     (<class '...DSGD'>, <class '...PushSum(DSGD)'>)
     """
     first = {name: values[0] for name, values in grid.items()}
-    return next((kind for kind in _forms(algorithm) if _fits(kind(**first), network)), None)
+    return next((kind for kind in _forms(algorithm) if fits(kind(**first), network)), None)
 
 
 def _forms(algorithm: Method) -> list[Method]:
     return [algorithm] if algorithm.needs_symmetric else [algorithm, PushSum(algorithm)]
-
-
-def _fits(method: Algorithm[Any], network: Network) -> bool:
-    try:
-        require_fit(method, network)
-    except InvalidInput:
-        return False
-    return True
 
 
 def bytes_per_step(algorithm: Method, network: Network, dim: int, dtype: torch.dtype) -> float:

@@ -4,9 +4,6 @@ import math
 
 import pytest
 
-import gossamer as gs
-from gossamer.algorithms import admissible_sets
-from gossamer.simulation import search_set
 from gossamer.studies.synthetic.grids import SYNTHETIC
 
 ALPHA = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]
@@ -53,13 +50,3 @@ def test_both_readings_of_the_clipping_exponent():
     assert grids["DSGD-Clip (shrinking)"]["clip_exponent"] == [-0.4]
     shared = [{k: v for k, v in g.items() if k != "clip_exponent"} for g in grids.values()]
     assert shared[0] == shared[1] == PAPER["DSGD-Clip"]
-
-
-@pytest.mark.parametrize("name", gs.ALGORITHMS)
-def test_every_method_has_a_search_set_it_accepts(name: str):
-    method = gs.ALGORITHMS[name]
-    grid = search_set(method)
-    assert set(grid) <= set(admissible_sets(method))
-    assert len(grid["lr"]) >= 6
-    for pick in (0, -1):
-        method(**{name: values[pick] for name, values in grid.items()})
