@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, ref
 
 import torch
 import torch.distributed as dist
@@ -66,10 +66,10 @@ class Company:
         survivors: Survivors | None = None,
     ) -> None:
         self._group, self._timeout, self.network = group, timeout, network
-        self.crew, self.survivors, self.world = crew or Crew(), survivors, launched()
+        self.crew, self.survivors = crew or Crew(), survivors
         if survivors is not None:
             _require_only_one()
-            _dropping.add(self)
+            _dropping[self] = _world()
         self.together = Together(interrupted, keeps=survivors is not None)
         self.last_words: LastWords | None = None
         self.same_network = False
@@ -246,7 +246,7 @@ class Company:
             raise failure
         own = (step, self.together.acts, greeting, comers)
         words = self.survivors.regroup(group, failure, *own)
-        self.network, self.world = self.survivors.network(), launched()
+        self.network, _dropping[self] = self.survivors.network(), _world()
         return words
 
     def diverge(self, words: str, own: bool) -> NoReturn:
@@ -265,15 +265,21 @@ class Company:
         raise Diverged(words)
 
 
-_dropping: WeakSet[Company] = WeakSet()
-"""Those that go on without the dead."""
+_dropping: WeakKeyDictionary[Company, ref[dist.ProcessGroup]] = WeakKeyDictionary()
+"""Those that go on without the dead, and the processes of which they do; `leave` must end these."""
+
+
+def _world() -> ref[dist.ProcessGroup]:
+    everyone = launched()
+    assert everyone is not None
+    return ref(everyone)
 
 
 def _require_only_one() -> None:
     """Refuse another company that would regroup the same processes for itself."""
 
     def others() -> bool:
-        return any(each.world is launched() for each in _dropping)
+        return any(processes() is launched() for processes in _dropping.values())
 
     if others():
         gc.collect()
