@@ -13,14 +13,22 @@ def require_agreement(everyone: Sequence[Mapping[str, str]]) -> None:
 
     >>> require_agreement([{"step": "3"}, {"step": "3"}])
     """
-    differences = [
+    if found := differences(everyone):
+        raise InvalidInput(f"{found}; start all with the same arguments")
+
+
+def differences(everyone: Sequence[Mapping[str, str]]) -> str:
+    """What the ranks do not say alike, in words; nothing if they say the same of everything.
+
+    >>> differences([{"lr": "0.1"}, {"lr": "0.2"}])
+    'the ranks disagree on lr: rank 0 has 0.1, rank 1 has 0.2'
+    """
+    found = [
         f"{name}: {says}"
         for name in dict.fromkeys(name for theirs in everyone for name in theirs)
         if (says := _who_says_what([theirs.get(name, "nothing") for theirs in everyone]))
     ]
-    if differences:
-        told = "; ".join(differences)
-        raise InvalidInput(f"the ranks disagree on {told}; start all with the same arguments")
+    return f"the ranks disagree on {'; '.join(found)}" if found else ""
 
 
 def digest(description: object) -> str:

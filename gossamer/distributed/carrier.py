@@ -64,8 +64,8 @@ class Receipts:
     def __init__(self) -> None:
         self.awaited: dict[Address, list[tuple[Message, dist.Work]]] = {}
         """By board, those of its readers."""
-        self.sent: dict[tuple[int, int], tuple[Message, dist.Work]] = {}
-        """By site and sender, the last one."""
+        self.sent: dict[tuple[int, int, int], tuple[Message, dist.Work]] = {}
+        """By lane, site and sender, the last one."""
 
 
 _receipts: WeakKeyDictionary[dist.ProcessGroup, Receipts] = WeakKeyDictionary()
@@ -172,12 +172,12 @@ class Carrier:
 
     def confirm(self, site: int, sender: int) -> None:
         """Tell a neighbour that its message has been read, unless it has ended since."""
-        under_way = self._receipts.sent
+        under_way, key = self._receipts.sent, (self.transport.lane, site, sender)
         with suppress(PeerFailure):
-            if (site, sender) in under_way:
-                self._finish(*under_way[site, sender])  # at once: it has written again since
+            if key in under_way:
+                self._finish(*under_way[key])  # at once: it has written again since
             receipt = Message("send", sender, torch.zeros(1, dtype=torch.uint8))
-            under_way[site, sender] = receipt, self.transport.post(receipt, RECEIPTS + site)
+            under_way[key] = receipt, self.transport.post(receipt, RECEIPTS + site)
 
     def await_readers(self, board: Board) -> None:
         """Wait until all have read what is on a board."""

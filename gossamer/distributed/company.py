@@ -1,14 +1,17 @@
 """All nodes of a run, as one of them sees them: who they are, and what they do together."""
 
+import gc
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
+from weakref import WeakKeyDictionary, ref
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from gossamer.distributed.agreement import differences, require_agreement
 from gossamer.distributed.by_store import ByStore
 from gossamer.distributed.collectives import (
     ByTorch,
@@ -28,6 +31,7 @@ from gossamer.distributed.survivors import Survivors, Word
 from gossamer.distributed.together import Together
 from gossamer.distributed.transport import uses_nccl
 from gossamer.distributed.tree import Tree, linked, place_in_tree
+from gossamer.errors import require
 from gossamer.networks import Network
 
 
@@ -63,12 +67,17 @@ class Company:
     ) -> None:
         self._group, self._timeout, self.network = group, timeout, network
         self.crew, self.survivors = crew or Crew(), survivors
+        if survivors is not None:
+            _require_only_one()
+            _dropping[self] = _world()
         self.together = Together(interrupted, keeps=survivors is not None)
         self.last_words: LastWords | None = None
         self.same_network = False
         """Whether all are known to have the same one."""
         self.device = torch.device("cpu")
         """Of what they send each other."""
+        self.lane: int | None = None
+        """Of their messages, which no other company of these processes has."""
 
     # ------------------------------------------------------------------ who they are
 
@@ -127,6 +136,24 @@ class Company:
             return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
 
         return list(json.loads(bytes(self.do(gathered, torch.uint8).tolist())))
+
+    def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
+        """Refuse to go on unless all say the same; find a lane for their messages.
+
+        Processes may be in several companies, whose messages must not be taken for each other's,
+        and some may have been in more of them than others.
+        """
+        own = _lanes.free if self.lane is None else self.lane
+        said = self.gather(lambda: {"lane": own, "facts": facts()})
+        require_agreement([each["facts"] for each in said])
+        self.lane = max(each["lane"] for each in said)
+        _lanes.free = max(_lanes.free, self.lane + 1)
+        self.same_network = True
+
+    def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
+        """Which facts differ between them, in words; nothing if none do."""
+        said = self.gather(lambda: {name: str(fact) for name, fact in facts().items()})
+        return differences(said)
 
     def average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average of `z` over all but newcomers."""
@@ -219,7 +246,7 @@ class Company:
             raise failure
         own = (step, self.together.acts, greeting, comers)
         words = self.survivors.regroup(group, failure, *own)
-        self.network = self.survivors.network()
+        self.network, _dropping[self] = self.survivors.network(), _world()
         return words
 
     def diverge(self, words: str, own: bool) -> NoReturn:
@@ -236,6 +263,39 @@ class Company:
         if self.last_words:
             self.last_words.await_others(self.network.num_nodes * self.crew.size)
         raise Diverged(words)
+
+
+_dropping: WeakKeyDictionary[Company, ref[dist.ProcessGroup]] = WeakKeyDictionary()
+"""Those that go on without the dead, and the processes of which they do; `leave` must end these."""
+
+
+def _world() -> ref[dist.ProcessGroup]:
+    everyone = launched()
+    assert everyone is not None
+    return ref(everyone)
+
+
+def _require_only_one() -> None:
+    """Refuse another company that would regroup the same processes for itself."""
+
+    def others() -> bool:
+        return any(processes() is launched() for processes in _dropping.values())
+
+    if others():
+        gc.collect()
+    found = 'a second optimizer with "drop" in this process'
+    way_out = "give one optimizer all parameters, in several param groups"
+    require(not others(), "on_peer_failure", found, 'one with "drop", or "raise"', way_out)
+
+
+class Lanes:
+    """The lanes of this process."""
+
+    free = 0
+    """The first that it has had no company in."""
+
+
+_lanes = Lanes()
 
 
 def launched() -> dist.ProcessGroup | None:

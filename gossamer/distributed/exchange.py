@@ -21,6 +21,10 @@ Overlap = bool | Literal["auto"]
 """Off, on, or whichever is faster."""
 
 
+SENT = (torch.bfloat16, torch.float16, torch.float32, torch.float64)
+"""Precisions of messages."""
+
+
 class NeighborExchange:
     """Exchanges the messages of one node with its neighbours; used by `DecentralizedOptimizer`.
 
@@ -94,6 +98,10 @@ class NeighborExchange:
         self.transport.step = t
         return NodeTalk(self._links, t, memory, held, self._ahead)
 
+    def take_lane(self, lane: int | None) -> None:
+        """Keep messages apart from those of other lanes; all nodes must take the same one."""
+        self.transport.lane = lane or 0
+
     def end(self, talk: NodeTalk, t: int, held: Sequence[Tensor]) -> None:
         """End a step; with `overlap`, also send the messages of the next step that are known.
 
@@ -150,6 +158,6 @@ class NeighborExchange:
 
 
 def _floating(dtype: torch.dtype) -> torch.dtype:
-    floating = isinstance(dtype, torch.dtype) and dtype.is_floating_point
-    require(floating, "message_dtype", repr(dtype), "a floating-point dtype", "e.g. torch.bfloat16")
+    need = "torch.bfloat16, float16, float32 or float64"
+    require(dtype in SENT, "message_dtype", repr(dtype), need)
     return dtype

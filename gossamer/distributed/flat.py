@@ -39,6 +39,11 @@ class FlatParameters:
         kept = state_dtype(first.dtype)
         self.buffer = self._model if kept == first.dtype else self._model.to(kept)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether x is more precise than the model, and thus in memory of its own."""
+        return self.buffer is not self._model
+
     def views(self, buffer: Tensor) -> list[Tensor]:
         """Parts of a `(dim,)` tensor, shaped like the parameters; one number is part of each."""
         if buffer.shape != self._model.shape:
@@ -83,14 +88,14 @@ class FlatParameters:
 
     def show(self) -> None:
         """Let the model have x, which was written."""
-        if self.buffer is not self._model:
+        if self.is_apart:
             self._model.copy_(self.buffer)
 
     @torch.no_grad()
     def relink(self) -> None:
         """Take over parameters that were given new values or new storage, e.g. by `module.to`."""
         self._take_storage()
-        if self.buffer is not self._model:
+        if self.is_apart:
             changed = self.buffer.to(self._model.dtype) != self._model
             self.buffer.copy_(torch.where(changed, self._model.to(self.buffer), self.buffer))
 
@@ -119,6 +124,9 @@ def _is_part(grad: Tensor, x: Tensor) -> bool:
 
 def _require_alike(params: Sequence[Tensor]) -> None:
     require(len(params) > 0, "params", "no tensor that requires a gradient", "at least one")
+    places = [p.data_ptr() for p in params if p.numel() > 0]
+    apart, way_out = len(set(places)) == len(places), "tie modules by one Parameter for both"
+    require(apart, "params", "several with the same memory", "each with memory of its own", way_out)
     kinds = sorted({f"{p.dtype} on {p.device}" for p in params})
     require(len(kinds) == 1, "params", kinds, "one dtype on one device", "use model.to(…) first")
     require(params[0].is_floating_point(), "params", kinds[0], "a floating-point dtype")

@@ -16,7 +16,7 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
-from gossamer.distributed.agreement import digest, require_agreement
+from gossamer.distributed.agreement import digest
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
 from gossamer.distributed.company import Company, launched, patient_store
 from gossamer.distributed.door import Entry, knock
@@ -41,13 +41,14 @@ from gossamer.distributed.links.refusals import (
 )
 from gossamer.distributed.mailboxes import Posted
 from gossamer.distributed.node import Node, Overflow, apart, is_finite, joined
-from gossamer.distributed.param_groups import frozen, group_values, mixed, names_of
+from gossamer.distributed.param_groups import frozen, group_values, in_short, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
 from gossamer.distributed.refusals import (
     require_all_processes,
     require_kinds,
     require_node_per_process,
     require_own,
+    require_same_node,
 )
 from gossamer.distributed.shown_state import show, take_exactly, take_in
 from gossamer.distributed.survivors import Survivors, Word, require_drop
@@ -153,9 +154,11 @@ class DecentralizedOptimizer(Optimizer):
     """
 
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
-    _holds_average = False
+    holds_average = False
+    """Whether the model's parameters are x̄ now, within `averaged_parameters`."""
     _last_grad: Tensor | None = None  # kept within until_all_end
     _ends: Ends | None = None
+    _last_step: int | None = None  # that until_all_end allows
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
     _company: Company
@@ -320,7 +323,15 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def mean(self) -> Tensor:
         """x̄ = (1/n) Σ x_i, the average of all nodes' parameters, `(dim,)`; a collective."""
+        self._warn_of_differences()
         return self._company.average(self.x)
+
+    def _warn_of_differences(self) -> None:
+        """Schedulers that are stepped unequally, or by local losses, are noticed here."""
+        found = self._company.differences(self._shared_values) if self.wait else ""
+        if found:
+            advice = "step schedulers equally often, and with equal values, on all ranks"
+            warn_user(f"step {self.steps}: {found}; {advice}")
 
     @torch.no_grad()
     def consensus_error(self) -> float:
@@ -330,6 +341,10 @@ class DecentralizedOptimizer(Optimizer):
             distance = self.crew.norm(apart)
         return float(self._company.average(distance.view(1)))
 
+    def _require_own_parameters(self, call: str) -> None:
+        found, need = "a call inside averaged_parameters()", "one outside: it would be lost there"
+        require(not self.holds_average, call, found, need)
+
     @contextmanager
     def averaged_parameters(self) -> Iterator[None]:
         """A context in which the model's parameters are x̄, the average over all nodes.
@@ -338,11 +353,11 @@ class DecentralizedOptimizer(Optimizer):
         """
         own, average = self.x.clone(), self.mean()
         self._move(average)
-        self._holds_average = True
+        self.holds_average = True
         try:
             yield
         finally:
-            self._holds_average = False
+            self.holds_average = False
             self._move(own)
 
     def gather(self, say: Callable[[], Any]) -> list[Any]:
@@ -380,8 +395,8 @@ class DecentralizedOptimizer(Optimizer):
         need a second gradient of the same batch at another point. With these methods a closure is
         required, and it is evaluated again at that point, with the same random numbers.
         """
-        found, need = "one inside averaged_parameters()", "one outside: it would be lost there"
-        require(not self._holds_average, "step", found, need)
+        self._require_own_parameters("step")
+        self._require_announced()
         loss, before = None, rng_state() if self.algorithm.asks_local else {}
         if closure is not None:
             with torch.enable_grad():
@@ -500,18 +515,18 @@ class DecentralizedOptimizer(Optimizer):
         """
         self._last_grad, begun, began = torch.zeros_like(self.x), time.monotonic(), self.steps
         if self.wait:
-            most = self._most_steps(steps)
+            self._last_step = last = began + self._most_steps(steps)
         else:
             self._ends = self._company.ends()
         try:
             yield
             if self.wait:
-                self._go_on_to(began + most)
+                self._go_on_to(last)
             else:
                 taken = max(1, self.steps - began)
                 self._go_on_with_others((time.monotonic() - begun) / taken)
         finally:
-            self._last_grad = self._ends = None
+            self._last_grad = self._ends = self._last_step = None
 
     def _most_steps(self, steps: int | None) -> int:
         """The number of steps that all ranks will take; a collective."""
@@ -520,6 +535,13 @@ class DecentralizedOptimizer(Optimizer):
         assert steps is not None
         own = whole("steps", steps, 0)
         return int(max(self.gather(lambda: own)))
+
+    def _require_announced(self) -> None:
+        """Refuse a step that no rank has announced: the others do not take it."""
+        most = self._last_step
+        found, need = f"step {self.steps + 1}", f"at most {most}, the most that a rank announced"
+        way_out = "pass the number of steps to until_all_end(…)"
+        require(most is None or self.steps < most, "steps", found, need, way_out)
 
     @property
     def someone_has_ended(self) -> bool:
@@ -532,9 +554,6 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def _go_on_to(self, last: int) -> None:
         """Take steps with the last gradient until `last` have been taken."""
-        found = f"{self.steps} in the end, more than any rank had announced"
-        need, way_out = f"at most {last}", "pass the number of steps to until_all_end(…)"
-        require(self.steps <= last, "steps", found, need, way_out)
         while self.steps < last:
             self._set_hyperparameters()
             self._go_on()
@@ -598,6 +617,7 @@ class DecentralizedOptimizer(Optimizer):
         rebuilt for the new number of nodes. Methods that track gradients restart from x, so that
         the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
         """
+        self._require_own_parameters("admit")
         policy, way_out = "raise", "where nobody can leave, nobody can come"
         survivors = self._company.survivors
         require(survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
@@ -672,21 +692,30 @@ class DecentralizedOptimizer(Optimizer):
     # ------------------------------------------------------------------ start and restart
 
     def state_dict(self) -> StateDict:
-        """This node's state and hyper-parameters in torch's format, with `counts` and `links`."""
-        return {**super().state_dict(), "counts": self.counts, "links": self.links}
+        """This node's state and hyper-parameters in torch's format.
+
+        It also contains `counts`, `links` and the number of the node.
+        """
+        own = {"counts": self.counts, "links": self.links, "node": self._company.number}
+        exact = {"x": self.x} if self._flat.is_apart else {}
+        return {**super().state_dict(), **own, **exact}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned on the same rank.
 
-        Each rank must load its own state dict. With that of another rank, the trackers would be
-        wrong for the rest of the run. The next `step()` checks that all ranks have taken the same
-        number of steps.
+        Each rank must load its own state dict. That of another rank is refused, because the
+        trackers would be wrong for the rest of the run. The next `step()` checks that all ranks
+        have taken the same number of steps.
         """
+        self._require_own_parameters("load_state_dict")
         require_own(state_dict, self.algorithm, self.algorithm_state._fields)
+        require_same_node(state_dict, self._company.number)
         require_links(state_dict, self.network)
         super().load_state_dict(state_dict)
         take_exactly(self.state, self.param_groups, state_dict, self.algorithm_state._fields)
         self._node.links = self._memory(state_dict.get("links", {}))
+        if "x" in state_dict:
+            self._move(state_dict["x"].to(self.x))
         self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
 
     @torch.no_grad()
@@ -702,6 +731,7 @@ class DecentralizedOptimizer(Optimizer):
         `links` is an earlier value of the property `links`. Without it, the links begin as in a new
         run. The next `step()` checks that all ranks have taken the same number of steps.
         """
+        self._require_own_parameters("restore")
         self._flat.relink()
         kept = self.algorithm_state._asdict()  # totals have a precision of their own
         own = {name: z.to(kept[name], copy=True) for name, z in state.items()}
@@ -719,6 +749,7 @@ class DecentralizedOptimizer(Optimizer):
         without_compiler(Optimizer.add_param_group)(self, param_group)
         require_weight_decay(self.param_groups[-1])
         if hasattr(self, "_node"):
+            self._require_own_parameters("add_param_group")
             self._link_more()
             self._agree()
             self._company.start_equal(list(map(local, self.param_groups[-1]["params"])))
@@ -775,7 +806,9 @@ class DecentralizedOptimizer(Optimizer):
 
     def _connected(self) -> NeighborExchange:
         options = (self.message_dtype, self._company.patience, self.seed, self.overlap, self.wait)
-        return NeighborExchange(self.network, self.rank, self.x, self.group, *options)
+        exchange = NeighborExchange(self.network, self.rank, self.x, self.group, *options)
+        exchange.take_lane(self._company.lane)
+        return exchange
 
     def _show_state(self) -> None:
         """Let torch find the node's step and state under each parameter."""
@@ -788,9 +821,14 @@ class DecentralizedOptimizer(Optimizer):
         self._show_state()
 
     def _agree(self) -> None:
-        require_agreement(self.gather(self._facts))
+        self._company.agree(self._facts)
+        self._node.exchange.take_lane(self._company.lane)
         self._node.exchange.open()
-        self._agreed = self._company.same_network = True
+        self._agreed = True
+
+    def _shared_values(self) -> dict[str, Any]:
+        """The hyper-parameters, which all ranks must change alike."""
+        return group_values(self.param_groups, ["weight_decay", *self.algorithm.arguments])
 
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""
@@ -803,7 +841,8 @@ class DecentralizedOptimizer(Optimizer):
             "links": digest(self.network.describe()),
             "seed": self.seed,
             "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
-            **group_values(self.param_groups, ["weight_decay", *self.algorithm.arguments]),
+            "names of the parameters": in_short(self.parameter_names()),
+            **self._shared_values(),
             "message_dtype": self.message_dtype,
             "timeout": self.timeout,
             "wait": self.wait,

@@ -5,6 +5,11 @@ from typing import Any
 
 from torch import Tensor
 
+from gossamer.distributed.agreement import digest
+
+FEW = 4
+"""Names that are shown one by one."""
+
 ParamGroups = Sequence[Mapping[str, Any]]
 
 
@@ -35,6 +40,17 @@ def group_values(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
         f"{name} of param group {k}": value.item() if isinstance(value, Tensor) else value
         for name, k, value in held
     }
+
+
+def in_short(names: Sequence[str]) -> str:
+    """A few names, or the first and the last, with a digest of all.
+
+    >>> in_short(["weight", "bias"]), in_short([f"w{k}" for k in range(9)])
+    ('weight, bias', 'w0, …, w8 (cb3cdc76153b)')
+    """
+    if len(names) <= FEW:
+        return ", ".join(names)
+    return f"{names[0]}, …, {names[-1]} ({digest(list(names))})"
 
 
 def names_of(groups: ParamGroups, params: Sequence[Tensor]) -> list[str]:

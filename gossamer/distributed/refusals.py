@@ -46,6 +46,13 @@ def require_all_processes(group: dist.ProcessGroup | None) -> int:
     return processes
 
 
+def require_same_node(state_dict: StateDict, node: int) -> None:
+    """Refuse the state of another node; torch.distributed.checkpoint does not say whose it is."""
+    saved = state_dict.get("node", node)
+    way_out = "load what this rank has saved; with Checkpoints, each rank finds its own file"
+    require(saved == node, "state_dict", f"that of node {saved}", f"that of node {node}", way_out)
+
+
 def require_own(state_dict: StateDict, algorithm: Algorithm[Any], fields: tuple[str, ...]) -> None:
     """Refuse the state dict of another method."""
     way_out = f"it was saved by another method than {type(algorithm).__name__}"

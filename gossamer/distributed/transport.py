@@ -23,6 +23,10 @@ class Message(NamedTuple):
     content: Tensor
 
 
+LANE = 1 << 20
+"""Tags of a lane: more than its messages and boxes ever have."""
+
+
 class OfThread(threading.local):
     """What a thread that transfers messages has of its own."""
 
@@ -60,7 +64,8 @@ class Transport:
 
     Receive buffers are kept from call to call, for each neighbour and thread at two places, so that
     messages can be under way while those before are read. Threads may transfer at the same
-    time where messages go by gloo, each at a site of its own.
+    time where messages go by gloo, each at a site of its own, and so may several transports of one
+    group, each in a `lane` of its own, a number that is the same on all nodes.
 
     Args:
         node: the node that this process is.
@@ -72,7 +77,7 @@ class Transport:
     def __init__(
         self, node: int, like: Tensor, group: dist.ProcessGroup | None, timeout: float
     ) -> None:
-        self.node, self.timeout, self.step = node, timeout, 0
+        self.node, self.timeout, self.step, self.lane = node, timeout, 0, 0
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
         self.fused = uses_nccl(group, like.device)
         self._device = like.device if self.fused else torch.device("cpu")
@@ -160,9 +165,10 @@ class Transport:
         """What to raise where these failed."""
         return PeerFailure(self.node, [self._edge(post) for post in posts], self.step, reason)
 
-    def _operation(self, post: Message, site: int) -> dist.P2POp:
+    def _operation(self, post: Message, tag: int) -> dist.P2POp:
         operation = dist.isend if post.kind == "send" else dist.irecv
-        return dist.P2POp(operation, post.content, None, self.group, site, post.peer)
+        of_lane = LANE * self.lane + tag
+        return dist.P2POp(operation, post.content, None, self.group, of_lane, post.peer)
 
     def _edge(self, post: Message) -> tuple[int, int]:
         return (self.node, post.peer) if post.kind == "send" else (post.peer, self.node)

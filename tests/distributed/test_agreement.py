@@ -3,6 +3,7 @@
 import os
 import pickle
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,12 @@ def disagree(rank: int, folder: Path) -> dict[str, str]:
         groups[1]["lr"] = lr
         return DecentralizedOptimizer(groups, DSGD(lr=0.1), ring)
 
+    def in_another_order():
+        named = list(nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)).named_parameters())
+        return DecentralizedOptimizer(named[2:] + named[:2] if odd else named, DSGD(0.1), ring)
+
     return {
+        "names": attempt(in_another_order),
         "groups": attempt(lambda: two_groups(0.2 + 0.1 * rank)),
         "timeout": attempt(lambda: make(timeout=8 if odd else 60)),
         "policy": attempt(lambda: make(on_peer_failure="drop" if odd else "raise")),
@@ -122,6 +128,7 @@ def results(folder) -> list[dict[str, str]]:
         ("groups", r"lr of param group 1: rank 0 has 0.2, rank 1 has 0.3.*, rank 2 has 0.4"),
         ("timeout", r"timeout: ranks 0, 1, 3 have 60, rank 2 has 8"),
         ("policy", r"on_peer_failure: ranks 0, 1, 3 have raise, rank 2 has drop"),
+        ("names", r"names of the parameters: ranks 0, 1, 3 have 0.weight, 0.bias, 1.weight, 1.bi"),
         ("weights", r"links: ranks 0, 1, 3 have \w+, rank 2 has"),
         ("nothing", "no error"),
     ],
@@ -142,3 +149,19 @@ def test_a_pair_of_the_processes_cannot_drop_and_the_others_are_not_in_it(result
         assert "process_group: got 2 of 4 processes, need all" in results[rank]["pair"]
     for rank in (2, 3):
         assert "process_group: got one without this process" in results[rank]["pair"]
+
+
+def with_local_schedules(rank: int) -> list[str]:
+    """What is warned of where each rank has lowered its step size by its own losses."""
+    optimizer = DecentralizedOptimizer([nn.Parameter(torch.ones(2))], DSGD(lr=0.1), ring)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        optimizer.consensus_error()
+        optimizer.param_groups[0]["lr"] *= 0.5 if rank == 1 else 1
+        optimizer.consensus_error()
+    return [str(one.message) for one in caught]
+
+
+def test_step_sizes_that_drift_apart_are_noticed():
+    for (said,) in on_ranks(with_local_schedules):
+        assert "lr of param group 0: ranks 0, 2, 3 have 0.1, rank 1 has 0.05; step sched" in said

@@ -7,7 +7,7 @@ import pickle
 import pytest
 import torch
 from safetensors.torch import save_model
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, OneCycleLR
 
@@ -485,7 +485,7 @@ def test_works_with_one_rank_on_any_network():
 def test_a_step_while_the_model_holds_the_average_is_refused():
     model, optimizer = make()
     with optimizer.averaged_parameters():
-        with pytest.raises(InvalidInput, match=r"step: got one inside averaged_parameters\(\)"):
+        with pytest.raises(InvalidInput, match=r"step: got a call inside averaged_parameters\(\)"):
             optimizer.step()
         assert optimizer.steps == 0
     train(model, optimizer, steps=1)
@@ -498,3 +498,67 @@ def test_a_warning_points_to_the_line_of_the_step():
     with pytest.warns(RuntimeWarning, match="rank 0, step 0: the gradient is not finite") as caught:
         optimizer.step()
     assert caught[0].filename == __file__
+
+
+def test_what_would_be_lost_within_the_average_is_refused():
+    _, optimizer = make()
+    state = optimizer.state_dict()
+    calls = {
+        "load_state_dict": lambda: optimizer.load_state_dict(state),
+        "restore": lambda: optimizer.restore(0, optimizer.x, {}),
+        "add_param_group": lambda: optimizer.add_param_group({"params": [nn.Parameter(x)]}),
+        "admit": optimizer.admit,
+    }
+    x = torch.ones(2)
+    with optimizer.averaged_parameters():
+        for name, call in calls.items():
+            with pytest.raises(InvalidInput, match=rf"{name}: got a call inside averaged_param"):
+                call()
+
+
+def test_the_state_of_another_node_is_refused():
+    _, optimizer = make()
+    with pytest.raises(InvalidInput, match="state_dict: got that of node 3, need that of node 0"):
+        optimizer.load_state_dict({**optimizer.state_dict(), "node": 3})
+
+
+def test_a_state_dict_holds_x_where_the_model_rounds_it():
+    model = nn.Linear(3, 1, dtype=torch.bfloat16)
+    optimizer = DecentralizedOptimizer(model.parameters(), GTNSGDm(1e-3, 0.8), ring)
+
+    def steps() -> Tensor:
+        for _ in range(5):
+            optimizer.zero_grad()
+            model(torch.ones(3, dtype=torch.bfloat16)).sum().backward()
+            optimizer.step()
+        return optimizer.x.clone()
+
+    steps()
+    saved, weights = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(model.state_dict())
+    expected = steps()
+    model.load_state_dict(weights)
+    optimizer.load_state_dict(saved)
+    assert torch.equal(steps(), expected)
+
+
+def test_parameters_with_the_same_memory_are_refused():
+    one, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    other.weight.data = one.weight.data
+    params = [*one.parameters(), *other.parameters()]
+    with pytest.raises(InvalidInput, match="params: got several with the same memory"):
+        DecentralizedOptimizer(params, DSGD(0.1), ring)
+
+
+def test_messages_of_eight_bits_are_refused():
+    with pytest.raises(InvalidInput, match=r"message_dtype: got torch\.float8_e4m3fn, need"):
+        make(message_dtype=torch.float8_e4m3fn)
+
+
+def test_a_step_that_no_rank_has_announced_is_refused():
+    _, optimizer = make()
+    refused = pytest.raises(InvalidInput, match="steps: got step 2, need at most 1, the most that")
+    with refused, optimizer.until_all_end(1):
+        optimizer.step()
+        optimizer.step()
+    optimizer.step()
+    assert optimizer.steps == 2

@@ -36,6 +36,11 @@ class PartParameters(FlatParameters):
         self.sizes, self.buffer = self._own.sizes, self._own.buffer
         self._compared = False
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether x is more precise than the model."""
+        return self._own.is_apart
+
     def views(self, buffer: Tensor) -> list[Tensor]:
         """This process's numbers of each parameter, of a tensor like `buffer`."""
         return self._own.views(buffer)

@@ -57,7 +57,7 @@ def require_links(state_dict: Mapping[str, Any], network: Network) -> None:
     """Refuse a state dict without the totals in flight; torch.distributed.checkpoint keeps none."""
     there = "links" in state_dict or not network.loses_one_way
     need = f"them too: on {network.name} they hold totals that are still on their way"
-    way_out = "load what state_dict() returned, or use gs.Checkpoints"
+    way_out = "load what state_dict() returned, or use gossamer.distributed.Checkpoints"
     require(there, "state_dict", "no memory of the links", need, way_out)
 
 

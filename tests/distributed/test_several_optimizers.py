@@ -1,0 +1,66 @@
+"""Two optimizers in one program, e.g. for the two models of a GAN, do not meet."""
+
+import pytest
+import torch
+from processes import on_ranks
+from torch import nn
+
+from gossamer.algorithms import DSGD, GTNSGDm
+from gossamer.distributed import DecentralizedOptimizer
+from gossamer.errors import InvalidInput
+from gossamer.networks import ring
+
+STILL = GTNSGDm(lr=0.0, momentum=0.8, order="combine-then-adapt")
+LONG = 1 << 15
+"""Numbers of a message that goes over a board."""
+
+
+def two_trainings(rank: int, sizes: tuple[int, int], ahead: tuple[bool, bool]) -> list[float]:
+    """With lr = 0, two models keep the value that each has on all ranks."""
+    values = [nn.Parameter(torch.full((size,), v)) for size, v in zip(sizes, (1.0, -1.0))]  # noqa: B905
+    made = [
+        DecentralizedOptimizer([p], STILL, ring, overlap=overlap)
+        for p, overlap in zip(values, ahead, strict=True)
+    ]
+    for _ in range(20):
+        for p, optimizer in zip(values, made, strict=True):
+            p.grad = torch.ones_like(p)
+            optimizer.step()
+    return [float((p.detach() - v).abs().max()) for p, v in zip(values, (1.0, -1.0), strict=True)]
+
+
+@pytest.mark.parametrize("ahead", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("sizes", [(8, 8), (4, 8), (LONG, LONG)])
+def test_messages_sent_ahead_stay_with_their_optimizer(sizes: tuple[int, int], ahead):
+    for errors in on_ranks(two_trainings, sizes, ahead):
+        assert max(errors) < 1e-6
+
+
+def one_more_on_some_ranks(rank: int) -> list[float]:
+    """Ranks whose past differs agree on where the messages of the next optimizer go."""
+    if rank == 2:
+        alone = torch.distributed.new_group([2], use_local_synchronization=True)
+        DecentralizedOptimizer([nn.Parameter(torch.ones(1))], DSGD(0.1), ring, process_group=alone)
+    return two_trainings(rank, (8, 8), (True, True))
+
+
+def test_ranks_with_another_past_agree():
+    for errors in on_ranks(one_more_on_some_ranks):
+        assert max(errors) < 1e-6
+
+
+def two_that_drop(rank: int) -> str:
+    kept = [nn.Parameter(torch.ones(2)) for _ in range(2)]
+    first = DecentralizedOptimizer(kept[:1], DSGD(0.1), ring, on_peer_failure="drop")
+    try:
+        DecentralizedOptimizer(kept[1:], DSGD(0.1), ring, on_peer_failure="drop")
+    except InvalidInput as error:
+        del first
+        DecentralizedOptimizer(kept[1:], DSGD(0.1), ring, on_peer_failure="drop")
+        return str(error)
+    return ""
+
+
+def test_a_second_that_drops_is_refused_while_there_is_the_first():
+    for words in on_ranks(two_that_drop):
+        assert words.startswith('on_peer_failure: got a second optimizer with "drop"')
