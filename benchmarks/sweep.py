@@ -283,7 +283,7 @@ def growth_case(
             device=device,
         )
 
-    times = [[seconds(partial(simulate, steps)) for steps in (few, few + more)] for _ in range(2)]
+    times = [[seconds(partial(simulate, steps)) for steps in (few, few + more)] for _ in range(3)]
     short, long = (min(column) for column in zip(*times, strict=True))
     return {
         "set up s": prepared,

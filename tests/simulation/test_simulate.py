@@ -173,15 +173,16 @@ def test_without_x_the_metrics_are_the_same_and_the_run_has_no_coordinates(tmp_p
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("name", gs.ALGORITHMS)
 def test_a_gpu_gives_the_same_run(name: str):
+    """On the way to the optimum: there, steps of a fixed length magnify every rounding error."""
     from algorithms.table import TABLE
 
     method = next(row.algorithm for row in TABLE if row.name == name)
     problem, network = gs.RobustRegression(20), gs.ring(20)
     cpu, gpu = (
-        gs.simulate(method, problem, network, steps=50, seeds=range(3), device=device)
+        gs.simulate(method, problem, network, steps=20, seeds=range(3), device=device)
         for device in ("cpu", "cuda")
     )
     assert gpu.x.device.type == "cpu"
-    torch.testing.assert_close(gpu.x, cpu.x, rtol=1e-8, atol=1e-8)
-    again = gs.simulate(method, problem, network, steps=50, seeds=range(3), device="cuda:0")
+    torch.testing.assert_close(gpu.x, cpu.x, rtol=1e-10, atol=1e-10)
+    again = gs.simulate(method, problem, network, steps=20, seeds=range(3), device="cuda:0")
     assert torch.equal(again.x, gpu.x)
