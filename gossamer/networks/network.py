@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput
+from gossamer.interval import Interval, within
 from gossamer.networks.channel import Channel
 from gossamer.networks.compressors import Compressor
 from gossamer.networks.recipe import Recipe
@@ -141,7 +142,7 @@ class Network(ABC):
         This is the first multiple k of the period with λᵏ ≤ eps. It is exact if W is static and
         symmetric, since then ‖Wᵏ − 11ᵀ/n‖₂ = λᵏ; otherwise it is an upper bound.
         """
-        require(0 < eps < 1, "eps", eps, "a number in (0, 1)")
+        within("eps", eps, Interval(0, 1))
         if self.lam == 0:
             return self.period
         periods = math.log(eps) / (self.period * math.log(self.lam))

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from gossamer.errors import require
+from gossamer.interval import NONNEGATIVE, within
 from gossamer.problems.flat_program import FlatProgram
 from gossamer.source import source_of
 
@@ -49,7 +50,7 @@ class L2Penalty(Penalty):
     weight: float
 
     def __post_init__(self) -> None:
-        _require_weight(self.weight)
+        within("weight", self.weight, NONNEGATIVE)
 
     @property
     def smoothness(self) -> float:
@@ -85,7 +86,7 @@ class NonconvexPenalty(Penalty):
     weight: float
 
     def __post_init__(self) -> None:
-        _require_weight(self.weight)
+        within("weight", self.weight, NONNEGATIVE)
 
     @property
     def smoothness(self) -> float:
@@ -156,8 +157,3 @@ def penalized(values: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
 def penalized_grad(grads: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
     """∇f_i + ∇r."""
     return grads if penalty is None else grads + penalty.grad(x)
-
-
-def _require_weight(weight: float) -> None:
-    finite = isinstance(weight, int | float) and 0 <= weight < float("inf")
-    require(finite, "weight", weight, "a finite number ≥ 0")
