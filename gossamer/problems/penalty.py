@@ -11,7 +11,7 @@ from torch.func import grad, vmap
 from gossamer.errors import require
 from gossamer.interval import NONNEGATIVE, within
 from gossamer.problems.flat_program import FlatProgram
-from gossamer.source import source_of
+from gossamer.source import name_of, source_of
 
 VectorFunction = Callable[[Tensor], Tensor]
 """x, `(dim,)` ↦ a scalar, differentiable."""
@@ -117,9 +117,15 @@ class _Slopes:
         return vmap(grad(self.function))(x)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionPenalty(Penalty):
-    """r as one's own function of a vector, with its gradient by automatic differentiation."""
+    """r as one's own function of a vector, with its gradient by automatic differentiation.
+
+    >>> def fourth_powers(x):
+    ...     return (x**4).sum()
+    >>> FunctionPenalty(fourth_powers)
+    FunctionPenalty(fourth_powers)
+    """
 
     function: VectorFunction
 
@@ -138,6 +144,9 @@ class FunctionPenalty(Penalty):
     def describe(self) -> str:
         """The function's source, or its name."""
         return source_of(self.function)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({name_of(self.function)})"
 
 
 def as_penalty(penalty: Penalty | VectorFunction | None) -> Penalty | None:
