@@ -64,6 +64,11 @@ class Compressed(Modified):
         return f"compressed({self.compressor!r}{gamma})"
 
     @property
+    def departure(self) -> str:
+        """Compression."""
+        return "messages are compressed"
+
+    @property
     def compresses(self) -> bool:
         """True."""
         return True

@@ -71,6 +71,11 @@ class Drops(Modified):
         return f"drops({self.probability}{both}{burst})"
 
     @property
+    def departure(self) -> str:
+        """Losses, if there are any."""
+        return "messages are lost" if self.probability > 0 else ""
+
+    @property
     def loses_one_way(self) -> bool:
         """True, unless links fail both ways or nothing is lost."""
         return self.probability > 0 and not self.both_ways

@@ -97,6 +97,16 @@ class Network(ABC):
         """Whether its messages are compressed."""
         return False
 
+    @property
+    def departure(self) -> str:
+        """What sets it apart from one doubly stochastic W in every round; "" if nothing does.
+
+        Of a modified network it is what the modification adds to that of the inner network.
+        """
+        if self.period > 1:
+            return f"links change from round to round, with period {self.period}"
+        return "" if self.balanced else "its one-way links are not balanced"
+
     # ------------------------------------------------------------------ how fast it averages
 
     @property

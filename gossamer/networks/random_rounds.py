@@ -36,6 +36,11 @@ class RandomRounds(Network):
         return (complete(self.n),)
 
     @property
+    def departure(self) -> str:
+        """The random links."""
+        return "links are drawn anew in every round"
+
+    @property
     def lam_note(self) -> str:
         """The sense in which λ holds."""
         return "in mean square"
