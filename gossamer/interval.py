@@ -14,6 +14,9 @@ from gossamer.errors import require
 class Interval:
     """The admissible set of a number: an interval whose ends belong to it only if they are closed.
 
+    `POSITIVE` is (0, ∞), `NONNEGATIVE` [0, ∞), `FINITE` (−∞, ∞), `FRACTION` [0, 1) and `SHARE`
+    (0, 1].
+
     >>> 0.5 in Interval(0, 1), 1 in Interval(0, 1), 1 in Interval(0, 1, closed_high=True)
     (True, False, True)
     """
@@ -45,12 +48,15 @@ class Interval:
 
 
 POSITIVE = Interval(0, math.inf)
+"""(0, ∞)."""
 NONNEGATIVE = Interval(0, math.inf, closed_low=True)
+"""[0, ∞)."""
 FINITE = Interval(-math.inf, math.inf)
+"""All numbers but the infinite ones."""
 FRACTION = Interval(0, 1, closed_low=True)
-"""A share that may be nothing, but not all."""
+"""[0, 1): a share that may be nothing, but not all."""
 SHARE = Interval(0, 1, closed_high=True)
-"""A share that may be all, but not nothing."""
+"""(0, 1]: a share that may be all, but not nothing."""
 
 
 def within(name: str, value: object, interval: Interval, way_out: str = "") -> float:
