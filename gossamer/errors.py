@@ -3,7 +3,6 @@
 import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
-from numbers import Real
 from typing import SupportsIndex
 
 
@@ -44,24 +43,6 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
         raise InvalidInput(f"{name}: got {value}, need {admissible}") from None
     require(number >= least, name, number, admissible)
     return number
-
-
-def real(name: str, value: object, admissible: str, way_out: str = "") -> float:
-    """Returns `value` as a float; refuses it unless it is a number.
-
-    Whether the number is admissible is not checked here; `admissible` and `way_out` only
-    go into the message.
-
-    >>> real("probability", "10%", "a number in [0, 1)", "0.1 loses one message in ten")
-    Traceback (most recent call last):
-        ...
-    gossamer.errors.InvalidInput: probability: got '10%', need a number in [0, 1); 0.1 loses one ...
-    """
-    if not isinstance(value, Real):
-        raise InvalidInput(
-            f"{name}: got {value!r}, need {admissible}" + (f"; {way_out}" if way_out else "")
-        )
-    return float(value)
 
 
 def choice(name: str, value: str, options: Iterable[str]) -> str:

@@ -57,3 +57,13 @@ def wrapped(text: str, columns: int = WIDTH, first: str = "", then: str = "") ->
     wrapper = textwrap.TextWrapper(columns, initial_indent=first, subsequent_indent=then)
     wrapper.break_long_words = wrapper.break_on_hyphens = False
     return [line.replace(NO_BREAK, " ") for line in wrapper.wrap("`".join(parts))]
+
+
+def ordinal(k: int) -> str:
+    """The number in a row.
+
+    >>> [ordinal(k) for k in (1, 2, 3, 5, 12, 21)]
+    ['1st', '2nd', '3rd', '5th', '12th', '21st']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return f"{k}{'th' if 10 <= k % 100 <= 20 else ending}"

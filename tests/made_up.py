@@ -2,8 +2,11 @@
 
 import copy
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -14,7 +17,15 @@ from gossamer.studies import EXPERIMENTS
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NOISES
 
+DOCS = Path(__file__).parents[1] / "docs"
+
 INITIAL = 4.0
+
+THROWN = [0.2, 0.2, 2.1]
+"""Two seeds arrive, one ends above half of its initial error."""
+
+Changed = Mapping[str, Sequence[float]]
+"""Unit, or the end of its name after a comma → errors with which it ends instead."""
 
 
 def at_test_size(experiment: Experiment[Any]) -> dict[str, Any]:
@@ -79,3 +90,40 @@ def verdict(verdicts: Sequence[Verdict], words: str) -> Verdict:
     """The one verdict whose statement contains these words."""
     (found,) = [v for v in verdicts if words in v.statement]
     return found
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """A study of tuned methods, judged by results that are made up."""
+
+    study: Experiment[Any]
+    names: Sequence[str]
+    result: Callable[[list[float]], dict[str, Any]]
+    """Final errors → what a unit that ends with them has found."""
+
+    def made(self, changed: Changed | None = None) -> dict[str, Any]:
+        """Every unit ends at 0.2, but for those that `changed` names; its last word counts."""
+        return {name: self.result(_ends(name, changed or {})) for name in self.names}
+
+    def judged(self, words: str, changed: Changed | None = None) -> Verdict:
+        """The verdict with these words."""
+        return verdict(self.study.verdicts(self.made(changed)), words)
+
+    def rows(self, title: str, changed: Changed | None = None) -> dict[str, list[str]]:
+        """First cell → the others, of the table whose title begins so."""
+        tables = self.study.tables(self.made(changed))
+        (table,) = [table for table in tables if table.title.startswith(title)]
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        return {row[0]: list(row[1:]) for row in table.rows}
+
+    def named_on(self, page: str) -> list[int]:
+        """How many titles contain the words of each marker on a page; 0 would leave a hole."""
+        text = (DOCS / page).read_text(encoding="utf-8")
+        named = re.findall(rf"^\[\[experiment {self.study.name} ([^:]+):", text, re.MULTILINE)
+        titles = [table.title for table in self.study.tables(self.made())]
+        return [sum(words in title for title in titles) for words in named]
+
+
+def _ends(name: str, changed: Changed) -> list[float]:
+    errors = [e for key, e in changed.items() if f", {name}".endswith(f", {key}")]
+    return list(errors[-1]) if errors else [0.2, 0.2, 0.2]

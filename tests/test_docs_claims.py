@@ -24,8 +24,8 @@ from gossamer.studies.language import modern_table as modern
 from gossamer.studies.methods import all_methods as every
 from gossamer.studies.methods import bad_networks as networks
 from gossamer.studies.methods import clip_or_normalize as clip
-from gossamer.studies.methods.compared import median_error, robust
 from gossamer.studies.methods.situations import SITUATIONS, Situation
+from gossamer.studies.methods.standing import median_error, robust
 from gossamer.theory import fit_slope
 
 ROOT = Path(__file__).parent.parent

@@ -24,7 +24,7 @@ def test_wheel(tmp_path: Path):
     names = {part: (*files, "page.html", "page.css", "page.js") for part, files in own.items()}
     pages = {f"gossamer/{part}/{name}" for part, of in names.items() for name in of}
     assert files == source | pages | {"gossamer/py.typed"}
-    assert wheel.stat().st_size < 800_000  # code alone
+    assert wheel.stat().st_size < 900_000  # code alone
 
 
 def test_source_distribution(tmp_path: Path):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from report.browser import CHROMIUM, LISTEN, findings
+from browser import CHROMIUM, LISTEN, findings
 
 import gossamer as gs
 from gossamer.networks import from_text
@@ -72,7 +72,8 @@ def browser(folder: Path) -> Found:
     (living / "framed.html").write_text(html, encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8").replace("GIVEN", json.dumps(chance()))
     (living / PAGE.name).write_text(page, encoding="utf-8")
-    return findings(living / PAGE.name, folder / "browser")
+    found, _ = findings((living / PAGE.name).resolve().as_uri(), folder / "browser")
+    return dict(found)
 
 
 def chance() -> dict[str, Any]:

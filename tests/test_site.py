@@ -1,7 +1,6 @@
 """The documentation site builds without a warning and can be read from disk, offline."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from report.browser import CHROMIUM
+from browser import CHROMIUM, findings
 
 import gossamer as gs
 
@@ -125,7 +124,7 @@ async function all(names) {
   for (const name of names) await visit(name)
   await search("tracking")
   document.body.innerHTML = ""
-  document.body.dataset.found = encodeURIComponent(JSON.stringify(found))
+  document.body.dataset.findings = encodeURIComponent(JSON.stringify(found))
 }
 all(%(pages)s)
 </script></body>"""
@@ -150,16 +149,6 @@ def look_at_all(site: Path, names: list[str], profile: Path) -> tuple[dict[str, 
     """What the browser measured, and what was written on its console."""
     look = site / "look.html"
     look.write_text(LOOK % {"widths": list(WIDTHS), "pages": json.dumps(names)}, encoding="utf-8")
-    flags = [
-        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-        "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-        "--allow-file-access-from-files", f"--user-data-dir={profile}", "--enable-logging=stderr",
-        "--virtual-time-budget=600000", "--window-size=1400,1000", "--dump-dom",
-    ]  # fmt: skip
-    command = [str(CHROMIUM), *flags, look.as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=180, env=os.environ)
-    data = re.search(r'data-found="([^"]*)"', shown.stdout)
-    assert data is not None, f"the pages never finished loading: {shown.stdout[:500]}"
-    written = [line for line in shown.stderr.splitlines() if ":CONSOLE" in line]
+    found, written = findings(look.as_uri(), profile, seconds=600)
     complaints = [line for line in written if '"[PST]: ' not in line]  # what the theme tells
-    return dict(json.loads(unquote(data[1]))), complaints
+    return dict(found), complaints

@@ -13,11 +13,9 @@ from gossamer.experiments import Result, Results
 from gossamer.studies.language.modern_table import TASKS, losses
 from gossamer.studies.methods import all_methods, bad_networks
 from gossamer.studies.methods import clip_or_normalize as clip
-from gossamer.studies.methods.compared import median_error, robust
 from gossamer.studies.methods.situations import SITUATIONS, Situation
+from gossamer.studies.methods.standing import AS_GOOD, OURS, median_error, robust
 
-OURS = "GT-NSGDm"
-AS_GOOD = 1.5
 NAMED = 4
 """At most so many methods are named as good."""
 

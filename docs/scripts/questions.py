@@ -16,7 +16,7 @@ from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language.grids import MODERN
 from gossamer.studies.language.modern_table import TASKS, candidate, gaps, tuned_name
 from gossamer.studies.methods import all_methods, bad_networks
-from gossamer.studies.methods.compared import median_error
+from gossamer.studies.methods.standing import median_error
 
 Settings = Mapping[str, Any]
 

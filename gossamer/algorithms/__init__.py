@@ -11,7 +11,6 @@ from gossamer.algorithms.admissible import (
     Count,
     Fraction,
     Integers,
-    Interval,
     OneOf,
     Order,
     Positive,
@@ -69,6 +68,7 @@ from gossamer.algorithms.schedule import (
     WarmUp,
 )
 from gossamer.algorithms.sclip_ef import SClipEF
+from gossamer.interval import Interval
 from gossamer.spec import build
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = {

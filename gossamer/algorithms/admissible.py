@@ -7,42 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-import torch
 from torch import Tensor
 
 from gossamer.errors import require
+from gossamer.interval import FINITE, FRACTION, NONNEGATIVE, POSITIVE, Interval
 
 Scalar = float | Tensor
 """A hyper-parameter: a number, or a tensor that broadcasts over the runs axis as `(runs, 1)`."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The admissible set of a real-valued hyper-parameter, an interval of finite numbers.
-
-    `high` does not belong to the interval, and `low` does only if `closed_low` is True.
-    """
-
-    low: float
-    high: float
-    closed_low: bool = False
-
-    def __contains__(self, value: object) -> bool:
-        if isinstance(value, Tensor):
-            return value.numel() == 0 or all(float(end) in self for end in value.aminmax())
-        if not isinstance(value, numbers.Real):
-            return False
-        number = float(value)
-        return self.low < number < self.high or (self.closed_low and number == self.low)
-
-    def begins_at(self, value: Scalar) -> bool:
-        """Whether `value` is the smallest admissible number."""
-        return self.closed_low and bool(torch.as_tensor(value == self.low).all())
-
-    def __str__(self) -> str:
-        high = "∞" if math.isinf(self.high) else f"{self.high:g}"
-        low = "-∞" if math.isinf(self.low) else f"{self.low:g}"
-        return f"a number in {'[' if self.closed_low else '('}{low}, {high})"
 
 
 @dataclass(frozen=True)
@@ -76,10 +47,10 @@ class OneOf:
 
 AdmissibleSet = Interval | Integers | OneOf
 
-Positive = Annotated[Scalar, Interval(0, math.inf)]
-StepSize = Annotated[Scalar, Interval(0, math.inf, closed_low=True)]  # schedules pass through 0
-Fraction = Annotated[Scalar, Interval(0, 1, closed_low=True)]
-Real = Annotated[Scalar, Interval(-math.inf, math.inf)]
+Positive = Annotated[Scalar, POSITIVE]
+StepSize = Annotated[Scalar, NONNEGATIVE]  # schedules pass through 0
+Fraction = Annotated[Scalar, FRACTION]
+Real = Annotated[Scalar, FINITE]
 Count = Annotated[int, Integers(1)]
 
 Order = Literal["adapt-then-combine", "combine-then-adapt"]

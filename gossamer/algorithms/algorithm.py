@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.admissible import Interval, admissible_sets
+from gossamer.algorithms.admissible import admissible_sets
 from gossamer.algorithms.local import Shapes
 from gossamer.algorithms.mixing import Mix, takes_functions
 from gossamer.algorithms.schedule import Schedule, as_schedule
 from gossamer.errors import require
+from gossamer.interval import Interval
 
 StateT = TypeVar("StateT", bound=tuple[Tensor, ...])
 

@@ -5,22 +5,18 @@ import torch
 from gossamer.algorithms import ALGORITHMS, DSGD, EXTRA, PushSum
 from gossamer.fit import fits
 from gossamer.networks import (
-    QSGD,
     Accelerated,
-    Cast,
     Compressed,
     Compressor,
     Drops,
     Every,
     Network,
-    RandK,
     RandomRounds,
-    Sign,
-    TopK,
 )
 from gossamer.networks.modified import layers
 from gossamer.networks.random_rounds import RandomMatching
-from gossamer.theory.coverage import clean, not_covered, ordinal
+from gossamer.text import ordinal
+from gossamer.theory.coverage import clean, not_covered
 
 Row = tuple[str, str]
 
@@ -118,24 +114,9 @@ def _compressed(compressor: Compressor) -> str:
     whole = EXAMPLE * torch.float32.itemsize
     length = f"{size:,} bytes, {size / whole:.1%} of {whole:,}; the first message is whole"
     return (
-        f"{_sent(compressor)}; what a message leaves out follows in later ones. "
+        f"{compressor.words}; what a message leaves out follows in later ones. "
         f"A message about {EXAMPLE:,} numbers in float32 takes {length}"
     )
-
-
-def _sent(compressor: Compressor) -> str:
-    match compressor:
-        case TopK(share=share):
-            return f"the {100 * share:.3g} % of the coordinates that changed most"
-        case RandK(share=share):
-            return f"{100 * share:.3g} % of the coordinates, by chance"
-        case QSGD(bits=bits):
-            return f"what changed, rounded to {bits} bits by chance"
-        case Sign():
-            return "the signs of what changed"
-        case Cast(dtype=dtype):
-            return f"what changed, in {dtype}"
-    return repr(compressor)
 
 
 def _gamma(network: Compressed) -> Row:

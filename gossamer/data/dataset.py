@@ -9,6 +9,7 @@ from torch import Tensor
 from gossamer.data.splits import Split, iid
 from gossamer.digests import digest
 from gossamer.errors import require
+from gossamer.interval import Interval, within
 from gossamer.seeding import stream
 
 
@@ -65,8 +66,8 @@ class Dataset:
 
     def hold_out(self, share: float, seed: int = 0) -> tuple[Self, Self]:
         """Hold out a random `share` of the samples; returns the kept and the held-out samples."""
-        count = round(share * len(self))
-        require(0 < count < len(self), "share", share, "a number in (0, 1) that leaves samples")
+        count = round(within("share", share, Interval(0, 1)) * len(self))
+        require(0 < count < len(self), "share", share, "one that leaves samples to both sets")
         order = torch.randperm(len(self), generator=stream("held out", seed))
         return self.take(order[count:]), self.take(order[:count])
 

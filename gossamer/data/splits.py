@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import InvalidInput, require, whole
+from gossamer.interval import POSITIVE, within
 from gossamer.seeding import stream_seed
 
 DRAWS = 1000
@@ -74,9 +75,8 @@ def sizes(shares: Sequence[float]) -> Split:
     >>> [len(part) for part in sizes([5, 3, 2])(torch.zeros(100), 3)]
     [50, 30, 20]
     """
-    listed = [float(share) for share in shares]
-    good = len(listed) > 0 and all(0 < share < float("inf") for share in listed)
-    require(good, "shares", list(shares), "a number > 0 for every node")
+    listed = [within("shares", share, POSITIVE) for share in shares]
+    require(len(listed) > 0, "shares", "none", "a number for every node")
 
     def cut(labels: np.ndarray, nodes: int, random: np.random.Generator) -> Parts:
         require(len(listed) == nodes, "shares", f"{len(listed)} numbers", f"{nodes}, one per node")
@@ -100,7 +100,7 @@ def dirichlet(alpha: float) -> Split:
     >>> [len(labels[part].unique()) for part in dirichlet(0.05)(labels, 5)]
     [3, 5, 3, 4, 4]
     """
-    require(0 < alpha < float("inf"), "alpha", alpha, "a finite number > 0")
+    within("alpha", alpha, POSITIVE)
 
     def cut(labels: np.ndarray, nodes: int, random: np.random.Generator) -> Parts:
         classes = _classes(labels)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require
+from gossamer.interval import Interval, within
 
 PAD, UNKNOWN = "<pad>", "<unk>"
 
@@ -123,7 +124,7 @@ def corpus_from_file(path: str | os.PathLike[str], *, validation_share: float = 
 
     The words are those of `basic_english`; `validation_share` is the share that is held out.
     """
-    require(0 < validation_share < 1, "validation_share", validation_share, "a number in (0, 1)")
+    within("validation_share", validation_share, Interval(0, 1))
     try:
         words = basic_english(Path(path).read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as reason:

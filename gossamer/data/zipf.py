@@ -1,6 +1,5 @@
 """Artificial text with Zipf-distributed words and a grammar, for runs without a download."""
 
-import math
 from bisect import bisect
 
 import torch
@@ -8,6 +7,7 @@ from torch import Tensor
 
 from gossamer.data.tokens import Corpus, basic_english
 from gossamer.errors import require, whole
+from gossamer.interval import FINITE, SHARE, Interval, within
 from gossamer.seeding import stream
 
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
@@ -30,7 +30,7 @@ def zipf_corpus(
     >>> len(corpus.train), len(corpus.vocabulary)
     (19800, 203)
     """
-    require(0 < validation_share < 1, "validation_share", validation_share, "a number in (0, 1)")
+    within("validation_share", validation_share, Interval(0, 1))
     text = zipf_text(num_words, num_types=num_types, exponent=exponent, spread=spread, seed=seed)
     words = basic_english(text)
     cut = round((1 - validation_share) * len(words))
@@ -71,8 +71,8 @@ def zipf_text(
     """
     whole("num_words", num_words, 1)
     whole("num_types", num_types, 2)
-    require(math.isfinite(exponent), "exponent", exponent, "a finite number")
-    require(0 < spread <= 1, "spread", spread, "a number in (0, 1]")
+    within("exponent", exponent, FINITE)
+    within("spread", spread, SHARE)
     words = [_spell(k) for k in range(num_types)]
     chain = _chain(num_words, zipf_frequencies(num_types, exponent), spread, seed)
     spelled = [words[k] for k in chain]

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
-from gossamer.errors import real, require
+from gossamer.errors import require
+from gossamer.interval import NONNEGATIVE, within
 
 
 class ScheduledAlgorithm:
@@ -93,8 +94,7 @@ class WeightDecay:
 def require_weight_decay(group: Mapping[str, Any]) -> None:
     """Refuse a weight decay that is no number of at least 0, or that has no step to go with."""
     held = group["weight_decay"]
-    decay = real("weight_decay", held, "a number of at least 0", "0 for none")
-    require(decay >= 0, "weight_decay", held, "a number of at least 0", "0 for none")
+    decay = within("weight_decay", held, NONNEGATIVE, "0 for none")
     need = "a method with a step size lr"
     require(decay == 0 or "lr" in group, "weight_decay", f"{held} and no lr", need, "use 0")
 

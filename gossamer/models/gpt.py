@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gossamer.errors import InvalidInput, choice, require, whole
+from gossamer.interval import FRACTION, within
 from gossamer.seeding import stream
 
 Style = Literal["gpt", "pytorch"]
@@ -70,7 +71,7 @@ class GPT(nn.Module):
         _check_sizes(vocabulary=vocabulary, context=context, width=width, heads=heads)
         whole("layers", layers, 0)
         require(width % heads == 0, "heads", heads, f"a divisor of width = {width}")
-        require(0 <= dropout < 1, "dropout", dropout, "a number in [0, 1)")
+        within("dropout", dropout, FRACTION)
         self.context, self.causal, self.heads = context, causal, heads
         self.dropout, self.style = dropout, style
         self.token = nn.Embedding(vocabulary, width)

@@ -47,6 +47,11 @@ class Accelerated(Modified):
         """The Python call that makes this modification, e.g. "accelerated(3)"."""
         return f"accelerated({self.k})"
 
+    @property
+    def departure(self) -> str:
+        """None: P_k(W) is such a matrix."""
+        return ""
+
     def _lam(self) -> float:
         lam = self.inner.lam
         return 0.0 if lam == 0 else 1 / math.cosh(min(700.0, self.k * math.acosh(1 / lam)))

@@ -7,7 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.errors import real, require
+from gossamer.errors import require
+from gossamer.interval import SHARE, within
 from gossamer.networks.chance import Coins
 from gossamer.networks.channel import (
     Call,
@@ -49,9 +50,8 @@ class Compressed(Modified):
         one = isinstance(self.compressor, Compressor)
         need = "a compressor with its parameters"
         require(one, "compressor", self.compressor, need, "e.g. TopK(0.05)")
-        need = "a number in (0, 1], or None"
-        inside = self.gamma is None or 0 < real("gamma", self.gamma, need) <= 1
-        require(inside, "gamma", self.gamma, need)
+        if self.gamma is not None:
+            within("gamma", self.gamma, SHARE, "leave it out for one that suits the compressor")
         below = self.inner.inner if isinstance(self.inner, Drops) else self.inner
         need = "the same links in every round: a difference means nothing to who missed the last"
         way_out = "compress a network that does not change, e.g. ring(20)"
@@ -62,6 +62,11 @@ class Compressed(Modified):
         """The Python call that makes this modification, e.g. "compressed(TopK(0.1))"."""
         gamma = "" if self.gamma is None else f", gamma={self.gamma}"
         return f"compressed({self.compressor!r}{gamma})"
+
+    @property
+    def departure(self) -> str:
+        """Compression."""
+        return "messages are compressed"
 
     @property
     def compresses(self) -> bool:

@@ -1,5 +1,6 @@
 """Networks that lose messages."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gossamer.errors import real, require
+from gossamer.errors import require
+from gossamer.interval import FRACTION, Interval, within
 from gossamer.networks.channel import Call, Channel, Deliveries, RememberingChannel
 from gossamer.networks.edges import Edges
 from gossamer.networks.losses import BLOCK_ROUNDS, Losses
@@ -48,13 +50,10 @@ class Drops(Modified):
     place: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        need, way_out = "a number in [0, 1)", "0.1 loses one message in ten"
-        p = real("probability", self.probability, need, way_out)
-        require(0 <= p < 1, "probability", self.probability, need, way_out)
-        shortest = 1 / (1 - p)
-        need = f"at least 1/(1 − probability) = {shortest:g} rounds, that of independent losses"
+        p = within("probability", self.probability, FRACTION, "0.1 loses one message in ten")
         if self.burst is not None:
-            require(real("burst", self.burst, need) >= shortest, "burst", self.burst, need)
+            long = Interval(1 / (1 - p), math.inf, closed_low=True)
+            within("burst", self.burst, long, "independent losses last 1/(1 − probability) rounds")
         rounds = isinstance(self.inner, Periodic)
         need = "a network whose links are not random already"
         require(rounds, "drops", self.inner.name, need, "draw fewer links instead")
@@ -70,6 +69,11 @@ class Drops(Modified):
         both = ", both_ways=True" if self.both_ways else ""
         burst = "" if self.burst is None else f", burst={self.burst}"
         return f"drops({self.probability}{both}{burst})"
+
+    @property
+    def departure(self) -> str:
+        """Losses, if there are any."""
+        return "messages are lost" if self.probability > 0 else ""
 
     @property
     def loses_one_way(self) -> bool:

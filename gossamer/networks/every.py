@@ -10,6 +10,7 @@ from torch import Tensor
 from gossamer.errors import whole
 from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.modified import Modified
+from gossamer.text import ordinal
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +32,11 @@ class Every(Modified):
     def call(self) -> str:
         """The Python call that makes this modification, e.g. "every(5)"."""
         return f"every({self.k})"
+
+    @property
+    def departure(self) -> str:
+        """Steps without messages, if there are any."""
+        return f"nodes talk in every {ordinal(self.k)} step only" if self.k > 1 else ""
 
     def _lam(self) -> float:
         return float(self.inner.lam ** (1 / self.k))

@@ -7,6 +7,7 @@ from typing import SupportsIndex
 import torch
 
 from gossamer.errors import InvalidInput, choice, require, whole
+from gossamer.interval import SHARE, within
 from gossamer.networks.contraction import connected_components
 from gossamer.networks.links import Graph, Links
 from gossamer.networks.matrices import contracting, doubly_stochastic, from_matrix
@@ -199,7 +200,7 @@ def erdos_renyi(
     erdos_renyi(20, 0.3, seed=0): 20 nodes, degrees ...
     """
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
-    require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
+    within("probability", probability, SHARE)
     require_size(n, probability * n)
     import networkx as nx
 

@@ -39,6 +39,11 @@ class Modified(Network):
         raise NotImplementedError
 
     @property
+    def departure(self) -> str:
+        """What the modification adds to the departure of the inner network; "" if nothing."""
+        raise NotImplementedError
+
+    @property
     def rounds(self) -> tuple[StaticNetwork, ...]:
         """The rounds of the inner network."""
         return self.inner.rounds

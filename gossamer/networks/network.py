@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput
+from gossamer.interval import Interval, within
 from gossamer.networks.channel import Channel
 from gossamer.networks.compressors import Compressor
 from gossamer.networks.recipe import Recipe
@@ -96,6 +97,16 @@ class Network(ABC):
         """Whether its messages are compressed."""
         return False
 
+    @property
+    def departure(self) -> str:
+        """What sets it apart from one doubly stochastic W in every round; "" if nothing does.
+
+        Of a modified network it is what the modification adds to that of the inner network.
+        """
+        if self.period > 1:
+            return f"links change from round to round, with period {self.period}"
+        return "" if self.balanced else "its one-way links are not balanced"
+
     # ------------------------------------------------------------------ how fast it averages
 
     @property
@@ -141,7 +152,7 @@ class Network(ABC):
         This is the first multiple k of the period with λᵏ ≤ eps. It is exact if W is static and
         symmetric, since then ‖Wᵏ − 11ᵀ/n‖₂ = λᵏ; otherwise it is an upper bound.
         """
-        require(0 < eps < 1, "eps", eps, "a number in (0, 1)")
+        within("eps", eps, Interval(0, 1))
         if self.lam == 0:
             return self.period
         periods = math.log(eps) / (self.period * math.log(self.lam))

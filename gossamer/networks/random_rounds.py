@@ -8,7 +8,8 @@ from typing import ClassVar, SupportsIndex
 import torch
 from torch import Tensor
 
-from gossamer.errors import require, whole
+from gossamer.errors import whole
+from gossamer.interval import SHARE, within
 from gossamer.networks.chance import stream_keys, uniform
 from gossamer.networks.channel import Channel, Deliveries, LinkMemory, Talk
 from gossamer.networks.graphs import complete, require_size
@@ -33,6 +34,11 @@ class RandomRounds(Network):
     def rounds(self) -> tuple[StaticNetwork, ...]:
         """The complete network, which has all links that may be drawn."""
         return (complete(self.n),)
+
+    @property
+    def departure(self) -> str:
+        """The random links."""
+        return "links are drawn anew in every round"
 
     @property
     def lam_note(self) -> str:
@@ -133,7 +139,7 @@ def erdos_renyi_each_round(n: SupportsIndex, probability: float) -> ErdosRenyiRo
     erdos_renyi_each_round(20, 0.1): 20 nodes, 1.9 random neighbours per round on average, λ = ...
     """
     n = whole("n", n, 2)
-    require(0 < probability <= 1, "probability", probability, "a number in (0, 1]")
+    within("probability", probability, SHARE)
     require_size(n, n - 1)
     return ErdosRenyiRounds(n, probability)
 

@@ -18,7 +18,7 @@ law louder at some nodes or in some coordinates, and `law.growing(factor)` makes
 gradient.
 
 For noise of your own, use `SampledNoise(function)`, or derive a law from `CoordinateNoise` or
-`IsotropicNoise`; `draw_uniform`, `draw_exponential`, `draw_normal` and `require_positive` help to
+`IsotropicNoise`; `draw_uniform`, `draw_exponential` and `draw_normal` help to
 write one.
 """
 
@@ -34,7 +34,6 @@ from gossamer.noise.noise import (
     draw_exponential,
     draw_normal,
     draw_uniform,
-    require_positive,
 )
 from gossamer.noise.pareto import Pareto
 from gossamer.noise.sampled import SampledNoise
@@ -58,5 +57,4 @@ __all__ = [
     "draw_normal",
     "draw_uniform",
     "from_description",
-    "require_positive",
 ]

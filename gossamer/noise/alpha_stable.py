@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.interval import Interval
 from gossamer.noise.coordinates import CoordinateNoise
 from gossamer.noise.gaussian import Gaussian
-from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require_positive
+from gossamer.noise.noise import Noise, draw_exponential, draw_uniform, set_scale, set_within
 
 RIGHT_ANGLE = math.nextafter(math.pi / 2, 0)
 """The largest angle strictly below π/2: there cos V is still positive."""
@@ -46,10 +46,9 @@ class AlphaStable(CoordinateNoise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        floats(self, "tail_index", "skewness", "scale")
-        require_stable_index(self.tail_index)
-        require(-1 <= self.skewness <= 1, "skewness", self.skewness, "a number in [−1, 1]")
-        require_positive("scale", self.scale)
+        set_stable_index(self)
+        set_within(self, "skewness", Interval(-1, 1, closed_low=True, closed_high=True))
+        set_scale(self)
 
     @property
     def _shift(self) -> float:
@@ -92,12 +91,7 @@ class AlphaStable(CoordinateNoise):
         )
 
 
-def require_stable_index(tail_index: float) -> None:
-    """Refuse an index for which there is no stable law of mean zero."""
-    require(
-        1 < tail_index <= 2,
-        "tail_index",
-        tail_index,
-        "a number in (1, 2]",
-        "at 1 or below the mean does not exist, above 2 no stable law does; try 1.5",
-    )
+def set_stable_index(law: Noise) -> None:
+    """Make the tail index of a law a float; refused without a stable law of mean zero."""
+    way_out = "at 1 or below the mean does not exist, above 2 no stable law does; try 1.5"
+    set_within(law, "tail_index", Interval(1, 2, closed_high=True), way_out)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gossamer.noise.coordinates import CoordinateNoise
-from gossamer.noise.noise import NormMoment, draw_normal, floats, require_positive
+from gossamer.noise.noise import NormMoment, draw_normal, set_scale
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Gaussian(CoordinateNoise):
     tail_index: float = field(default=math.inf, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        floats(self, "std")
-        require_positive("std", self.std)
+        set_scale(self, "std")
 
     def draw(self, size: int, generator: torch.Generator) -> Tensor:
         """Normal samples times `std`."""

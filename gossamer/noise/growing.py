@@ -1,14 +1,14 @@
 """Noise that grows with the gradient."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from gossamer.errors import InvalidInput, require
-from gossamer.noise.noise import Noise, NormMoment, floats
+from gossamer.errors import InvalidInput
+from gossamer.interval import NONNEGATIVE, POSITIVE
+from gossamer.noise.noise import Noise, NormMoment, set_within
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,9 +29,8 @@ class Growing(Noise):
     tail_index: float = field(init=False)
 
     def __post_init__(self) -> None:
-        floats(self, "factor", "floor")
-        require(0 < self.factor < math.inf, "factor", self.factor, "a finite positive number")
-        require(0 <= self.floor < math.inf, "floor", self.floor, "a finite number of at least 0")
+        set_within(self, "factor", POSITIVE)
+        set_within(self, "floor", NONNEGATIVE)
         object.__setattr__(self, "tail_index", self.law.tail_index)
 
     def sample(

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from gossamer.noise.isotropic import IsotropicNoise
-from gossamer.noise.noise import draw_normal, draw_uniform, floats, require_positive
-from gossamer.noise.student_t import require_df
+from gossamer.noise.noise import draw_normal, draw_uniform, set_scale
+from gossamer.noise.student_t import set_df
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,8 @@ class MultivariateT(IsotropicNoise):
     tail_index: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        floats(self, "df", "scale")
-        require_df(self.df)
-        require_positive("scale", self.scale)
+        set_df(self)
+        set_scale(self)
         object.__setattr__(self, "tail_index", self.df)
 
     def draw_radius(self, size: int, generator: torch.Generator) -> Tensor:

@@ -1,7 +1,6 @@
 """What every noise offers: samples, a tail index, moments, and other noises made of it."""
 
 import math
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.interval import POSITIVE, Interval, within
 
 if TYPE_CHECKING:
     from gossamer.noise.growing import Growing
@@ -83,7 +82,7 @@ class Noise(ABC):
         >>> round(StudentT(df=1.5).moment(1.1), 3), StudentT(df=1.5).moment(1.5)
         (2.572, inf)
         """
-        require(0 < p < math.inf, "p", p, "a finite positive order", "p = 1 gives E|X|")
+        within("p", p, POSITIVE, "p = 1 gives E|X|")
         return self.finite_moment(p) if self.has_moment(p) else math.inf
 
     @abstractmethod
@@ -150,30 +149,14 @@ class Noise(ABC):
         return {"name": repr(self), **({"data": self.data} if self.data else {})}
 
 
-def floats(law: Noise, *names: str) -> None:
-    """Make these arguments of a law, a frozen dataclass, floats; what is no number is refused."""
-    for name in names:
-        object.__setattr__(law, name, as_float(name, getattr(law, name)))
+def set_within(law: Noise, name: str, interval: Interval, way_out: str = "") -> None:
+    """Make an argument of a law, a frozen dataclass, a float; refused outside the interval."""
+    object.__setattr__(law, name, within(name, getattr(law, name), interval, way_out))
 
 
-def as_float(name: str, value: object) -> float:
-    """The number as a float.
-
-    >>> as_float("df", "a")
-    Traceback (most recent call last):
-        ...
-    gossamer.errors.InvalidInput: df: got 'a', need a number, e.g. 1.5
-    """
-    plain = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    require(plain, name, repr(value), "a number, e.g. 1.5")
-    return float(value)  # type: ignore[arg-type]  # a number, as just required
-
-
-def require_positive(name: str, value: float) -> None:
-    """Refuse a value that is not a finite positive number; `name` is that of the argument."""
-    number = as_float(name, value)
-    way_out = "a run without noise is noise=None" if number == 0 else ""
-    require(0 < number < math.inf, name, value, "a finite positive number", way_out)
+def set_scale(law: Noise, name: str = "scale") -> None:
+    """Make the scale of a law a float; refused unless it is positive."""
+    set_within(law, name, POSITIVE, "a run without noise is noise=None")
 
 
 def draw_uniform(size: int, generator: torch.Generator) -> Tensor:

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.interval import Interval
 from gossamer.noise.coordinates import CoordinateNoise
-from gossamer.noise.noise import draw_exponential, floats, require_positive
+from gossamer.noise.noise import draw_exponential, set_scale, set_within
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,9 @@ class Pareto(CoordinateNoise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        floats(self, "tail_index", "scale")
-        require(
-            1 < self.tail_index < math.inf,
-            "tail_index",
-            self.tail_index,
-            "a finite number above 1",
-            "at 1 or below the mean is infinite, so it cannot be subtracted; try 1.5",
-        )
-        require_positive("scale", self.scale)
+        way_out = "at 1 or below the mean is infinite, so it cannot be subtracted; try 1.5"
+        set_within(self, "tail_index", Interval(1, math.inf), way_out)
+        set_scale(self)
 
     def draw(self, size: int, generator: torch.Generator) -> Tensor:
         """Samples of σ(e^{E/a} − m) with E exponential."""

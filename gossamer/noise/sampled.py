@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import InvalidInput, require
-from gossamer.noise.noise import Noise, NormMoment, as_float
+from gossamer.interval import Interval, within
+from gossamer.noise.noise import Noise, NormMoment
 
 Sampler = Callable[[tuple[int, ...], torch.Generator], Tensor]
 """Shape and generator → zero-mean noise of that shape, on the generator's device."""
@@ -44,9 +45,11 @@ class SampledNoise(Noise):
         unnamed = "results are told apart by it, e.g. name='Laplace'"
         require(not self.name.startswith("<"), "name", self.name, "a name", unnamed)
         self.function = function
-        self.tail_index = math.nan if tail_index is None else as_float("tail_index", tail_index)
-        means = "at 1 or below the mean does not exist, so no noise can be zero-mean"
-        require(not self.tail_index <= 1, "tail_index", tail_index, "a number above 1", means)
+        self.tail_index = math.nan
+        if tail_index is not None:
+            means = "at 1 or below the mean does not exist, so no noise can be zero-mean"
+            above = Interval(1, math.inf, closed_high=True)
+            self.tail_index = within("tail_index", tail_index, above, means)
 
     def sample(
         self,

@@ -1,7 +1,6 @@
 """Noise that is louder at some nodes, or in some coordinates, than in others."""
 
 import hashlib
-import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,8 @@ import torch
 from torch import Tensor
 
 from gossamer.errors import require
-from gossamer.noise.noise import Noise, NormMoment, as_float
+from gossamer.interval import NONNEGATIVE, within
+from gossamer.noise.noise import Noise, NormMoment
 
 AXES = {"per_node": -2, "per_coordinate": -1}
 """Which axis of samples the scales belong to."""
@@ -112,13 +112,11 @@ def as_scales(name: str, values: Iterable[float] | Tensor) -> tuple[float, ...]:
     >>> as_scales("per_node", [1, -2])
     Traceback (most recent call last):
         ...
-    gossamer.errors.InvalidInput: per_node: got -2.0, need finite numbers of at least 0
+    gossamer.errors.InvalidInput: per_node: got -2, need a number in [0, ∞)
     """
     listed = values.tolist() if isinstance(values, Tensor) else values
     require(isinstance(listed, Iterable), name, repr(values), "a list of numbers", "e.g. [1, 1, 5]")
-    scales = tuple(as_float(name, value) for value in listed)
-    for scale in scales:
-        require(0 <= scale < math.inf, name, scale, "finite numbers of at least 0")
+    scales = tuple(within(name, value, NONNEGATIVE) for value in listed)
     require(any(scales), name, list(scales), "one that is positive", "no noise is noise=None")
     return scales
 

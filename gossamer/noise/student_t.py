@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gossamer.errors import require
+from gossamer.interval import Interval
 from gossamer.noise.coordinates import CoordinateNoise
-from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require_positive
+from gossamer.noise.noise import Noise, draw_exponential, draw_uniform, set_scale, set_within
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,8 @@ class StudentT(CoordinateNoise):
     tail_index: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        floats(self, "df", "scale")
-        require_df(self.df)
-        require_positive("scale", self.scale)
+        set_df(self)
+        set_scale(self)
         object.__setattr__(self, "tail_index", self.df)
 
     def draw(self, size: int, generator: torch.Generator) -> Tensor:
@@ -62,14 +61,7 @@ class StudentT(CoordinateNoise):
         return self.scale**p * math.exp(log_moment)
 
 
-def require_df(df: float) -> None:
-    """Refuse degrees of freedom for which there is no t law of mean zero."""
-    require(
-        1 < df < math.inf,
-        "df",
-        df,
-        "finite degrees of freedom above 1",
-        "use Gaussian for df = ∞"
-        if df == math.inf
-        else "at df ≤ 1 the mean does not exist, so no noise can be zero-mean; try 1.5",
-    )
+def set_df(law: Noise) -> None:
+    """Make the degrees of freedom of a law a float; refused without a t law of mean zero."""
+    way_out = "at 1 or below the mean does not exist, for df = ∞ use Gaussian; try 1.5"
+    set_within(law, "df", Interval(1, math.inf), way_out)

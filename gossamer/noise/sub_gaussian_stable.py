@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gossamer.noise.alpha_stable import require_stable_index
+from gossamer.noise.alpha_stable import set_stable_index
 from gossamer.noise.isotropic import IsotropicNoise
-from gossamer.noise.noise import draw_exponential, draw_uniform, floats, require_positive
+from gossamer.noise.noise import draw_exponential, draw_uniform, set_scale
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,8 @@ class SubGaussianStable(IsotropicNoise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        floats(self, "tail_index", "scale")
-        require_stable_index(self.tail_index)
-        require_positive("scale", self.scale)
+        set_stable_index(self)
+        set_scale(self)
 
     def draw_radius(self, size: int, generator: torch.Generator) -> Tensor:
         """Samples of R = scale √(2A), by Kanter's formula."""

@@ -136,8 +136,9 @@ class FunctionProblem(Problem):
 
     def __repr__(self) -> str:
         sizes = {"num_nodes": self.num_nodes, "dim": self.dim}
-        batches = {} if self.batch_size is None else {"batch_size": self.batch_size}
-        return as_call(type(self).__name__, loss=name_of(self._function), **sizes, **batches)
+        options = {"penalty": self.penalty, "batch_size": self.batch_size}
+        given = {name: value for name, value in options.items() if value is not None}
+        return as_call(type(self).__name__, loss=name_of(self._function), **sizes, **given)
 
     def _load_optimum(self, optimum: Tensor | None) -> None:
         if optimum is not None:

@@ -235,7 +235,8 @@ class ModuleProblem(Problem):
 
     def __repr__(self) -> str:
         sizes = {"num_nodes": self.num_nodes, "dim": self.dim, "batch_size": self.batch_size}
-        return as_call(type(self).__name__, module=self._model.name, **sizes)
+        added = {} if self.penalty is None else {"penalty": self.penalty}
+        return as_call(type(self).__name__, module=self._model.name, **sizes, **added)
 
 
 def _evaluator(

@@ -9,8 +9,9 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from gossamer.errors import require
+from gossamer.interval import NONNEGATIVE, within
 from gossamer.problems.flat_program import FlatProgram
-from gossamer.source import source_of
+from gossamer.source import name_of, source_of
 
 VectorFunction = Callable[[Tensor], Tensor]
 """x, `(dim,)` ↦ a scalar, differentiable."""
@@ -49,7 +50,7 @@ class L2Penalty(Penalty):
     weight: float
 
     def __post_init__(self) -> None:
-        _require_weight(self.weight)
+        within("weight", self.weight, NONNEGATIVE)
 
     @property
     def smoothness(self) -> float:
@@ -85,7 +86,7 @@ class NonconvexPenalty(Penalty):
     weight: float
 
     def __post_init__(self) -> None:
-        _require_weight(self.weight)
+        within("weight", self.weight, NONNEGATIVE)
 
     @property
     def smoothness(self) -> float:
@@ -116,9 +117,15 @@ class _Slopes:
         return vmap(grad(self.function))(x)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionPenalty(Penalty):
-    """r as one's own function of a vector, with its gradient by automatic differentiation."""
+    """r as one's own function of a vector, with its gradient by automatic differentiation.
+
+    >>> def fourth_powers(x):
+    ...     return (x**4).sum()
+    >>> FunctionPenalty(fourth_powers)
+    FunctionPenalty(fourth_powers)
+    """
 
     function: VectorFunction
 
@@ -138,6 +145,9 @@ class FunctionPenalty(Penalty):
         """The function's source, or its name."""
         return source_of(self.function)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({name_of(self.function)})"
+
 
 def as_penalty(penalty: Penalty | VectorFunction | None) -> Penalty | None:
     """A penalty as it is, or made of a function from a vector to a scalar."""
@@ -156,8 +166,3 @@ def penalized(values: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
 def penalized_grad(grads: Tensor, penalty: Penalty | None, x: Tensor) -> Tensor:
     """∇f_i + ∇r."""
     return grads if penalty is None else grads + penalty.grad(x)
-
-
-def _require_weight(weight: float) -> None:
-    finite = isinstance(weight, int | float) and 0 <= weight < float("inf")
-    require(finite, "weight", weight, "a finite number ≥ 0")

@@ -1,5 +1,6 @@
 """Heterogeneous quadratics with a known optimum: Claim 1, theory and tests."""
 
+import math
 from typing import Any, Self, SupportsIndex
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from gossamer.digests import digest
 from gossamer.errors import require, whole
+from gossamer.interval import NONNEGATIVE, Interval, within
 from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.seeding import stream
 
@@ -49,7 +51,8 @@ class Quadratic(Problem):
         seed: int = 0,
     ) -> None:
         shape = require_nodes(num_nodes), whole("dim", dim, 1)
-        require(condition >= 1, "condition", condition, "a number ≥ 1")
+        within("condition", condition, Interval(1, math.inf, closed_low=True))
+        within("spread", spread, NONNEGATIVE)
         generator = stream("quadratic", seed)
         centers = spread * torch.randn(shape, generator=generator, dtype=torch.float64)
         exponent = torch.rand(shape, generator=generator, dtype=torch.float64)

@@ -1,6 +1,5 @@
 """How long a run would take on a network of real machines."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.errors import real, require
+from gossamer.errors import require
+from gossamer.interval import NONNEGATIVE, POSITIVE, within
 from gossamer.networks.chance import stream_keys, uniform
 from gossamer.networks.channel import Deliveries
 from gossamer.simulation.traffic import Traffic
@@ -57,17 +57,13 @@ class Clock:
 
     def __post_init__(self) -> None:
         for name in ("latency", "gradient", "stragglers"):
-            value, need = getattr(self, name), "a finite number, at least 0"
-            require(0 <= real(name, value, need) < math.inf, name, value, need)
-        need = "a finite number of bytes per second above 0"
-        bandwidth = real("bandwidth", self.bandwidth, need)
-        require(0 < bandwidth < math.inf, "bandwidth", self.bandwidth, need)
+            within(name, getattr(self, name), NONNEGATIVE)
+        within("bandwidth", self.bandwidth, POSITIVE, "1e9 are a billion bytes per second")
         if self.slow is not None:
-            need, way_out = "finite factors above 0", "e.g. slow={3: 10}"
-            numbers = [real("slow", factor, need, way_out) for factor in self.slow.values()]
-            factors = all(0 < factor < math.inf for factor in numbers)
-            require(factors, "slow", self.slow, need, way_out)
-            by_node = {int(node): float(factor) for node, factor in self.slow.items()}
+            by_node = {
+                int(node): within("slow", factor, POSITIVE, "e.g. slow={3: 10}")
+                for node, factor in self.slow.items()
+            }
             object.__setattr__(self, "slow", by_node)  # JSON has words for nodes
 
     def describe(self) -> dict[str, Any]:

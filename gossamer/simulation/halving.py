@@ -3,11 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from gossamer.errors import require
+from gossamer.interval import SHARE, Interval
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,9 @@ class Halving:
     """Pairs (share of T at which settings are judged, share of all settings that goes on)."""
 
     def __post_init__(self) -> None:
-        times = [time for time, _ in self.schedule]
-        shares = all(0 < time < 1 and 0 < keep <= 1 for time, keep in self.schedule)
-        rising = times == sorted(times)
         need = "pairs of shares in (0, 1), the first ones rising"
-        require(shares and rising, "schedule", self.schedule, need, "e.g. ((1/4, 0.5), (1/2, 0.2))")
+        way_out = "e.g. ((1/4, 0.5), (1/2, 0.2))"
+        require(_is_schedule(self.schedule), "schedule", repr(self.schedule), need, way_out)
 
     def rungs(self, steps: int) -> list[int]:
         """The steps at which settings are judged, if T is `steps`."""
@@ -77,6 +77,17 @@ class HalvingBeside(Halving):
         """Which of the later settings go on, `(settings,)`."""
         everyone = torch.cat([history, self.rivals[: len(times)].to(history)], dim=1)
         return super().survivors(everyone, times, steps, extrapolate)[: history.shape[1]]
+
+
+def _is_schedule(schedule: Any) -> bool:
+    """Whether these are pairs (time in (0, 1), share in (0, 1]), the times rising."""
+    if not isinstance(schedule, Sequence):
+        return False
+    if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in schedule):
+        return False
+    times, shares = [time for time, _ in schedule], [share for _, share in schedule]
+    inside = all(time in Interval(0, 1) for time in times) and all(one in SHARE for one in shares)
+    return inside and times == sorted(times)
 
 
 def _rung(share: float, steps: int) -> int:

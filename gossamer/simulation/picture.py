@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gossamer.errors import choice, require
+from gossamer.interval import Interval
 from gossamer.simulation.halving import median
 from gossamer.simulation.words import Center
 
@@ -73,7 +74,9 @@ def draw_runs(
     choice("center", center, get_args(Center))
     low, high = band
     need = "two shares that rise in [0, 1]"
-    require(0 <= low < high <= 1, "band", band, need, "e.g. (0.1, 0.9), or (0, 1) for the range")
+    shares = Interval(0, 1, closed_low=True, closed_high=True)
+    rising = low in shares and high in shares and low < high
+    require(rising, "band", band, need, "e.g. (0.1, 0.9), or (0, 1) for the range")
     places = [places_on(x, run) for _, run in runs]
     values = [run.metrics[choice("metric", metric, run.metrics)] for _, run in runs]
     with style() if ax is None else nullcontext():

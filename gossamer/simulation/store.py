@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from gossamer.algorithms import Algorithm, Schedule
 from gossamer.errors import require
 from gossamer.files import whole_file, writable, write_csv
 from gossamer.fingerprint import fingerprint
+from gossamer.interval import Interval, within
 from gossamer.locks import locked
 from gossamer.provenance import versions
 from gossamer.simulation.metrics import Metric
@@ -50,10 +52,10 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike[str], seconds: float = 5.0) -> None:
-        self.folder, self.seconds = Path(folder), seconds
+        self.folder = Path(folder)
+        self.seconds = within("seconds", seconds, Interval(0, math.inf, closed_high=True))
         self.computed = 0
         """Steps computed since this object was made, summed over the runs."""
-        require(seconds > 0, "seconds", seconds, "a positive number of seconds")
 
     def __repr__(self) -> str:
         return f"Store({str(self.folder)!r})"

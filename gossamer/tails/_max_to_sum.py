@@ -1,10 +1,9 @@
 """The max-to-sum ratio: does one sample carry the whole moment?"""
 
-import math
-
 import numpy as np
 
 from gossamer.errors import require
+from gossamer.interval import POSITIVE, within
 from gossamer.tails.samples import Array, Samples, as_array
 
 
@@ -32,7 +31,7 @@ def max_to_sum_curve(samples: Samples, p: float = 2.0) -> Array:
     >>> max_to_sum_curve([1.0, -1.0, 2.0], p=1)
     array([1. , 0.5, 0.5])
     """
-    require(0 < p < math.inf, "p", p, "a finite positive order", "p = 2 asks for the variance")
+    within("p", p, POSITIVE, "p = 2 asks for the variance")
     magnitudes = np.abs(as_array(samples))
     require(magnitudes.ndim == 1, "samples", f"shape {magnitudes.shape}", "norms of shape (m,)")
     require(bool(magnitudes.any()), "samples", "only zeros", "noise that is not zero")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 
-from gossamer.errors import choice, require
-from gossamer.theory.checks import require_positive
+from gossamer.errors import choice
+from gossamer.interval import POSITIVE, Interval, within
 from gossamer.theory.constants import Constants
 
 
@@ -90,14 +90,14 @@ def bound(constants: Constants, steps: float, lr: float, momentum: float) -> Bou
 
     Reference: the first display of the paper's final proof (before its step (i)).
     """
-    require(0 < momentum < 1, "momentum", momentum, "a number in (0, 1)", "the bound has 1/β")
+    within("momentum", momentum, Interval(0, 1), "the bound has 1/β")
     return bound_at(constants, steps, lr, 1 - momentum)
 
 
 def bound_at(constants: Constants, steps: float, lr: float, forgetting: float) -> Bound:
     """`bound`, given 1 − β = `forgetting`, which keeps its digits on astronomical horizons."""
-    require_positive("steps", steps)
-    require_positive("lr", lr)
+    within("steps", steps, POSITIVE)
+    within("lr", lr, POSITIVE)
     values = _start_terms(constants, steps, lr, forgetting)
     values |= _noise_terms(constants, forgetting) | _lag_terms(constants, lr, forgetting)
     return Bound([Term(name, FORMULAS[name], values[name]) for name in FORMULAS])

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from gossamer.errors import require
+from gossamer.interval import NONNEGATIVE, within
 from gossamer.networks import Network
 from gossamer.noise import CoordinateNoise, Noise
 from gossamer.problems import Problem
-from gossamer.theory.checks import require_nonnegative, require_steps
+from gossamer.theory.checks import require_steps
 from gossamer.theory.constants import Constants
 from gossamer.theory.coverage import clean, not_covered
 from gossamer.theory.estimate import (
@@ -136,8 +137,7 @@ def _estimate_sigma(
 ) -> Estimate:
     """The noise level: as given, else from the samples, else from the law, else none."""
     if sigma is not None:
-        require_nonnegative("sigma", sigma)
-        return Estimate(sigma, "given")
+        return Estimate(within("sigma", sigma, NONNEGATIVE), "given")
     if samples is not None:
         return estimate_sigma_from_samples(_of_dimension(problem.dim, samples), p)
     if noise is not None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from gossamer.errors import whole
-from gossamer.theory.checks import require_lam, require_nonnegative, require_p, require_positive
+from gossamer.interval import NONNEGATIVE, POSITIVE, within
+from gossamer.theory.checks import require_lam, require_p
 from gossamer.theory.rules import Parameters, parameters
 
 
@@ -46,11 +47,11 @@ class Constants:
     def __post_init__(self) -> None:
         whole("num_nodes", self.num_nodes, 1)
         require_lam(self.lam)
-        require_positive("smoothness", self.smoothness)
-        require_positive("gap", self.gap)
-        require_nonnegative("grad_norm", self.grad_norm)
-        require_nonnegative("stacked_grad_norm", self.stacked_grad_norm)
-        require_nonnegative("sigma", self.sigma, "an infinite σ means that p is too large")
+        within("smoothness", self.smoothness, POSITIVE)
+        within("gap", self.gap, POSITIVE)
+        within("grad_norm", self.grad_norm, NONNEGATIVE)
+        within("stacked_grad_norm", self.stacked_grad_norm, NONNEGATIVE)
+        within("sigma", self.sigma, NONNEGATIVE, "an infinite σ means that p is too large")
         require_p(self.p)
 
     def parameters(self, steps: float, *, p_known: bool = True) -> Parameters:

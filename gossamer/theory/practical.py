@@ -1,7 +1,8 @@
 """A setting that trains: a rule of thumb beside the theorems' parameters."""
 
 from gossamer.algorithms import GTNSGDm
-from gossamer.theory.checks import require_positive, require_steps
+from gossamer.interval import POSITIVE, within
+from gossamer.theory.checks import require_steps
 
 REACH = 5.0
 """αT in units of the distance to go."""
@@ -31,5 +32,5 @@ def practical_rule(steps: float, distance: float) -> GTNSGDm:
     GTNSGDm(lr=0.002, momentum=0.9)
     """
     require_steps(steps)
-    require_positive("distance", distance, "at distance 0 nothing is to be done")
+    within("distance", distance, POSITIVE, "at distance 0 nothing is to be done")
     return GTNSGDm(lr=REACH * distance / steps, momentum=MOMENTUM)

@@ -8,8 +8,9 @@ import numpy as np
 from torch import Tensor
 
 from gossamer.errors import require, whole
+from gossamer.interval import POSITIVE, within
 from gossamer.theory._bound import Bound, bound_at
-from gossamer.theory.checks import require_lam, require_p, require_positive
+from gossamer.theory.checks import require_lam, require_p
 from gossamer.theory.constants import Constants
 from gossamer.theory.rules import forgetting_exponent
 
@@ -53,7 +54,7 @@ def steps_for(target: float, constants: Constants, *, p_known: bool = True) -> f
     >>> theorem_bound(constants, steps).total <= 1.0 < theorem_bound(constants, steps - 1).total
     True
     """
-    require_positive("target", target)
+    within("target", target, POSITIVE)
 
     def reached(steps: float) -> bool:
         return theorem_bound(constants, steps, p_known=p_known).total <= target

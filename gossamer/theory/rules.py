@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from gossamer.algorithms import GTNSGDm
 from gossamer.errors import whole
-from gossamer.theory.checks import require_lam, require_p, require_positive, require_steps
+from gossamer.interval import POSITIVE, within
+from gossamer.theory.checks import require_lam, require_p, require_steps
 
 
 def forgetting_exponent(p: float | None = None) -> float:
@@ -109,8 +110,9 @@ def parameters(
     forgetting = _forgetting(steps, p)
     require_lam(lam)
     whole("num_nodes", num_nodes, 1)
-    require_positive("smoothness", smoothness)
-    require_positive("gap", gap, "at gap 0 the start is a minimizer and nothing is to be done")
+    within("smoothness", smoothness, POSITIVE)
+    way_out = "at gap 0 the start is a minimizer and nothing is to be done"
+    within("gap", gap, POSITIVE, way_out)
     scale = gap * (1 - lam) / (smoothness * steps)
     candidates = {
         "cap": 1.0,

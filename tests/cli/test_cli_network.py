@@ -217,14 +217,14 @@ def test_drawing(gossamer, tmp_path: Path, suffix: str):
         ("'erdos_renyi(1000000, 0.5)'", "1,000,000 nodes that each hear 500,000, need at most"),
         ("'random_regular(1000000, degree=1000)'", "1,000,000 nodes that each hear 1,000, need at"),
         ("'one_peer_exponential(10000000)'", "10,000,000 nodes that each hear 24, need at most"),
-        ("'erdos_renyi(30, x)'", "network: erdos_renyi(30, x): "),
+        ("'erdos_renyi(30, x)'", "probability: got 'x', need a number in (0, 1]"),
         ("'erdos_renyi(30, 0.0001)'", "raise probability"),
         ("'random_regular(9, degree=3)'", "need an even n · degree"),
         ("'ring(20).drop(0.1)'", "method of ring(20): got 'drop', need one of without, every, "),
         ("'ring(20).drop(0.1)'", "did you mean 'drops'?"),
         ("'ring(20).drops(2)'", "probability: got 2, need a number in [0, 1); 0.1 loses one"),
         ("'ring(20).drops(x)'", "probability: got 'x', need a number in [0, 1); 0.1 loses one"),
-        ("'ring(20).compressed(TopK(x))'", "share: got 'x', need a share of the coordinates"),
+        ("'ring(20).compressed(TopK(x))'", "share: got 'x', need a number in (0, 1]"),
         (
             "'ring(20).compressed(Median(3))'",
             "argument of compressed: got 'Median', need one of TopK, RandK, QSGD, Sign, Cast\n",
@@ -253,7 +253,10 @@ def test_drawing(gossamer, tmp_path: Path, suffix: str):
         ),
         ("'ring(20).compressed(Topk(0.1))'", "did you mean 'TopK'?"),
         ("'ring(20).compressed(TopK())'", "the arguments of TopK are (share)"),
-        ("'ring(20).compressed(TopK(10))'", "share: got 10, need a share of the coordinates"),
+        (
+            "'ring(20).compressed(TopK(10))'",
+            "share: got 10, need a number in (0, 1]; 0.1 sends a tenth",
+        ),
         (
             "'ring(20).compressed(gs.TopK(0.1))'",
             "no module is named here; write TopK instead of gs",

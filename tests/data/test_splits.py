@@ -119,14 +119,14 @@ def test_real_labels_have_no_classes_but_can_be_dealt_out():
         (lambda: iid()(LABELS, 1001), "num_nodes: got 1001, need at most one node per sample"),
         (lambda: iid()(LABELS, 0), "num_nodes: got 0, need an integer of at least 1"),
         (lambda: iid()(torch.zeros(3, 3), 2), "data: got Tensor of shape (3, 3), need labels"),
-        (lambda: dirichlet(0.0), "alpha: got 0.0, need a finite number > 0"),
+        (lambda: dirichlet(0.0), "alpha: got 0.0, need a number in (0, ∞)"),
         (lambda: by_label(1)(LABELS, 5), "got 1 for 10 classes on 5 nodes, need at least 2"),
         (lambda: by_label(11)(LABELS, 5), "at most 10 classes per node"),
         (lambda: by_label(2)(torch.tensor([0, 1, 1, 1]), 3), "a sample of the class for each node"),
         (lambda: shards(300)(LABELS, 5), "per_node: got 300, need at most 200"),
         (lambda: sizes([1, 2])(LABELS, 3), "shares: got 2 numbers, need 3, one per node"),
         (lambda: sizes([1e6, 1])(LABELS, 2), "need shares of at least one sample"),
-        (lambda: sizes([1, -2]), "shares: got [1, -2], need a number > 0 for every node"),
+        (lambda: sizes([1, -2]), "shares: got -2, need a number in (0, ∞)"),
     ],
 )  # fmt: skip
 def test_refusals(call, message: str):

@@ -136,7 +136,7 @@ def test_representation_builds_it(compressor):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("TopK(0)", "share: got 0, need a share of the coordinates in"),
+        ("TopK(0)", r"share: got 0, need a number in \(0, 1\]; 0.1 sends a tenth"),
         ("RandK(1.5)", "share: got 1.5, need"),
         ("QSGD(0)", "bits: got 0, need an integer from 3 to 8; for fewer bits take Sign()"),
         ("QSGD(2)", "bits: got 2, need an integer from 3 to 8"),

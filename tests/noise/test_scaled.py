@@ -132,9 +132,9 @@ def test_long_lists_are_named_by_their_fingerprint():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([1.0, -1.0], "got -1.0, need finite numbers of at least 0"),
-        ([1.0, math.inf], "got inf, need finite"),
-        ([1.0, math.nan], "got nan, need finite"),
+        ([1.0, -1.0], r"got -1.0, need a number in \[0, ∞\)"),
+        ([1.0, math.inf], "got inf, need a number"),
+        ([1.0, math.nan], "got nan, need a number"),
         ([0.0, 0.0], r"got \[0\.0, 0\.0\], need one that is positive; no noise is noise=None"),
         ([], r"got \[\], need one that is positive"),
         (["a"], "got 'a', need a number"),

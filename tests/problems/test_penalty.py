@@ -46,7 +46,7 @@ def test_a_function_is_a_penalty_of_unknown_smoothness():
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), "much"])
 def test_weights_are_numbers_of_at_least_zero(weight: float):
     for kind in (gs.L2Penalty, gs.NonconvexPenalty):
-        with pytest.raises(gs.InvalidInput, match=r"weight: got .*, need a finite number ≥ 0"):
+        with pytest.raises(gs.InvalidInput, match=r"weight: got .*, need a number in \[0, ∞\)"):
             kind(weight)
 
 
@@ -68,3 +68,19 @@ def test_modules_add_it_to_losses_and_to_gradients_of_batches(vectorize: bool):
         torch.testing.assert_close(found - without, more, rtol=0, atol=1e-12)
     assert torch.equal(with_it.validation_loss(x[0]), plain.validation_loss(x[0]))
     assert with_it.describe()["penalty"] == "NonconvexPenalty(weight=0.3)"
+
+
+def norm(x: Tensor) -> Tensor:
+    return x.norm()
+
+
+def test_problems_show_their_penalty_by_name_and_no_address():
+    assert repr(as_penalty(norm)) == "FunctionPenalty(norm)"
+    parts = (nn.Linear(3, 1), nn.functional.mse_loss, [(torch.zeros(2, 3), torch.zeros(2, 1))])
+    centers = [torch.zeros(3)]
+    for problem in (
+        gs.ModuleProblem(*parts, batch_size=1, penalty=norm),
+        gs.FunctionProblem(lambda x, c: (x - c).square().sum(), centers, dim=3, penalty=norm),
+    ):
+        assert "penalty=FunctionPenalty(norm)" in repr(problem)
+    assert "penalty" not in repr(gs.ModuleProblem(*parts, batch_size=1))

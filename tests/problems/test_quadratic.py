@@ -89,7 +89,7 @@ def test_describe_sees_every_coefficient_and_the_start():
             lambda: gs.Quadratic.from_centers(torch.zeros(2, 3), start=torch.zeros(2)),
             "start: got shape (2,), need shape (3,)",
         ),
-        (lambda: gs.Quadratic(2, 3, condition=0.5), "condition: got 0.5, need a number ≥ 1"),
+        (lambda: gs.Quadratic(2, 3, condition=0.5), "condition: got 0.5, need a number in [1, ∞)"),
     ],
 )
 def test_refusals(build, message: str):

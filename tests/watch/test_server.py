@@ -1,18 +1,15 @@
 """The server of `gossamer watch`: what it answers, what it refuses, and the page in a browser."""
 
-import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
-from report.browser import CHROMIUM
+from browser import CHROMIUM, findings
 
 from gossamer.errors import InvalidInput
 from gossamer.train.log import LOG, append
@@ -150,7 +147,7 @@ def test_a_curve_grows_in_a_browser(server: Server, tmp_path: Path, dark: bool):
         "/frame.js": ("text/javascript", GROW.encode),
         "/grow": ("text/plain", lambda: grow(30, 40)),
     }
-    found, console = browse(f"{server.address}frame", tmp_path / "browser", dark)
+    found, console = findings(f"{server.address}frame", tmp_path / "browser", dark, seconds=20)
     assert console == []
     for one in found:
         assert one["overflow"] <= 0
@@ -159,23 +156,6 @@ def test_a_curve_grows_in_a_browser(server: Server, tmp_path: Path, dark: bool):
         assert "step 40 of 40, validation loss 0.05" in one["told"]
         assert one["ink"] == ("rgb(229, 233, 240)" if dark else "rgb(28, 35, 48)")
         assert one["stroke"] == ("rgb(71, 169, 234)" if dark else "rgb(0, 114, 178)")
-
-
-def browse(address: str, profile: Path, dark: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """What the page left in `data-findings`, and the lines of the console."""
-    flags = [
-        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-        "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-        f"--user-data-dir={profile}", "--virtual-time-budget=20000", "--window-size=1400,1000",
-        "--enable-logging=stderr",
-    ]  # fmt: skip
-    flags += ["--blink-settings=preferredColorScheme=0"] if dark else []
-    command = [str(CHROMIUM), *flags, "--dump-dom", address]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True)
-    left = re.search(r'data-findings="([^"]*)"', shown.stdout)
-    assert left is not None, f"the curve did not grow:\n{shown.stdout[:500]}{shown.stderr[-500:]}"
-    console = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
-    return json.loads(unquote(left[1])), console
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):

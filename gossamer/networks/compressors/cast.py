@@ -49,6 +49,11 @@ class Cast(Compressor):
     def __post_init__(self) -> None:
         choice("dtype", self.dtype, TYPES)
 
+    @property
+    def words(self) -> str:
+        """What a message holds."""
+        return f"what changed, in {self.dtype}"
+
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ plus the rounded numbers times m."""
         rounded, steps = self._rounded(copy, z)

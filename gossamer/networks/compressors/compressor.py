@@ -60,6 +60,11 @@ class Compressor(ABC):
         limit the speed. If a run diverges only with compression, halve γ and the step size.
         """
 
+    @property
+    def words(self) -> str:
+        """What a message holds, in words, e.g. "the signs of what changed"."""
+        return repr(self)
+
     def __repr__(self) -> str:
         values = astuple(self)  # type: ignore[call-overload]
         plain = (value.item() if hasattr(value, "item") else value for value in values)  # numpy's

@@ -4,7 +4,7 @@ import math
 
 from torch import Tensor
 
-from gossamer.errors import real, require
+from gossamer.interval import SHARE, within
 
 
 def kept(share: float, dim: int) -> int:
@@ -18,8 +18,7 @@ def kept(share: float, dim: int) -> int:
 
 def require_share(share: float) -> None:
     """Refuse a share outside (0, 1]."""
-    need, way_out = "a share of the coordinates in (0, 1]", "try 0.1"
-    require(0 < real("share", share, need, way_out) <= 1, "share", share, need, way_out)
+    within("share", share, SHARE, "0.1 sends a tenth of the coordinates")
 
 
 def replaced(copy: Tensor, z: Tensor, places: Tensor) -> Tensor:

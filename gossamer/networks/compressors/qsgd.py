@@ -70,6 +70,11 @@ class QSGD(Compressor):
         """B, the largest power of two with (B − 1)/(4s²) ≤ 2/3."""
         return 1 << ((8 * self.top**2 // 3 + 1).bit_length() - 1)
 
+    @property
+    def words(self) -> str:
+        """What a message holds."""
+        return f"what changed, rounded to {self.bits} bits by chance"
+
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ plus integers from −s to s times m/s, the step of the block."""
         levels, steps = self._quantized(copy, z, coins)

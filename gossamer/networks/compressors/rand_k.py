@@ -45,6 +45,11 @@ class RandK(Compressor):
     def __post_init__(self) -> None:
         require_share(self.share)
 
+    @property
+    def words(self) -> str:
+        """What a message holds."""
+        return f"{100 * self.share:.3g} % of the coordinates, by chance"
+
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ with k coordinates replaced by those of z."""
         return replaced(copy, z, coins.deal(self._places(copy, coins)))

@@ -39,6 +39,11 @@ class Sign(Compressor):
     0.0390625
     """
 
+    @property
+    def words(self) -> str:
+        """What a message holds."""
+        return "the signs of what changed"
+
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ ± s, with the signs of z − ĥ."""
         differences = blocks.differences(copy, z, BLOCK)

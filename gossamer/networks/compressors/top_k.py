@@ -42,6 +42,11 @@ class TopK(Compressor):
     def __post_init__(self) -> None:
         require_share(self.share)
 
+    @property
+    def words(self) -> str:
+        """What a message holds."""
+        return f"the {100 * self.share:.3g} % of the coordinates that changed most"
+
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ with k coordinates replaced by those of z."""
         return replaced(copy, z, largest(copy, z, kept(self.share, copy.shape[-1])))

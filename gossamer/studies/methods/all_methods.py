@@ -1,11 +1,9 @@
 """Eleven methods, two problems, three noises: which is low, which is robust, which is easy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gossamer.algorithms import (
-    Algorithm,
     DSGDCClip,
     GTAdam,
     NormalizedDSGD,
@@ -25,16 +23,17 @@ from gossamer.experiments import (
 )
 from gossamer.plots import panels, style
 from gossamer.simulation import search_set
-from gossamer.simulation.search_sets import SearchSet
 from gossamer.simulation.words import show_hyperparameters, spread
-from gossamer.studies.methods.compared import (
-    Alike,
-    Compared,
-    Different,
+from gossamer.studies.methods.compared import Alike, Compared, Different
+from gossamer.studies.methods.standing import (
+    AS_GOOD,
+    OURS,
+    as_good,
     median_error,
     robust,
     worst_share,
 )
+from gossamer.studies.searched import Method, SearchSet, Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NETWORKS, NODES, NOISES
@@ -43,38 +42,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METHODS: dict[str, tuple[type[Algorithm[Any]], SearchSet]] = SYNTHETIC | {
+METHODS: dict[str, tuple[Method, SearchSet]] = SYNTHETIC | {
     algorithm.label: (algorithm, search_set(algorithm))
     for algorithm in (DSGDCClip, GTAdam, QGDSGDm, NormalizedDSGD)
 }
 """Those of the paper: of its synthetic study, then the others with their default search sets."""
 
-OURS = "GT-NSGDm"
 CLIPPING = [m for m, (algorithm, _) in METHODS.items() if "clip" in admissible_sets(algorithm)]
 KINDS = ("alike", "different")
 SITUATIONS = [(kind, noise) for kind in KINDS for noise in NOISES]
 
-AS_GOOD = 1.5
-"""A method is as good as the best while its median error is at most this multiple of the lowest."""
-
 AVOID = 4.0
 """A method is to be avoided where it is not robust, or from this multiple of the lowest on."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """How long and how often every method runs, and how much of its search set is tried."""
-
-    steps: int
-    tuning_seeds: int
-    fresh_seeds: int = 5
-
-    every: int = 1
-    """Of each hyper-parameter every such value."""
-
-    def of(self, grid: SearchSet) -> SearchSet:
-        """The values to try at this size."""
-        return {name: values[:: self.every] for name, values in grid.items()}
 
 
 class AllMethods(Experiment[Size]):
@@ -110,12 +89,12 @@ class AllMethods(Experiment[Size]):
                 unit_name(kind, noise, method),
                 algorithm,
                 size.of(grid),
-                nodes[kind],
                 NETWORKS["ring"],
                 NOISES[noise],
                 size.steps,
                 tuning_seeds(seed, size.tuning_seeds),
                 fresh_seeds(seed, size.fresh_seeds),
+                nodes[kind],
             )
             for kind, noise in SITUATIONS
             for method, (algorithm, grid) in METHODS.items()
@@ -197,7 +176,7 @@ def _decision(results: Results) -> Table:
 def _groups(found: Mapping[str, Result]) -> list[str]:
     """The lowest, those as good, and those to avoid."""
     (best, lowest), *_ = ((method, median_error(result)) for method, result in found.items())
-    good = [m for m, r in found.items() if robust(r) and median_error(r) <= AS_GOOD * lowest]
+    good = as_good(found, lowest)
     bad = [m for m, r in found.items() if not (robust(r) and median_error(r) < AVOID * lowest)]
     return [best, ", ".join(m for m in good if m != best), ", ".join(bad)]
 

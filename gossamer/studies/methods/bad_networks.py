@@ -37,15 +37,11 @@ from gossamer.networks import QSGD, Network, Sign, TopK, random_digraph, ring
 from gossamer.noise import Noise
 from gossamer.simulation import search_set
 from gossamer.simulation.words import show_bytes, show_hyperparameters, spread
-from gossamer.studies.methods.compared import Alike, Different, median_error, robust
+from gossamer.studies.methods.compared import Alike, Different
 from gossamer.studies.methods.matrix import Cells, matrices, show
-from gossamer.studies.methods.on_network import (
-    Method,
-    OnNetwork,
-    SearchSet,
-    admitted,
-    bytes_per_step,
-)
+from gossamer.studies.methods.on_network import OnNetwork, admitted, bytes_per_step
+from gossamer.studies.methods.standing import AS_GOOD, OURS, as_good, median_error, robust
+from gossamer.studies.searched import Method, SearchSet, Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NODES
@@ -78,18 +74,18 @@ NETWORKS: dict[str, Network] = {
 NOISES: dict[str, Noise] = {name: ALL_NOISES[name] for name in ("Gaussian", "Student-t")}
 HEAVY = "Student-t"
 
-Searched = tuple[Method, SearchSet]
+Entry = tuple[Method, SearchSet]
 
 
-def _searched(*algorithms: Method) -> dict[str, Searched]:
+def _searched(*algorithms: Method) -> dict[str, Entry]:
     return {algorithm.label: (algorithm, search_set(algorithm)) for algorithm in algorithms}
 
 
-def _of_the_paper(*names: str) -> dict[str, Searched]:
+def _of_the_paper(*names: str) -> dict[str, Entry]:
     return {name: SYNTHETIC[name] for name in names}
 
 
-def _clipped(*places: str) -> dict[str, Searched]:
+def _clipped(*places: str) -> dict[str, Entry]:
     grid = search_set(GTClip)
     return {f"GT-Clip ({place})": (GTClip, {**grid, "clipped": [place]}) for place in places}
 
@@ -102,7 +98,7 @@ SMOOTHLY_CLIPPED: SearchSet = {
 }
 """The middle of SClip-EF's own search set, which has 900 settings; extensions reach its rest."""
 
-METHODS: dict[str, Searched] = {
+METHODS: dict[str, Entry] = {
     **_of_the_paper("DSGD"),
     **_searched(QGDSGDm, NormalizedDSGD),
     **_of_the_paper("DSGD-GClip"),
@@ -118,8 +114,6 @@ METHODS: dict[str, Searched] = {
 }
 """Those without a tracker, those with a correction, those with a tracker."""
 
-OURS = "GT-NSGDm"
-
 PARTS: dict[str, tuple[str, ...]] = {
     "different": tuple(NETWORKS),
     "alike": ("clean", "one-way", "loss one way", "top tenth", "every 5th", "all at once"),
@@ -130,9 +124,6 @@ PARTS: dict[str, tuple[str, ...]] = {
 KINDS = ("different", "alike")
 """The parts at equal steps."""
 
-AS_GOOD = 1.5
-"""A method is as good as the best while its median error is at most this multiple of the lowest."""
-
 SURVIVES = 2.0
 """A method survives a network where it is robust, and its median error is at most this multiple of
 its error on the clean network."""
@@ -141,26 +132,14 @@ TENTH = 2
 """Place of a tenth of the initial error among the levels of a unit."""
 
 
-@dataclass(frozen=True)
-class Size:
-    """How long and how often every method runs, and how much of its search set is tried."""
-
-    steps: int
+@dataclass(frozen=True, kw_only=True)
+class NetworksSize(Size):
+    """How long, how often and how widely, and how long at equal bytes."""
 
     whole_steps: int
     """At equal bytes, the steps of a method with a tracker while messages are whole."""
 
-    tuning_seeds: int
-    fresh_seeds: int = 5
-
-    every: int = 1
-    """Of each hyper-parameter every such value."""
-
-    extensions: int = 3
-
-    def of(self, grid: SearchSet) -> SearchSet:
-        """The values to try at this size."""
-        return {name: values[:: self.every] for name, values in grid.items()}
+    extensions: int
 
     def steps_in(self, part: str, network: str, algorithm: Method) -> int:
         """As many as the part of the study says."""
@@ -175,7 +154,7 @@ def _bytes_per_step(algorithm: Method, network: str) -> float:
     return bytes_per_step(algorithm, NETWORKS[network], DIM, torch.float32)
 
 
-class BadNetworks(Experiment[Size]):
+class BadNetworks(Experiment[NetworksSize]):
     """Tuned in every situation, reported on fresh seeds."""
 
     name = "bad-networks"
@@ -200,13 +179,15 @@ class BadNetworks(Experiment[Size]):
         "with four bits or signs is a large part of them; a model would gain more."
     )
 
-    sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size(16, 2, tuning_seeds=1, fresh_seeds=2, every=6, extensions=0),
-        "quick": Size(500, 40, tuning_seeds=1, every=3, extensions=1),
-        "full": Size(5_000, 400, tuning_seeds=3, extensions=12),
+    sizes: ClassVar[Mapping[SizeName, NetworksSize]] = {
+        "test": NetworksSize(
+            steps=16, whole_steps=2, tuning_seeds=1, fresh_seeds=2, every=6, extensions=0
+        ),
+        "quick": NetworksSize(steps=500, whole_steps=40, tuning_seeds=1, every=3, extensions=1),
+        "full": NetworksSize(steps=5_000, whole_steps=400, tuning_seeds=3, extensions=12),
     }
 
-    def units(self, size: Size, seed: int) -> list[Unit]:
+    def units(self, size: NetworksSize, seed: int) -> list[Unit]:
         """A unit per part, network, noise and method that is not refused there."""
         different = Different(NODES, DIM, 10.0, seed)
         return [
@@ -214,12 +195,12 @@ class BadNetworks(Experiment[Size]):
                 unit_name(part, network, noise, method),
                 kind,
                 size.of(grid),
-                Alike(NODES, seed) if part == "alike" else different,
                 NETWORKS[network],
                 NOISES[noise],
                 size.steps_in(part, network, kind),
                 tuning_seeds(seed, size.tuning_seeds),
                 fresh_seeds(seed, size.fresh_seeds),
+                Alike(NODES, seed) if part == "alike" else different,
                 extensions=size.extensions,
             )
             for part, networks in PARTS.items()
@@ -365,10 +346,9 @@ def _lowest_and_ours(results: Results, network: str, noise: str) -> list[str]:
     return [best, show(_multiple(found[OURS], median_error(result)))]
 
 
-def as_good(found: Mapping[str, Result]) -> list[str]:
+def near_the_lowest(found: Mapping[str, Result]) -> list[str]:
     """Methods that are robust and near the lowest median error."""
-    lowest = median_error(min(found.values(), key=rank))
-    return [m for m, r in found.items() if robust(r) and median_error(r) <= AS_GOOD * lowest]
+    return as_good(found, median_error(min(found.values(), key=rank)))
 
 
 def _survival(results: Results) -> Table:
@@ -511,7 +491,7 @@ def _ours_as_good(results: Results, part: str, noise: str) -> Verdict:
         f"Under {noise} noise, where nodes {_are(part)}, the error of {OURS} is at most {AS_GOOD} "
         "times the lowest on every network",
         f"as a multiple of the lowest error: {_range(_beside_the_lowest(found))}",
-        {network: OURS in as_good(of) for network, of in found.items()},
+        {network: OURS in near_the_lowest(of) for network, of in found.items()},
         "SClip-EF and DSGD-Clip shrink their steps; all other methods have constant steps. The "
         "noise is independent in every coordinate, which favours signs and clipping by coordinate.",
         source="ours",
@@ -609,7 +589,7 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
         "the lowest error, on every network on which such methods run",
         "error of the best method without a tracker as a multiple of the lowest: "
         + _range({w: _multiple(plain[w][m], lowest[w]) for w, m in best.items()}),
-        {where: method in as_good(found[where]) for where, method in best.items()},
+        {where: method in near_the_lowest(found[where]) for where, method in best.items()},
         source="ours",
     )
 

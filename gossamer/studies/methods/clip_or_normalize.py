@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gossamer.colours import GREY, Look, looks
 from gossamer.experiments import (
@@ -33,6 +33,8 @@ from gossamer.studies.methods.situations import (
     TAILS,
     Situation,
 )
+from gossamer.studies.methods.standing import OURS
+from gossamer.studies.searched import Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.wording import edges_in_words, none_on_an_edge
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OURS, GRADIENT, TRACKER, PLAIN, _ = METHODS
+_, GRADIENT, TRACKER, PLAIN, _ = METHODS
 CLIPPED = [method for method in METHODS if method != OURS]
 
 MATTERS = 1.25
@@ -50,24 +52,14 @@ RATIOS = [a * b for b in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0) for a in (1, 2, 5)
 """What the figures have a number for."""
 
 
-@dataclass(frozen=True)
-class Size:
-    """How long and how often every method runs, and how much of its search set is tried."""
+@dataclass(frozen=True, kw_only=True)
+class ClipSize(Size):
+    """How long, how often and how widely."""
 
-    steps: int
-    tuning_seeds: int
-    fresh_seeds: int
     extensions: int = 3
 
-    every: int = 1
-    """Of each hyper-parameter every such value."""
 
-    def of(self, grid: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """The values to try at this size."""
-        return {name: values[:: self.every] for name, values in grid.items()}
-
-
-class ClipOrNormalize(Experiment[Size]):
+class ClipOrNormalize(Experiment[ClipSize]):
     """Tuned, by theory, and mistuned, over heterogeneity, tails and networks."""
 
     name = "clip-or-normalize"
@@ -86,25 +78,25 @@ class ClipOrNormalize(Experiment[Size]):
         "on fresh seeds. Ratios compare the same seeds, that is the same noise."
     )
 
-    sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size(steps=16, tuning_seeds=1, fresh_seeds=2, extensions=0, every=9),
-        "quick": Size(steps=1_000, tuning_seeds=1, fresh_seeds=5, every=2),
-        "full": Size(steps=10_000, tuning_seeds=3, fresh_seeds=10),
+    sizes: ClassVar[Mapping[SizeName, ClipSize]] = {
+        "test": ClipSize(steps=16, tuning_seeds=1, fresh_seeds=2, extensions=0, every=9),
+        "quick": ClipSize(steps=1_000, tuning_seeds=1, every=2),
+        "full": ClipSize(steps=10_000, tuning_seeds=3, fresh_seeds=10),
     }
 
-    def units(self, size: Size, seed: int) -> list[Unit]:
+    def units(self, size: ClipSize, seed: int) -> list[Unit]:
         """A unit per situation and method."""
         return [
             Contender(
                 unit_name(situation, method),
                 algorithm,
                 size.of(grid),
-                Apart(NODES, DIMENSION, situation.spread, seed),
                 NETWORKS[situation.network],
                 situation.noise,
                 size.steps,
                 tuning_seeds(seed, size.tuning_seeds),
                 fresh_seeds(seed, size.fresh_seeds),
+                Apart(NODES, DIMENSION, situation.spread, seed),
                 size.extensions,
             )
             for situation in SITUATIONS

@@ -1,26 +1,23 @@
 """A method in one situation: tuned, with what theory says of its second parameter, and mistuned."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Algorithm
-from gossamer.experiments import Result, Unit
-from gossamer.networks import Network
-from gossamer.noise import Noise
+from gossamer.experiments import Result
 from gossamer.problems import Quadratic
-from gossamer.simulation import Tuned, sweep, tune
+from gossamer.simulation import Tuned, sweep
 from gossamer.studies.methods.apart import Apart, dissimilarity
-from gossamer.studies.records import hundredth
+from gossamer.studies.searched import Searched, SearchSet
 from gossamer.theory import Parameters, admissible_p, parameters
 
 
 @dataclass(frozen=True)
-class Contender(Unit):
+class Contender(Searched):
     """A method with a step size and a second parameter, `clip` or `momentum`.
 
     *Tuned* searches both. *By rule* the second one is the theory's, and the step size is searched.
@@ -28,26 +25,23 @@ class Contender(Unit):
     that miss the tuned one by the factor `off` in one parameter: of a momentum, in 1 − β.
     """
 
-    algorithm: type[Algorithm[Any]]
-    grid: Mapping[str, Sequence[Any]]
     nodes: Apart
-    network: Network
-    noise: Noise
-    steps: int
-    tuning_seeds: tuple[int, ...]
-    fresh_seeds: tuple[int, ...]
     extensions: int
     off: float = 4.0
     search_dtype: torch.dtype = torch.float32
 
+    def problem(self) -> Quadratic:
+        """That of the nodes."""
+        return self.nodes.problem()
+
     def run(self, device: str) -> Result:
         """Hyper-parameters and final errors of every way to choose them, and what was computed."""
-        problem = self.nodes.problem()
+        problem = self.problem()
         level, untuned = self.by_theory(problem)
-        tuned = self._tuned(problem, self.grid, device)
-        ruled = self._tuned(problem, {**self.grid, **level}, device)
+        tuned = self._tuned(device, self.grid)
+        ruled = self._tuned(device, {**self.grid, **level})
         others = neighbours(tuned.hyperparameters, self.off) | untuned
-        at = sweep(self.algorithm, list(others.values()), problem, **self._task(device))
+        at = sweep(self.algorithm, list(others.values()), problem, **self.task(device))
         errors = dict(zip(others, map(finite, at.metrics["error"][-1]), strict=True))
         return {
             "initial": float(at.metrics["error"][0, 0, 0]),
@@ -80,27 +74,9 @@ class Contender(Unit):
         both = {"lr": rule.lr, "momentum": rule.momentum}
         return {"momentum": [rule.momentum]}, {"Theorem 1": both}
 
-    def _tuned(self, problem: Quadratic, grid: Mapping[str, Sequence[Any]], device: str) -> Tuned:
-        return tune(
-            self.algorithm,
-            problem,
-            grid=grid,
-            extensions=self.extensions,
-            tuning_seeds=self.tuning_seeds,
-            search_dtype=self.search_dtype,
-            **self._task(device),
-        )
-
-    def _task(self, device: str) -> dict[str, Any]:
-        return {
-            "network": self.network,
-            "noise": self.noise,
-            "steps": self.steps,
-            "seeds": self.fresh_seeds,
-            "record_every": hundredth(self.steps),
-            "judge_by": "error",
-            "device": device,
-        }
+    def _tuned(self, device: str, grid: SearchSet) -> Tuned:
+        how = {"extensions": self.extensions, "search_dtype": self.search_dtype}
+        return self.tuned(device, grid=grid, **how)
 
 
 def clip_rule(

@@ -1,41 +1,29 @@
 """A method tuned on one network under one noise: where it ends, and what it sent on the way."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from gossamer.algorithms import Algorithm, PushSum
-from gossamer.experiments import Result, Unit
+from gossamer.experiments import Result
 from gossamer.fit import fits
 from gossamer.networks import Network
-from gossamer.noise import Noise
-from gossamer.simulation import Run, Tuned, tune
+from gossamer.problems import Problem
+from gossamer.simulation import Run
 from gossamer.simulation.halving import median
 from gossamer.simulation.sweep_record import AllDiverged
 from gossamer.simulation.traffic import Traffic
 from gossamer.studies.methods.compared import Alike, Different
-
-Method = type[Algorithm[Any]]
-
-SearchSet = Mapping[str, Sequence[Any]]
-"""Hyper-parameter → values to try, numbers or words."""
+from gossamer.studies.searched import Method, Searched, SearchSet
 
 
 @dataclass(frozen=True)
-class OnNetwork(Unit):
+class OnNetwork(Searched):
     """A method on a network, tuned by halving."""
 
-    algorithm: Method
-    grid: SearchSet
     nodes: Alike | Different
-    network: Network
-    noise: Noise
-    steps: int
-    tuning_seeds: tuple[int, ...]
-    fresh_seeds: tuple[int, ...]
 
     levels: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
     """Shares of the initial error; what was sent until the median reaches each is counted."""
@@ -47,10 +35,20 @@ class OnNetwork(Unit):
     dtype: torch.dtype = torch.float32
     """Also of whole messages."""
 
+    def problem(self) -> Problem:
+        """That of the nodes."""
+        return self.nodes.problem()
+
     def run(self, device: str) -> Result:
         """What was chosen, its final errors on fresh seeds, and the bytes that a node sent."""
         try:
-            found = self._tuned(device)
+            found = self.tuned(
+                device,
+                extensions=self.extensions,
+                record_every=max(1, self.steps // self.records),
+                metrics=["error", "bytes"],
+                dtype=self.dtype,
+            )
         except AllDiverged:
             return self._nothing()
         return {
@@ -66,7 +64,7 @@ class OnNetwork(Unit):
 
     def _nothing(self) -> Result:
         """Where every setting diverged."""
-        problem, never = self.nodes.problem(), float("inf")
+        problem, never = self.problem(), float("inf")
         assert problem.optimum is not None
         initial = torch.linalg.vector_norm(problem.start - problem.optimum)
         return {
@@ -79,24 +77,6 @@ class OnNetwork(Unit):
             "bytes": never,
             "bytes_until": [never] * len(self.levels),
         }
-
-    def _tuned(self, device: str) -> Tuned:
-        return tune(
-            self.algorithm,
-            self.nodes.problem(),
-            self.network,
-            grid=self.grid,
-            extensions=self.extensions,
-            noise=self.noise,
-            steps=self.steps,
-            record_every=max(1, self.steps // self.records),
-            seeds=self.fresh_seeds,
-            tuning_seeds=self.tuning_seeds,
-            judge_by="error",
-            metrics=["error", "bytes"],
-            dtype=self.dtype,
-            device=device,
-        )
 
 
 def bytes_until(run: Run, level: float) -> float:

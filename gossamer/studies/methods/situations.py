@@ -1,13 +1,13 @@
 """Where clipping and normalizing are compared, and between which methods."""
 
-from collections.abc import Mapping, Sequence
 from itertools import product
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gossamer.algorithms import Algorithm, DSGDCClip, DSGDGClip, GTClip, GTNSGDm
+from gossamer.algorithms import DSGDCClip, DSGDGClip, GTClip, GTNSGDm
 from gossamer.networks import Network, complete, ring
 from gossamer.noise import AlphaStable, Gaussian, Noise
+from gossamer.studies.searched import Method, SearchSet
 
 NODES = DIMENSION = 20
 SCALE = 0.3
@@ -65,8 +65,8 @@ STEP_SIZES = [a * b for b in (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0) for a in (1, 2, 
 CLIP_LEVELS = [a * b for b in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0) for a in (1, 2, 5)]
 MOMENTA = [0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
 
-CLIPPING: dict[str, Any] = {"lr": STEP_SIZES, "clip": CLIP_LEVELS}
-METHODS: dict[str, tuple[type[Algorithm[Any]], Mapping[str, Sequence[Any]]]] = {
+CLIPPING: SearchSet = {"lr": STEP_SIZES, "clip": CLIP_LEVELS}
+METHODS: dict[str, tuple[Method, SearchSet]] = {
     "GT-NSGDm": (GTNSGDm, {"lr": STEP_SIZES, "momentum": MOMENTA}),
     "GT-Clip (gradient)": (GTClip, {**CLIPPING, "clipped": ["gradient"]}),
     "GT-Clip (tracker)": (GTClip, {**CLIPPING, "clipped": ["tracker"]}),

@@ -1,20 +1,17 @@
 """The methods of the synthetic study and what is searched for each: the paper's search sets."""
 
-from typing import Any
-
 from gossamer.algorithms import (
     DSGD,
     GTDSGD,
-    Algorithm,
     DSGDClip,
     DSGDGClip,
     GTNSGDm,
     SClipEF,
 )
 from gossamer.simulation import search_set
-from gossamer.simulation.search_sets import SearchSet
+from gossamer.studies.searched import Method, SearchSet
 
-SYNTHETIC: dict[str, tuple[type[Algorithm[Any]], SearchSet]] = {
+SYNTHETIC: dict[str, tuple[Method, SearchSet]] = {
     "DSGD": (DSGD, search_set(DSGD)),
     "GT-DSGD": (GTDSGD, search_set(GTDSGD)),
     "DSGD-Clip": (DSGDClip, {**search_set(DSGDClip), "clip_exponent": [0.4]}),

@@ -2,60 +2,43 @@
 
 import dataclasses
 import math
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up import draw, verdict
+from made_up import INITIAL, THROWN, MadeUp, draw, verdict
 
 import gossamer as gs
 from gossamer.colours import LOOKS
-from gossamer.experiments import Options, Results, Work
+from gossamer.experiments import Options, Work
 from gossamer.studies.methods.all_methods import (
     CLIPPING,
     METHODS,
-    OURS,
     SITUATIONS,
     AllMethods,
     unit_name,
 )
 from gossamer.studies.methods.compared import Alike, Compared, Different
+from gossamer.studies.methods.standing import OURS
 
-STUDY = AllMethods()
 RESULTS = Path(__file__).parents[3] / "results"
-INITIAL = 4.0
-THROWN = [0.2, 0.2, 2.1]
-"""Two seeds arrive, one ends above half of its initial error."""
 
 
-def made(changed: Mapping[str, Any] | None = None) -> Results:
-    """Every method ends at 0.2, but for what `changed` names: a unit, or a method."""
-    found = {}
-    for kind, noise in SITUATIONS:
-        for method in METHODS:
-            name = unit_name(kind, noise, method)
-            errors = [e for key, e in (changed or {}).items() if f", {name}".endswith(f", {key}")]
-            found[name] = {
-                "hyperparameters": {"lr": 0.01},
-                "initial": INITIAL,
-                "errors": errors[-1] if errors else [0.2, 0.2, 0.2],
-                "settings": 13,
-                "good": 2,
-                "useless": 4,
-            }
-    return found
+def result(errors: list[float]) -> dict[str, Any]:
+    return {
+        "hyperparameters": {"lr": 0.01},
+        "initial": INITIAL,
+        "errors": errors,
+        "settings": 13,
+        "good": 2,
+        "useless": 4,
+    }
 
 
-def judged(words: str, changed: Mapping[str, Any] | None = None):
-    return verdict(STUDY.verdicts(made(changed)), words)
-
-
-def rows(title: str, changed: Mapping[str, Any] | None = None) -> dict[str, list[str]]:
-    (table,) = [t for t in STUDY.tables(made(changed)) if t.title.startswith(title)]
-    assert all(len(row) == len(table.columns) for row in table.rows)
-    return {row[0]: list(row[1:]) for row in table.rows}
+NAMES = [unit_name(kind, noise, method) for kind, noise in SITUATIONS for method in METHODS]
+STUDY = AllMethods()
+MADE_UP = MadeUp(STUDY, NAMES, result)
+made, judged, rows = MADE_UP.made, MADE_UP.judged, MADE_UP.rows
 
 
 def test_every_method_in_six_situations():
@@ -186,23 +169,19 @@ def test_figures_have_a_panel_per_noise_and_a_row_per_method(last: float):
 
 
 def test_the_page_names_each_of_its_tables():
-    """Words that no title contains would leave a hole in docs/choose.md."""
-    page = (RESULTS.parent / "docs" / "choose.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\[\[experiment all-methods ([^:]+):", page, re.MULTILINE)
-    titles = [table.title for table in STUDY.tables(made())]
-    assert [sum(words in title for title in titles) for words in named] == [1]
+    assert MADE_UP.named_on("choose.md") == [1]
 
 
 SMALL = Compared(
     "small",
     gs.DSGD,
     {"lr": [1e-5, 0.1, 0.5, 1e9]},
-    Alike(4, seed=0),
     gs.ring(4),
     gs.Gaussian(0.1),
     steps=200,
     tuning_seeds=(500,),
     fresh_seeds=(0, 1, 2),
+    nodes=Alike(4, seed=0),
 )
 
 

@@ -1,63 +1,44 @@
 """Which method survives which network: drawn and judged from results made up by hand."""
 
 import math
-import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from made_up import verdict
+from made_up import INITIAL, THROWN, MadeUp, verdict
 
 import gossamer as gs
-from gossamer.experiments import Results
 from gossamer.studies.methods.bad_networks import (
     KINDS,
     METHODS,
     NETWORKS,
     NOISES,
-    OURS,
     PARTS,
     BadNetworks,
     on_networks,
     survived,
     unit_name,
 )
+from gossamer.studies.methods.standing import OURS
+
+
+def result(errors: list[float]) -> dict[str, Any]:
+    return {
+        "hyperparameters": {"lr": 0.01},
+        "edges": {},
+        "settings": 13,
+        "run_steps": 1000,
+        "initial": INITIAL,
+        "errors": errors,
+        "bytes": 1e6,
+        "bytes_until": [1e3, 1e4, 1e5, math.inf, math.inf, math.inf],
+    }
+
 
 STUDY = BadNetworks()
 UNITS = STUDY.units(STUDY.sizes["full"], 0)
-INITIAL = 4.0
-THROWN = [0.2, 0.2, 2.1]
-"""Two seeds arrive, one ends above half of its initial error."""
-
-
-def made(changed: Mapping[str, Any] | None = None) -> Results:
-    """Every method ends at 0.2, but for the units whose name ends as `changed` says."""
-    found = {}
-    for unit in UNITS:
-        errors = [e for key, e in (changed or {}).items() if f", {unit.name}".endswith(f", {key}")]
-        found[unit.name] = {
-            "hyperparameters": {"lr": 0.01},
-            "edges": {},
-            "settings": 13,
-            "run_steps": 1000,
-            "initial": INITIAL,
-            "errors": errors[-1] if errors else [0.2, 0.2, 0.2],
-            "bytes": 1e6,
-            "bytes_until": [1e3, 1e4, 1e5, math.inf, math.inf, math.inf],
-        }
-    return found
-
-
-def judged(words: str, changed: Mapping[str, Any] | None = None):
-    return verdict(STUDY.verdicts(made(changed)), words)
-
-
-def rows(title: str, changed: Mapping[str, Any] | None = None) -> dict[str, list[str]]:
-    (table,) = [t for t in STUDY.tables(made(changed)) if t.title.startswith(title)]
-    assert all(len(row) == len(table.columns) for row in table.rows)
-    return {row[0]: list(row[1:]) for row in table.rows}
+MADE_UP = MadeUp(STUDY, [unit.name for unit in UNITS], result)
+made, judged, rows = MADE_UP.made, MADE_UP.judged, MADE_UP.rows
 
 
 def on(network: str, noise: str, method: str = OURS, part: str = "different") -> str:
@@ -258,11 +239,7 @@ def test_figures_have_a_panel_per_noise_and_a_cell_for_all():
 
 
 def test_the_page_names_each_of_its_tables():
-    """Words that no title contains would leave a hole in docs/bad-networks.md."""
-    page = (Path(__file__).parents[3] / "docs" / "bad-networks.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\[\[experiment bad-networks ([^:]+):", page, re.MULTILINE)
-    titles = [table.title for table in STUDY.tables(made())]
-    assert [sum(words in title for title in titles) for words in named] == [1, 1]
+    assert MADE_UP.named_on("bad-networks.md") == [1, 1]
 
 
 def test_shares_of_a_total_differ_as_much_as_is_said():

@@ -1,22 +1,17 @@
 """Clip or normalize: drawn and judged from results made up by hand, and units run."""
 
 import math
-import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from made_up import draw, verdict
+from made_up import INITIAL, MadeUp, draw, verdict
 
 import gossamer as gs
-from gossamer.experiments import Results
 from gossamer.studies.methods.apart import Apart, dissimilarity
 from gossamer.studies.methods.clip_or_normalize import (
     CLIPPED,
     GRADIENT,
-    OURS,
     PLAIN,
     TRACKER,
     ClipOrNormalize,
@@ -24,25 +19,17 @@ from gossamer.studies.methods.clip_or_normalize import (
 )
 from gossamer.studies.methods.contender import Contender, clip_rule, neighbours
 from gossamer.studies.methods.situations import METHODS, SITUATIONS, TAILS
+from gossamer.studies.methods.standing import OURS
 
-STUDY = ClipOrNormalize()
-DOCS = Path(__file__).parents[3] / "docs"
 MISTAKES = ("lr ÷ 4", "lr × 4", "clip ÷ 4", "clip × 4")
 
 
-def made(changed: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-    """Every method ends at 0.2, and a mistake doubles that; `changed` units end elsewhere."""
-    return {
-        name: result(*(changed or {}).get(name, [0.2, 0.2, 0.2]))
-        for name in (unit_name(s, m) for s in SITUATIONS for m in METHODS)
-    }
-
-
-def result(*errors: float) -> dict[str, Any]:
-    found = {"hyperparameters": {"lr": 0.01}, "errors": list(errors), "edges": {}, "extended": {}}
+def result(errors: list[float]) -> dict[str, Any]:
+    """A mistake doubles the errors."""
+    found = {"hyperparameters": {"lr": 0.01}, "errors": errors, "edges": {}, "extended": {}}
     doubled = [2 * error for error in errors]
     return {
-        "initial": 4.0,
+        "initial": INITIAL,
         "tuned": found,
         "by rule": found,
         "by theorem": {"Theorem 1": {"hyperparameters": {"lr": 1e-4}, "errors": doubled}},
@@ -51,12 +38,13 @@ def result(*errors: float) -> dict[str, Any]:
     }
 
 
-def judged(words: str, results: Results):
-    return verdict(STUDY.verdicts(results), words)
+STUDY = ClipOrNormalize()
+MADE_UP = MadeUp(STUDY, [unit_name(s, m) for s in SITUATIONS for m in METHODS], result)
+made, judged = MADE_UP.made, MADE_UP.judged
 
 
-def everywhere(method: str, *errors: float, where: str = "") -> dict[str, Any]:
-    return {unit_name(s, method): errors for s in SITUATIONS if where in s.name}
+def everywhere(method: str, *errors: float, where: str = "") -> dict[str, list[float]]:
+    return {unit_name(s, method): list(errors) for s in SITUATIONS if where in s.name}
 
 
 def test_every_method_in_every_situation():
@@ -70,30 +58,30 @@ def test_every_method_in_every_situation():
 
 def test_as_low_flips_with_the_numbers():
     words = "Under symmetric noise"
-    assert judged(words, made()).holds == "yes"
+    assert judged(words).holds == "yes"
     worse = {k: v for m in CLIPPED for k, v in everywhere(m, 0.3, 0.3, 0.3).items()}
-    assert judged(words, made(worse)).holds == "no"
+    assert judged(words, worse).holds == "no"
     one_is_enough = worse | everywhere(PLAIN, 0.1, 0.1, 0.1)
-    found = judged(words, made(one_is_enough))
+    found = judged(words, one_is_enough)
     assert found.holds == "yes"
     assert "clearly lower in 18 of 18" in found.ours
-    assert judged("Under skewed noise", made(worse)).holds == "no"
+    assert judged("Under skewed noise", worse).holds == "no"
 
 
 def test_what_to_clip_flips_with_the_numbers():
     words = "clipping the gradient ends as low as clipping the tracker"
-    assert judged(words, made(everywhere(TRACKER, 0.8, 0.8, 0.8))).holds == "yes"
-    assert judged(words, made(everywhere(TRACKER, 0.1, 0.1, 0.1))).holds == "no"
-    some = judged(words, made(everywhere(GRADIENT, 0.8, 0.8, 0.8, where="10 apart")))
+    assert judged(words, everywhere(TRACKER, 0.8, 0.8, 0.8)).holds == "yes"
+    assert judged(words, everywhere(TRACKER, 0.1, 0.1, 0.1)).holds == "no"
+    some = judged(words, everywhere(GRADIENT, 0.8, 0.8, 0.8, where="10 apart"))
     assert some.holds == "partly"
     assert "10 apart" not in some.holds_for
 
 
 def test_one_method_for_all_flips_with_the_numbers():
     words = "One method is within"
-    assert judged(words, made()).holds == "yes"
+    assert judged(words).holds == "yes"
     ahead = {unit_name(s, m): [0.1] * 3 for s, m in zip(SITUATIONS, METHODS, strict=False)}
-    none = judged(words, made(ahead))
+    none = judged(words, ahead)
     assert none.holds == "no"
     assert f"{OURS} 2" in none.ours
 
@@ -101,44 +89,46 @@ def test_one_method_for_all_flips_with_the_numbers():
 def test_a_clipped_tracker_is_judged_by_its_worst_situation():
     words = "A clipped tracker ends as low"
     name = unit_name(SITUATIONS[0], TRACKER)
-    assert judged(words, made({name: [0.24] * 3})).holds == "yes"
-    found = judged(words, made({name: [0.26] * 3}))
+    assert judged(words, {name: [0.24] * 3}).holds == "yes"
+    found = judged(words, {name: [0.26] * 3})
     assert found.holds == "partly"
     assert "nodes alike, symmetric noise" not in found.holds_for
 
 
 def test_tracking_is_judged_where_nodes_differ():
     words = "tracking lowers the error"
-    assert judged(words, made()).holds == "no"
-    assert judged(words, made(everywhere(PLAIN, 0.3, 0.3, 0.3, where="10 apart"))).holds == "partly"
-    assert judged(words, made(everywhere(PLAIN, 0.3, 0.3, 0.3, where="apart"))).holds == "yes"
+    assert judged(words).holds == "no"
+    assert judged(words, everywhere(PLAIN, 0.3, 0.3, 0.3, where="10 apart")).holds == "partly"
+    assert judged(words, everywhere(PLAIN, 0.3, 0.3, 0.3, where="apart")).holds == "yes"
 
 
 def test_the_network_decides_where_the_order_changes():
     words = "does not depend on the network"
-    assert judged(words, made()).holds == "yes"
+    assert judged(words).holds == "yes"
     ahead = {k: [0.1] * 3 for k in everywhere(PLAIN, 0.1, where="complete")}
-    assert judged(words, made(ahead)).holds == "no"
+    assert judged(words, ahead).holds == "no"
 
 
 def test_rules_and_mistakes_flip_with_the_numbers():
     results = made()
-    assert judged("of the theory, and a tuned step size", results).holds == "yes"
-    assert judged("suffers least", results).holds == "yes"
+    assert verdict(STUDY.verdicts(results), "of the theory, and a tuned step size").holds == "yes"
+    assert verdict(STUDY.verdicts(results), "suffers least").holds == "yes"
     name = unit_name(SITUATIONS[0], GRADIENT)
     results[name]["by rule"] = {**results[name]["by rule"], "errors": [0.4, 0.4, math.inf]}
-    assert judged("of the theory, and a tuned step size", results).holds == "partly"
+    assert (
+        verdict(STUDY.verdicts(results), "of the theory, and a tuned step size").holds == "partly"
+    )
     for situation in SITUATIONS:
         results[unit_name(situation, OURS)]["mistuned"] = dict.fromkeys(MISTAKES, [0.5] * 3)
-    assert judged("suffers least", results).holds == "no"
+    assert verdict(STUDY.verdicts(results), "suffers least").holds == "no"
 
 
 def test_an_optimum_on_an_edge_is_named():
     results = made()
-    assert judged("No tuned optimum", results).holds == "yes"
+    assert verdict(STUDY.verdicts(results), "No tuned optimum").holds == "yes"
     name = unit_name(SITUATIONS[4], TRACKER)
     results[name]["tuned"] = {**results[name]["tuned"], "edges": {"clip": "highest"}}
-    found = judged("No tuned optimum", results)
+    found = verdict(STUDY.verdicts(results), "No tuned optimum")
     assert found.holds == "no"
     assert name in found.ours
 
@@ -169,11 +159,7 @@ def test_the_decision_names_the_lowest_and_compares_clipping():
 
 
 def test_the_page_names_each_of_its_tables():
-    """Words that no title contains would leave a hole in docs/clip-or-normalize.md."""
-    page = (DOCS / "clip-or-normalize.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\[\[experiment clip-or-normalize ([^:]+):", page, re.MULTILINE)
-    titles = [table.title for table in STUDY.tables(made())]
-    assert [sum(words in title for title in titles) for words in named] == [1, 1, 1]
+    assert MADE_UP.named_on("clip-or-normalize.md") == [1, 1, 1]
 
 
 def test_heterogeneity_changes_nothing_but_the_nodes():
@@ -219,9 +205,17 @@ def test_a_mistake_is_made_in_one_parameter_and_the_right_direction():
 
 
 def small(algorithm: type[gs.Algorithm[Any]], **grid: list[Any]) -> Contender:
-    where = (Apart(4, 3, 1.0, seed=0), gs.ring(4), gs.StudentT(1.5, 0.1))
     return Contender(
-        "small", algorithm, grid, *where, 100, tuning_seeds=(500,), fresh_seeds=(0, 1), extensions=1
+        "small",
+        algorithm,
+        grid,
+        gs.ring(4),
+        gs.StudentT(1.5, 0.1),
+        steps=100,
+        tuning_seeds=(500,),
+        fresh_seeds=(0, 1),
+        nodes=Apart(4, 3, 1.0, seed=0),
+        extensions=1,
     )
 
 

@@ -20,12 +20,12 @@ SMALL = OnNetwork(
     "small",
     gs.GTDSGD,
     {"lr": [1e-3, 1e-2, 0.1, 1e6]},
-    Different(6, 4, 3.0, seed=0),
     RING.compressed(gs.QSGD(4)),
     gs.Gaussian(0.1),
     steps=200,
     tuning_seeds=(500,),
     fresh_seeds=(0, 1, 2),
+    nodes=Different(6, 4, 3.0, seed=0),
 )
 
 

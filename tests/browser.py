@@ -57,24 +57,33 @@ def look_at(
         (folder / f"{place}.html").write_text(html, encoding="utf-8")
         frames.append(f'<iframe src="{place}.html" style="width:{width}px"></iframe>')
     (folder / "frames.html").write_text(FRAMES.replace("{frames}", "".join(frames)))
-    return list(findings(folder / "frames.html", folder / "profile", dark)["pages"])
+    address = (folder / "frames.html").resolve().as_uri()
+    found, _ = findings(address, folder / "profile", dark)
+    return list(found["pages"])
 
 
-def findings(page: Path, folder: Path, dark: bool = False) -> dict[str, Any]:
-    """What a page says in `data-findings` of an element; the browser's own files go to `folder`."""
-    assert CHROMIUM is not None
+def findings(
+    address: str, profile: Path, dark: bool = False, seconds: int = 5
+) -> tuple[Any, list[str]]:
+    """What a page says in `data-findings` of an element, and the lines of the browser's console.
+
+    The browser's own files go to `profile`. The clock of the page jumps from event to event, and
+    the page has until it shows `seconds`.
+    """
     flags = [
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        "--disable-dev-shm-usage", "--allow-file-access-from-files", f"--user-data-dir={folder}",
-        "--virtual-time-budget=5000", "--window-size=1400,1000",
+        "--disable-dev-shm-usage", "--allow-file-access-from-files", f"--user-data-dir={profile}",
+        f"--virtual-time-budget={1000 * seconds}", "--window-size=1400,1000",
+        "--enable-logging=stderr",
     ]  # fmt: skip
     flags += ["--blink-settings=preferredColorScheme=0"] if dark else []
-    command = [CHROMIUM, *flags, "--dump-dom", page.resolve().as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
-    found = re.search(r'data-findings="([^"]*)"', shown)
-    assert found is not None, f"the page never finished loading:\n{shown[:500]}"
-    return dict(json.loads(unquote(found[1])))
+    command = [str(CHROMIUM), *flags, "--dump-dom", address]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    found = re.search(r'data-findings="([^"]*)"', shown.stdout)
+    assert found, f"the page never finished:\n{shown.stdout[:500]}{shown.stderr[-500:]}"
+    console = [line for line in shown.stderr.splitlines() if ":CONSOLE" in line]
+    return json.loads(unquote(found[1])), console
 
 
 FRAMES = """<!doctype html><style>iframe { height:800px; border:0 }</style><body>{frames}
