@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
-from gossamer.algorithms import Algorithm, PushSum
+from gossamer.algorithms import PushSum
 from gossamer.experiments import Result
 from gossamer.fit import fits
 from gossamer.networks import Network
