@@ -11,7 +11,7 @@ from torch import Tensor
 from gossamer.captured import Captured, side_by_side
 from gossamer.data.moving import Device
 from gossamer.problems.own_kernels import OwnKernels
-from gossamer.problems.vector_module import VectorModule
+from gossamer.problems.vector_module import ALONE, VectorModule
 from gossamer.seeding import stream_seed
 
 ModelGradients = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -149,10 +149,11 @@ def stacked_gradients(
 def seeded(device: torch.device, *ids: int) -> Iterator[None]:
     """Within, torch's global randomness on `device` is the stream "dropout" of `ids`.
 
-    Afterwards it is as it was, and that of other devices is not touched.
+    Afterwards it is as it was, and that of other devices is not touched. Threads, which share it,
+    wait for each other.
     """
     seed, on_gpu = stream_seed("dropout", *ids), device.type == "cuda"
-    with torch.random.fork_rng([device] if on_gpu else []):
+    with ALONE, torch.random.fork_rng([device] if on_gpu else []):
         torch.default_generator.manual_seed(seed)
         if on_gpu:
             with torch.cuda.device(device):

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,9 @@ from gossamer.errors import InvalidInput, require
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
+
+ALONE = RLock()
+"""Held while a module or torch itself is changed for a moment: other threads wait."""
 
 
 class VectorModule:
@@ -81,7 +85,12 @@ class VectorModule:
         trained = {name: part.view(shape) for (name, shape), part in named}
         tensors = {place: trained[name] for place, name in self._places.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
-        with self._precision(x.device), _differentiable_attention(), exact_convolutions(x.device):
+        with (
+            ALONE,
+            self._precision(x.device),
+            _differentiable_attention(),
+            exact_convolutions(x.device),
+        ):
             outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
         return self._loss(outputs.to(x.dtype), targets)
 
@@ -146,12 +155,13 @@ def exact_convolutions(device: torch.device) -> Iterator[None]:
         yield
         return
     _without_advice()
-    before = cudnn.allow_tf32
-    cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
-    try:
-        yield
-    finally:
-        cudnn.allow_tf32 = before
+    with ALONE:
+        before = cudnn.allow_tf32
+        cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
+        try:
+            yield
+        finally:
+            cudnn.allow_tf32 = before
 
 
 @cache
