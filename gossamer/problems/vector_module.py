@@ -6,7 +6,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
 from threading import RLock
 from typing import Any, Self
 
@@ -23,6 +23,9 @@ from gossamer.errors import InvalidInput, require
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
 
+RUN = ("_training", "_evaluating")
+"""Names of the copies of a module that are run."""
+
 ALONE = RLock()
 """Held while a module or torch itself is changed for a moment: other threads wait."""
 
@@ -31,7 +34,8 @@ class VectorModule:
     """x ↦ loss(module_x(inputs), targets), where x is the module's trained parameters.
 
     x has the order of `module.parameters()`, and `start` is what the module holds. The module is
-    copied, once in training and once in evaluation mode; its buffers are never written to.
+    copied: once as it is given, once to be run in training and once in evaluation mode. Buffers are
+    never written to, and what a module keeps of a run, e.g. an activation, is in no other copy.
 
     Args:
         module: a module of one input.
@@ -46,18 +50,31 @@ class VectorModule:
         _refuse_running_statistics(module)
         _refuse_sparse_gradients(module)
         self.name, self.autocast, self._loss = type(module).__name__, autocast, loss
-        self.draws = True
-        self._training, self._evaluating = (copy.deepcopy(module).train(on) for on in (True, False))
-        trained = {k: p for k, p in self._training.named_parameters() if p.requires_grad}
+        self.draws, self._as_given = True, _copied(module)
+        trained = {k: p for k, p in self._as_given.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", self.name, "parameters to be trained")
         self.shapes = {name: p.shape for name, p in trained.items()}
-        self._places = _places(self._training, trained)
+        self._places = _places(self._as_given, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
+
+    @cached_property
+    def _training(self) -> nn.Module:
+        """The copy that is run in training mode, and may keep what it computes."""
+        return copy.deepcopy(self._as_given).train()
+
+    @cached_property
+    def _evaluating(self) -> nn.Module:
+        """The copy that is run in evaluation mode."""
+        return copy.deepcopy(self._as_given).eval()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the copies that are run, of which every copy of this has its own."""
+        return {name: value for name, value in vars(self).items() if name not in RUN}
 
     @property
     def convolves(self) -> bool:
         """Whether there are convolutions in the module."""
-        return any(isinstance(part, _ConvNd) for part in self._training.modules())
+        return any(isinstance(part, _ConvNd) for part in self._as_given.modules())
 
     def training_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss on one batch in training mode, e.g. with dropout."""
@@ -124,7 +141,7 @@ class VectorModule:
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
-        module = copy.deepcopy(self._evaluating).to(x.device, x.dtype)
+        module = copy.deepcopy(self._as_given).eval().to(x.device, x.dtype)
         trained = [p for p in module.parameters() if p.requires_grad]
         nn.utils.vector_to_parameters(x.detach(), trained)
         return module
@@ -132,11 +149,21 @@ class VectorModule:
     def to(self, device: Device, dtype: torch.dtype) -> Self:
         """The same on another device, in another precision."""
         moved = copy.copy(self)
-        moved._training, moved._evaluating = (
-            copy.deepcopy(module).to(device, dtype) for module in (self._training, self._evaluating)
-        )
+        moved._as_given = copy.deepcopy(self._as_given).to(device, dtype)
         moved.start = self.start.to(device, dtype)
+        for name in RUN:
+            getattr(moved, name)  # copied now, and not while a gradient is traced or captured
         return moved
+
+
+def _copied(module: nn.Module) -> nn.Module:
+    try:
+        return copy.deepcopy(module)
+    except Exception as reason:
+        raise InvalidInput(
+            f"module: got {type(module).__name__}, which cannot be copied ({first_line(reason)}); "
+            "need a module that holds no results of a computation: give it before it is run"
+        ) from reason
 
 
 def first_line(reason: Exception) -> str:

@@ -1,4 +1,5 @@
 import json
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -109,6 +110,19 @@ def transformer(dropout: float = 0.0) -> nn.Module:
 
 def perceptron(*extra: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(5, 8), *extra, nn.Tanh(), nn.Linear(8, CLASSES))
+
+
+class Keeping(nn.Module):
+    """Keeps an activation."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(5, CLASSES)
+        self.weights: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.weights = self.out(x).softmax(-1)
+        return self.out(x) * self.weights
 
 
 def twice(layer: nn.Module) -> nn.Module:
@@ -506,6 +520,26 @@ def test_a_layer_used_twice_stays_whole():
     gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, dtype=torch.float32)
     trained = torch.cat([p.flatten() for p in problem.module_at(problem.start).parameters()])
     assert torch.equal(trained, problem.start)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_what_a_module_keeps_of_a_run_stays_in_that_copy(vectorize: bool):
+    problem = build(Keeping(), VECTORS, vectorize=vectorize)
+    before = fingerprint(problem)
+    for dtype in (torch.float32, torch.float64):
+        gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, dtype=dtype)
+    assert problem.module_at(problem.start).weights is None
+    assert fingerprint(problem) == before
+    x = points(problem)
+    copied = pickle.loads(pickle.dumps(problem))
+    assert torch.equal(copied.sample_grad(x, 0, [0, 1]), problem.sample_grad(x, 0, [0, 1]))
+
+
+def test_a_module_that_was_run_and_cannot_be_copied_is_refused():
+    module = Keeping()
+    module(torch.ones(1, 5))
+    with pytest.raises(gs.InvalidInput, match=r"Keeping, which cannot be copied .* before it is"):
+        build(module, VECTORS)
 
 
 def test_a_loss_per_sample_is_refused():
