@@ -49,13 +49,15 @@ class VectorModule:
         require(autocast in known, "autocast", repr(autocast), f"one of {known}")
         _refuse_running_statistics(module)
         _refuse_sparse_gradients(module)
-        self.name, self.autocast, self._loss = type(module).__name__, autocast, loss
+        self.name, self.autocast = type(module).__name__, autocast
         self.draws, self._as_given = True, _copied(module)
         trained = {k: p for k, p in self._as_given.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", self.name, "parameters to be trained")
         self.shapes = {name: p.shape for name, p in trained.items()}
         self._places = _places(self._as_given, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
+        self._precision_given = self.start.dtype
+        self._loss = _moved(loss, self.start.device, self.start.dtype)
 
     @cached_property
     def _training(self) -> nn.Module:
@@ -102,14 +104,32 @@ class VectorModule:
         trained = {name: part.view(shape) for (name, shape), part in named}
         tensors = {place: trained[name] for place, name in self._places.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
-        with (
-            ALONE,
-            self._precision(x.device),
-            _differentiable_attention(),
-            exact_convolutions(x.device),
-        ):
-            outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
-        return self._loss(outputs.to(x.dtype), targets)
+        with self._told_of_precision(x.dtype):
+            with ALONE, self._set_up(x.device):
+                outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
+            return self._loss(outputs.to(x.dtype), targets)
+
+    @contextmanager
+    def _set_up(self, device: torch.device) -> Iterator[None]:
+        """How torch is to compute within."""
+        with self._precision(device), _differentiable_attention(), exact_convolutions(device):
+            yield
+
+    @contextmanager
+    def _told_of_precision(self, dtype: torch.dtype) -> Iterator[None]:
+        """Within, tensors that stay in the precision of the module are told from other failures."""
+        try:
+            yield
+        except RuntimeError as reason:
+            mixed = "dtype" in str(reason) or "scalar type" in str(reason)
+            if dtype == self._precision_given or not mixed:
+                raise
+            raise InvalidInput(
+                f"dtype: got {dtype}, in which {self.name} or its loss fails "
+                f"({first_line(reason)}); need the precision of all tensors that they use: pass "
+                f"dtype={self._precision_given}, or hold such tensors as buffers, those of a loss "
+                "in an nn.Module, e.g. nn.CrossEntropyLoss(weight=weight)"
+            ) from reason
 
     def _precision(self, device: torch.device) -> AbstractContextManager[Any]:
         if self.autocast is None:
@@ -151,9 +171,15 @@ class VectorModule:
         moved = copy.copy(self)
         moved._as_given = copy.deepcopy(self._as_given).to(device, dtype)
         moved.start = self.start.to(device, dtype)
+        moved._loss = _moved(self._loss, device, dtype)
         for name in RUN:
             getattr(moved, name)  # copied now, and not while a gradient is traced or captured
         return moved
+
+
+def _moved(loss: Loss, device: Device, dtype: torch.dtype) -> Loss:
+    """A loss that is a module, moved; a function is where its tensors are."""
+    return copy.deepcopy(loss).to(device, dtype) if isinstance(loss, nn.Module) else loss
 
 
 def _copied(module: nn.Module) -> nn.Module:

@@ -2,6 +2,7 @@ import json
 import pickle
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -540,6 +541,35 @@ def test_a_module_that_was_run_and_cannot_be_copied_is_refused():
     module(torch.ones(1, 5))
     with pytest.raises(gs.InvalidInput, match=r"Keeping, which cannot be copied .* before it is"):
         build(module, VECTORS)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_the_tensors_of_a_loss_move_with_the_module(vectorize: bool):
+    """Modules are float32, and runs float64, by default."""
+    weight = torch.tensor([1.0, 2.0, 3.0, 1.0])
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    how = {"batch_size": 4, "vectorize": vectorize}
+    loss, module = nn.CrossEntropyLoss(weight=weight), perceptron()
+    problem = ModuleProblem(module, loss, data, **how)
+    run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2)
+    assert run.x.dtype == torch.float64
+    assert loss.weight is weight
+    same = ModuleProblem(
+        module, lambda y, k: functional.cross_entropy(y, k, weight.to(y)), data, **how
+    )
+    assert torch.equal(gs.simulate(gs.DSGD(0.1), same, gs.ring(NODES), steps=2).x, run.x)
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+def test_a_loss_whose_tensors_cannot_move_names_the_precision_to_pass(vectorize: bool | None):
+    """`vmap` computes it in the higher of both."""
+    weight, data = torch.ones(CLASSES), [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    loss = partial(functional.cross_entropy, weight=weight)
+    problem = ModuleProblem(perceptron(), loss, data, batch_size=4, vectorize=vectorize)
+    task = {"problem": problem, "network": gs.ring(NODES), "steps": 2}
+    with pytest.raises(gs.InvalidInput, match=r"dtype: got torch\.float64.* dtype=torch\.float32"):
+        gs.simulate(gs.DSGD(0.1), **task)
+    gs.simulate(gs.DSGD(0.1), **task, dtype=torch.float32)
 
 
 def test_a_loss_per_sample_is_refused():
