@@ -43,8 +43,9 @@ class ModuleProblem(Problem):
     (`loop`), with the same results up to rounding. By default a short measurement at the first
     gradient finds the faster way, and `problem.way` says which it is. Modules that draw random
     numbers, e.g. for dropout, are by default evaluated for all nodes and runs together (`vmap`),
-    since the two ways would draw different numbers. Dropout masks are different for each node, step
-    and seed; losses are evaluated without dropout.
+    since the two ways would draw different numbers; those that draw with Python's `random` or with
+    numpy, e.g. for stochastic depth, are evaluated one after the other. Dropout masks are different
+    for each node, step and seed; losses are evaluated without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
     loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
@@ -247,8 +248,12 @@ def _evaluator(
 ) -> Evaluator:
     """At once, one after the other, or the faster of both where that is one and the same."""
     in_turn = LoopEvaluator(model, capture=compile is not False)
-    if vectorize is False:
+    if vectorize is False or (vectorize is None and model.draws_elsewhere):
         return in_turn
+    drawing = f"True for {model.name}, which draws random numbers of Python or numpy"
+    way_out = "draw with torch, or pass vectorize=False"
+    need = "random numbers of torch: of others all nodes would get the same"
+    require(not model.draws_elsewhere, "vectorize", drawing, need, way_out)
     at_once = VmapEvaluator(model, *samples, compile)
     if vectorize or compile or at_once.draws:
         return at_once

@@ -50,7 +50,8 @@ class VectorModule:
         _refuse_running_statistics(module)
         _refuse_sparse_gradients(module)
         self.name, self.autocast = type(module).__name__, autocast
-        self.draws, self._as_given = True, _copied(module)
+        self.draws, self.draws_elsewhere = True, False
+        self._as_given = _copied(module)
         trained = {k: p for k, p in self._as_given.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", self.name, "parameters to be trained")
         self.shapes = {name: p.shape for name, p in trained.items()}
@@ -139,7 +140,8 @@ class VectorModule:
     def check(self, inputs: Tensor, targets: Tensor) -> None:
         """Refuse a module, loss or data whose gradient cannot be computed, with the reason.
 
-        Learns on the way whether the training loss `draws` at random, e.g. dropout masks.
+        Learns on the way whether the training loss `draws` at random, e.g. dropout masks, and
+        whether one of the losses draws from Python's or numpy's generator in place of torch's.
         """
         for loss_of in (self.evaluation_loss, self.training_loss):
             before = _generator_states()
@@ -157,7 +159,9 @@ class VectorModule:
                     f"({first_line(reason)}); need loss(module(inputs), targets) of tensors, "
                     "differentiable in the trained parameters"
                 ) from reason
-            self.draws = _generator_states() != before
+            after = _generator_states()
+            self.draws = after != before
+            self.draws_elsewhere |= after[:2] != before[:2]
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""

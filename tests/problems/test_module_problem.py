@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -422,14 +423,38 @@ cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 class RandomDepth(nn.Module):
-    """Draws with Python's own generator."""
+    """Draws with Python's own generator, or another that is not torch's."""
 
-    def __init__(self):
+    def __init__(self, draw: Callable[[], float] = random.random):
         super().__init__()
-        self.out = nn.Linear(5, CLASSES)
+        self.out, self.draw = nn.Linear(5, CLASSES), draw
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.out(x) * (1 if random.random() < 0.5 else 2)
+        return self.out(x) * (1 if self.draw() < 0.5 else 2)
+
+
+@pytest.mark.parametrize("draw", [random.random, lambda: np.random.random()])
+def test_random_numbers_of_python_and_numpy_are_those_of_step_seed_and_node(
+    draw: Callable[[], float],
+):
+    """They used to be drawn unseeded, and the same for all nodes."""
+    problem = build(RandomDepth(draw), VECTORS, batch_size=SAMPLES)
+    assert problem.way == "loop"
+    before = random.getstate(), pickle.dumps(np.random.get_state())
+    x = problem.start.expand(NODES, 2, -1)
+    runs = [gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=9).x for _ in range(2)]
+    assert torch.equal(*runs)
+    grads = torch.stack([problem.sample_grad(x, t, [0, 7]) for t in range(9)])
+    assert torch.equal(grads[4], problem.sample_grad(x, 4, [0, 7]))
+    assert torch.equal(grads[4][:, 1:], problem.sample_grad(x[:, 1:], 4, [7]))
+    as_first = (grads - grads[:1, :, :1]).norm(dim=-1) < 1e-9
+    assert len(as_first.flatten(1, 2).unique(dim=1).T) == 2 * NODES, "each draws for itself"
+    assert (random.getstate(), pickle.dumps(np.random.get_state())) == before
+
+
+def test_one_number_of_python_for_all_nodes_is_refused():
+    with pytest.raises(gs.InvalidInput, match=r"vectorize: got True for RandomDepth, which draws"):
+        build(RandomDepth(), VECTORS, vectorize=True)
 
 
 @pytest.mark.parametrize(
