@@ -41,11 +41,13 @@ class ModuleProblem(Problem):
 
     Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
-    gradient finds the faster way, and `problem.way` says which it is. Modules that draw random
-    numbers, e.g. for dropout, are by default evaluated for all nodes and runs together (`vmap`),
-    since the two ways would draw different numbers; those that draw with Python's `random` or with
-    numpy, e.g. for stochastic depth, are evaluated one after the other. Dropout masks are different
-    for each node, step and seed; losses are evaluated without dropout.
+    gradient finds the faster way, and `problem.way` says which it is. Where the bits must not
+    depend on times, in runs on a CPU with a store or an executor, nothing is measured, and all are
+    evaluated together. Modules that draw random numbers, e.g. for dropout, are by default evaluated
+    for all nodes and runs together (`vmap`), since the two ways would draw different numbers; those
+    that draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one
+    after the other. Dropout masks are different for each node, step and seed; losses are evaluated
+    without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
     loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
@@ -215,6 +217,14 @@ class ModuleProblem(Problem):
         expecting = copy.copy(self)
         expecting.evaluator = evaluator
         return expecting
+
+    def untimed(self) -> Self:
+        """The same problem, evaluated for all nodes together where times would decide."""
+        if not isinstance(self.evaluator, FasterEvaluator):
+            return self
+        untimed = copy.copy(self)
+        untimed.evaluator = self.evaluator.at_once
+        return untimed
 
     def describe(self) -> dict[str, Any]:
         """Name, module, sizes and a digest of x⁰."""

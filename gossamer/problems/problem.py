@@ -135,6 +135,13 @@ class Problem(ABC):
         """
         return self
 
+    def untimed(self) -> Self:
+        """The same problem, which chooses nothing by measuring times.
+
+        Its gradients are then the same bits whatever else the machine does.
+        """
+        return self
+
     def facts(self) -> dict[str, str]:
         """Facts about the problem, as text."""
         known = {"L": self.smoothness, "minimum": self.minimum}

@@ -3,6 +3,7 @@ import pickle
 import random
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,7 @@ def test_the_faster_way_is_taken_and_told(slow: str, monkeypatch: pytest.MonkeyP
     """Times are made up: those of the slow way are ten times those of the other."""
     problem = build(perceptron(), VECTORS)
     assert problem.way == "not measured yet"
-    at_once, in_turn = problem.evaluator._at_once, problem.evaluator._in_turn
+    at_once, in_turn = problem.evaluator.at_once, problem.evaluator._in_turn
     asked: list[str] = []
     for name, way in (("vmap", at_once), ("loop", in_turn)):
         monkeypatch.setattr(way, "gradients", counted(name, way.gradients, asked))
@@ -239,6 +240,26 @@ def test_what_a_simulation_chose_is_told_by_the_problem_that_it_was_given():
     gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=1, dtype=torch.float32)
     assert problem.way in ("vmap", "loop")
     assert fingerprint(problem) == before
+
+
+@pytest.mark.parametrize("where", ["store", "executor"])
+def test_nothing_is_measured_where_bits_are_promised(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The other way, which a busy machine may choose, gives other last digits."""
+
+    def measure(*calls: Callable[[], object]) -> list[float]:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(faster_evaluator, "shortest_times", measure)
+    made = perceptron()
+    chosen, stacked = build(made, VECTORS), build(made, VECTORS, vectorize=True)
+    how = {"store": tmp_path} if where == "store" else {"executor": gs.executors.ThisProcess()}
+    task = {"network": gs.ring(NODES), "steps": 3, "seeds": range(2)}
+    found = gs.simulate(gs.DSGD(0.1), chosen, **task, **how)
+    assert torch.equal(found.x, gs.simulate(gs.DSGD(0.1), stacked, **task, **how).x)
+    with pytest.raises(AssertionError, match="measured"):
+        gs.simulate(gs.DSGD(0.1), chosen, **task)
 
 
 @pytest.mark.parametrize(("make", "shape"), LOOPED.values(), ids=LOOPED)
@@ -475,7 +496,7 @@ def test_a_cpu_prepares_nothing_for_long_trainings():
 def test_a_gpu_compiles_for_long_trainings_unless_told_not_to():
     problem = build(perceptron(), VECTORS).to("cuda")
     assert problem.expecting(COMPILED_FROM - 1) is problem
-    assert problem.expecting(COMPILED_FROM).evaluator._at_once.way == "vmap, compiled"
+    assert problem.expecting(COMPILED_FROM).evaluator.at_once.way == "vmap, compiled"
     convolves, draws = build(convolution(), IMAGES), build(perceptron(nn.Dropout(0.5)), VECTORS)
     for other in (convolves, draws, build(perceptron(), VECTORS, compile=False)):
         moved = other.to("cuda")
