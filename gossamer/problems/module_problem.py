@@ -22,7 +22,7 @@ from gossamer.problems.penalty import (
     penalized_grad,
 )
 from gossamer.problems.problem import Problem, as_call, require_nodes
-from gossamer.problems.vector_module import Loss, VectorModule
+from gossamer.problems.vector_module import Loss, VectorModule, require_autograd
 from gossamer.problems.vmap_evaluator import VmapEvaluator
 
 SAMPLES_AT_ONCE = 256
@@ -142,6 +142,7 @@ class ModuleProblem(Problem):
         return self._batch_grad(x, t, seeds) if own else self.sample_grad(x, t, seeds)
 
     def _batch_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
+        require_autograd()
         grads = self.evaluator.gradients(x, *self.batches.at(t, seeds), t, seeds)
         return penalized_grad(grads, self.penalty, x)
 
@@ -154,6 +155,7 @@ class ModuleProblem(Problem):
 
     def local_grad(self, x: Tensor) -> Tensor:
         """∇f_i over all of node i's samples, without dropout, in the precision of `x`."""
+        require_autograd()
         there, grads = self.to(x.device, x.dtype), torch.zeros_like(x)
         for total, points, data in zip(grads, x, there.batches.datasets, strict=True):
             for share, inputs, targets in _pieces(data):

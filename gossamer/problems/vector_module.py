@@ -143,6 +143,7 @@ class VectorModule:
         Learns on the way whether the training loss `draws` at random, e.g. dropout masks, and
         whether one of the losses draws from Python's or numpy's generator in place of torch's.
         """
+        require_autograd()
         for loss_of in (self.evaluation_loss, self.training_loss):
             before = _generator_states()
             try:
@@ -179,6 +180,13 @@ class VectorModule:
         for name in RUN:
             getattr(moved, name)  # copied now, and not while a gradient is traced or captured
         return moved
+
+
+def require_autograd() -> None:
+    """Refuse torch's inference mode, within which nothing can be differentiated."""
+    way_out = "leave its `with` block, or use torch.no_grad(), which Gossamer can undo"
+    here = torch.is_inference_mode_enabled()
+    require(not here, "torch.inference_mode", "on", "off, to differentiate a module", way_out)
 
 
 def _moved(loss: Loss, device: Device, dtype: torch.dtype) -> Loss:

@@ -640,6 +640,21 @@ def test_what_does_not_fit_the_data_is_not_blamed_on_vmap(module, reason, vector
     assert "vectorize" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_inference_mode_is_refused_with_the_way_out(vectorize: bool):
+    problem = build(perceptron(), VECTORS, vectorize=vectorize)
+    refused = r"torch\.inference_mode: got on, need off, .*; leave its `with` block"
+    for call in (
+        lambda: gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2),
+        lambda: problem.grad(problem.start[None]),
+        lambda: build(perceptron(), VECTORS, vectorize=vectorize),
+    ):
+        with torch.inference_mode(), pytest.raises(gs.InvalidInput, match=refused):
+            call()
+    with torch.no_grad():
+        gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2)
+
+
 def test_what_is_no_module_and_no_precision_is_refused():
     data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
     with pytest.raises(gs.InvalidInput, match=r"module: got .*, need an nn\.Module"):
