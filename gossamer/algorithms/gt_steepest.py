@@ -133,9 +133,9 @@ def as_matrices(y: Tensor, shape: torch.Size) -> Tensor:
     >>> [tuple(as_matrices(torch.zeros(5, 24), torch.Size(s)).shape) for s in ([4, 3, 2], [24])]
     [(5, 4, 6), (5, 24, 1)]
     """
-    return y.unflatten(-1, (shape[0] if shape else 1, -1))
+    return y.unflatten(-1, (shape[0] if shape else 1, math.prod(shape[1:])))
 
 
 def is_vector(matrix: Tensor) -> bool:
-    """Whether it has one row or one column."""
-    return 1 in matrix.shape[-2:]
+    """Whether it has one row or one column at most."""
+    return min(matrix.shape[-2:]) <= 1

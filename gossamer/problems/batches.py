@@ -41,10 +41,12 @@ class NodeOrders:
     def _rows(self, t: int, seeds: tuple[int, ...], node: int) -> Tensor:
         """The batches of step `t`, `(seeds, batch)`; its epoch is kept on the device."""
         epoch, step = divmod(t, self.sizes[node] // self.batch_size)
-        if self._epochs.get((seeds, node), (-1,))[0] != epoch:
+        kept = self._epochs.get((seeds, node))  # read once: another thread may put another there
+        if kept is None or kept[0] != epoch:
             orders = [self._order(seed, node).epoch(epoch) for seed in seeds]
-            self._epochs[seeds, node] = epoch, sent(torch.stack(orders, dim=1), self._device)
-        return self._epochs[seeds, node][1][step]
+            kept = epoch, sent(torch.stack(orders, dim=1), self._device)
+            self._epochs[seeds, node] = kept
+        return kept[1][step]
 
     def _order(self, seed: int, node: int) -> BatchOrder:
         return BatchOrder(self.sizes[node], self.batch_size, seed, node)

@@ -1,17 +1,19 @@
 """Losses and gradients of many copies of a model: the interface, and one copy after the other."""
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Protocol, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from gossamer.captured import Captured, side_by_side
 from gossamer.data.moving import Device
 from gossamer.problems.own_kernels import OwnKernels
-from gossamer.problems.vector_module import VectorModule
+from gossamer.problems.vector_module import ALONE, VectorModule
 from gossamer.seeding import stream_seed
 
 ModelGradients = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -147,14 +149,28 @@ def stacked_gradients(
 
 @contextmanager
 def seeded(device: torch.device, *ids: int) -> Iterator[None]:
-    """Within, torch's global randomness on `device` is the stream "dropout" of `ids`.
+    """Within, the global randomness is the stream "dropout" of `ids`.
 
-    Afterwards it is as it was, and that of other devices is not touched.
+    That is torch's on `device`, Python's and numpy's. Afterwards it is as it was, and that of other
+    devices is not touched. Threads, which share it, wait for each other.
     """
     seed, on_gpu = stream_seed("dropout", *ids), device.type == "cuda"
-    with torch.random.fork_rng([device] if on_gpu else []):
+    with ALONE, _seeded_elsewhere(seed), torch.random.fork_rng([device] if on_gpu else []):
         torch.default_generator.manual_seed(seed)
         if on_gpu:
             with torch.cuda.device(device):
                 torch.cuda.manual_seed(seed)
         yield
+
+
+@contextmanager
+def _seeded_elsewhere(seed: int) -> Iterator[None]:
+    """The same of Python's and numpy's global random numbers."""
+    before = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])

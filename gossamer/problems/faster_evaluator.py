@@ -48,7 +48,7 @@ class FasterEvaluator:
     """
 
     def __init__(self, at_once: Evaluator, in_turn: Evaluator) -> None:
-        self._at_once, self._in_turn, self._prepared = at_once, in_turn, False
+        self.at_once, self._in_turn, self._prepared = at_once, in_turn, False
 
     @cached_property
     def _chosen(self) -> dict[tuple[torch.device, torch.dtype, bool], Choice]:
@@ -63,7 +63,7 @@ class FasterEvaluator:
 
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
-        return self._at_once.losses(points, inputs, targets)
+        return self.at_once.losses(points, inputs, targets)
 
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
@@ -72,15 +72,15 @@ class FasterEvaluator:
         given, place = (x, inputs, targets, t, seeds), (x.device, x.dtype, self._prepared)
         if place not in self._chosen:
             self._chosen[place] = self._faster(given)
-        way = self._at_once if self._chosen[place].at_once else self._in_turn
+        way = self.at_once if self._chosen[place].at_once else self._in_turn
         return way.gradients(*given)
 
     def _faster(self, given: Given) -> Choice:
         """Found by evaluating both."""
         on_gpu = given[0].is_cuda
         at_once, in_turn = self._times_on_gpu(given) if on_gpu else self._times_on_cpu(given)
-        chosen = self._at_once if at_once <= in_turn else self._in_turn
-        return Choice(chosen is self._at_once, chosen.way)
+        chosen = self.at_once if at_once <= in_turn else self._in_turn
+        return Choice(chosen is self.at_once, chosen.way)
 
     def _times_on_cpu(self, given: Given) -> tuple[float, float]:
         """All nodes at once, and what a few one after the other tell about all."""
@@ -88,7 +88,7 @@ class FasterEvaluator:
         n = min(TIMED_NODES, len(x))
         few = (x[:n], inputs[:n], targets[:n], t, seeds)
         at_once, in_turn = shortest_times(
-            lambda: self._at_once.gradients(*given), lambda: self._in_turn.gradients(*few)
+            lambda: self.at_once.gradients(*given), lambda: self._in_turn.gradients(*few)
         )
         return at_once, in_turn * len(x) / n
 
@@ -97,11 +97,11 @@ class FasterEvaluator:
         x = given[0]
         if x[..., 0].numel() > MOST_BRANCHES:
             return 0.0, math.inf
-        at_once, in_turn = (_captured_time(way, given) for way in (self._at_once, self._in_turn))
+        at_once, in_turn = (_captured_time(way, given) for way in (self.at_once, self._in_turn))
         if at_once <= in_turn:
             self._in_turn = self._in_turn.to(x.device, x.dtype)
         else:
-            self._at_once = self._at_once.to(x.device, x.dtype)
+            self.at_once = self.at_once.to(x.device, x.dtype)
         return at_once, in_turn
 
     def to(self, device: Device, dtype: torch.dtype) -> Self:
@@ -109,18 +109,18 @@ class FasterEvaluator:
         known = self._chosen
         moved = copy.copy(self)
         moved._chosen = known
-        moved._at_once = self._at_once.to(device, dtype)
+        moved.at_once = self.at_once.to(device, dtype)
         moved._in_turn = self._in_turn.to(device, dtype)
         return moved
 
     def expecting(self, steps: int) -> Self:
         """The same, prepared for this many steps if that pays off; what is chosen is known here."""
-        prepared = self._at_once.expecting(steps)
-        if prepared is self._at_once:
+        prepared = self.at_once.expecting(steps)
+        if prepared is self.at_once:
             return self
         known = self._chosen
         expecting = copy.copy(self)
-        expecting._chosen, expecting._at_once, expecting._prepared = known, prepared, True
+        expecting._chosen, expecting.at_once, expecting._prepared = known, prepared, True
         return expecting
 
 

@@ -72,7 +72,7 @@ class FlatProgram:
         probe = (_random_like(x),) if self.fixed_data else (_random_like(x), *data)
         expected = function(*probe)
         own = data if self.fixed_data else ()
-        alike = [known for key, known in self.programs.items() if _are(key[-1], own)]
+        alike = [known for key, known in list(self.programs.items()) if _are(key[-1], own)]
         for known in dict.fromkeys(alike):
             if _agrees(known, probe, expected):
                 return known

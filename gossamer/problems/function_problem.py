@@ -79,10 +79,11 @@ class FunctionProblem(Problem):
         self.num_nodes, self.start = len(self._data.place), _start(dim, start)
         self.dim, self.batch_size, self.smoothness = len(self.start), batch_size, smoothness
         self._require_loss()
-        self._losses = _Stacked(loss)
-        self._grads = FlatProgram(_Stacked(loss, slope=True), fixed_data=True)
-        self._batch_grads = FlatProgram(_Stacked(loss, slope=True, own_batches=True))
-        self._require_vmap()
+        copies = self._needs_copies()
+        grads, batch_grads = (_Stacked(loss, True, own, copies) for own in (False, True))
+        self._losses = _Stacked(loss, copies=copies)
+        self._grads = FlatProgram(grads, fixed_data=True)
+        self._batch_grads = FlatProgram(batch_grads)
         self._orders = None if batch_size is None else NodeOrders(self._data.sizes(), batch_size)
         self._load_optimum(optimum)
 
@@ -161,17 +162,31 @@ class FunctionProblem(Problem):
         found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
         require(scalar, "loss", f"{found} from {name}", "a scalar tensor", "e.g. the mean")
 
-    def _require_vmap(self) -> None:
-        """Refuse a loss that cannot be differentiated for many nodes and points at once."""
-        try:
-            x = self.start.expand(self.num_nodes, 1, self.dim)
-            self._data.map(_Stacked(self._function, slope=True), x)
-        except RuntimeError as reason:
+    def _needs_copies(self) -> bool:
+        """Whether the data must be there once for every point, as `F.mse_loss` needs it.
+
+        A loss that cannot be differentiated for many nodes and points at once is refused.
+        """
+        if self._failure(copies=False) is None:
+            return False
+        reason = self._failure(copies=True)
+        if reason is not None:
             raise InvalidInput(
                 f"loss: got {name_of(self._function)}, which cannot be differentiated for many "
                 f"nodes at once ({first_line(reason)}); write it in torch without branches on "
                 "values, e.g. with torch.where, or subclass gs.Problem"
             ) from reason
+        return True
+
+    def _failure(self, copies: bool) -> RuntimeError | None:
+        """Why the loss and its gradient cannot be evaluated at two points of every node."""
+        x = self.start.expand(self.num_nodes, 2, self.dim)
+        try:
+            for slope in (False, True):
+                self._data.map(_Stacked(self._function, slope, copies=copies), x)
+        except RuntimeError as reason:
+            return reason
+        return None
 
 
 @dataclass(frozen=True)
@@ -179,16 +194,20 @@ class _Stacked:
     """A loss for all nodes and points: `(nodes, points, dim)`, `(nodes, …)` → one of each.
 
     With `slope` its gradients; with `own_batches` every point has its own data, `(nodes, points,
-    …)`.
+    …)`. With `copies` every point is given data of its own anyway: `vmap` fails in some functions
+    of torch where one argument has an axis of points and another has none.
     """
 
     loss: NodeLoss
     slope: bool = False
     own_batches: bool = False
+    copies: bool = False
 
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
         function = grad(self.loss) if self.slope else self.loss
-        batch = 0 if self.own_batches else None
+        if self.copies and not self.own_batches:
+            data = tuple(part[:, None].expand(-1, x.shape[1], *part.shape[1:]) for part in data)
+        batch = 0 if self.own_batches or self.copies else None
         stacked: NodeLoss = vmap(vmap(function, (0, *[batch] * len(data))))
         return stacked(x, *data)
 

@@ -22,7 +22,7 @@ from gossamer.problems.penalty import (
     penalized_grad,
 )
 from gossamer.problems.problem import Problem, as_call, require_nodes
-from gossamer.problems.vector_module import Loss, VectorModule
+from gossamer.problems.vector_module import Loss, VectorModule, require_autograd
 from gossamer.problems.vmap_evaluator import VmapEvaluator
 
 SAMPLES_AT_ONCE = 256
@@ -41,10 +41,13 @@ class ModuleProblem(Problem):
 
     Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
-    gradient finds the faster way, and `problem.way` says which it is. Modules that draw random
-    numbers, e.g. for dropout, are by default evaluated for all nodes and runs together (`vmap`),
-    since the two ways would draw different numbers. Dropout masks are different for each node, step
-    and seed; losses are evaluated without dropout.
+    gradient finds the faster way, and `problem.way` says which it is. Where the bits must not
+    depend on times, in runs on a CPU with a store or an executor, nothing is measured, and all are
+    evaluated together. Modules that draw random numbers, e.g. for dropout, are by default evaluated
+    for all nodes and runs together (`vmap`), since the two ways would draw different numbers; those
+    that draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one
+    after the other. Dropout masks are different for each node, step and seed; losses are evaluated
+    without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
     loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
@@ -139,6 +142,7 @@ class ModuleProblem(Problem):
         return self._batch_grad(x, t, seeds) if own else self.sample_grad(x, t, seeds)
 
     def _batch_grad(self, x: Tensor, t: int, seeds: Sequence[int]) -> Tensor:
+        require_autograd()
         grads = self.evaluator.gradients(x, *self.batches.at(t, seeds), t, seeds)
         return penalized_grad(grads, self.penalty, x)
 
@@ -151,6 +155,7 @@ class ModuleProblem(Problem):
 
     def local_grad(self, x: Tensor) -> Tensor:
         """∇f_i over all of node i's samples, without dropout, in the precision of `x`."""
+        require_autograd()
         there, grads = self.to(x.device, x.dtype), torch.zeros_like(x)
         for total, points, data in zip(grads, x, there.batches.datasets, strict=True):
             for share, inputs, targets in _pieces(data):
@@ -215,6 +220,14 @@ class ModuleProblem(Problem):
         expecting.evaluator = evaluator
         return expecting
 
+    def untimed(self) -> Self:
+        """The same problem, evaluated for all nodes together where times would decide."""
+        if not isinstance(self.evaluator, FasterEvaluator):
+            return self
+        untimed = copy.copy(self)
+        untimed.evaluator = self.evaluator.at_once
+        return untimed
+
     def describe(self) -> dict[str, Any]:
         """Name, module, sizes and a digest of x⁰."""
         return {
@@ -247,8 +260,12 @@ def _evaluator(
 ) -> Evaluator:
     """At once, one after the other, or the faster of both where that is one and the same."""
     in_turn = LoopEvaluator(model, capture=compile is not False)
-    if vectorize is False:
+    if vectorize is False or (vectorize is None and model.draws_elsewhere):
         return in_turn
+    drawing = f"True for {model.name}, which draws random numbers of Python or numpy"
+    way_out = "draw with torch, or pass vectorize=False"
+    need = "random numbers of torch: of others all nodes would get the same"
+    require(not model.draws_elsewhere, "vectorize", drawing, need, way_out)
     at_once = VmapEvaluator(model, *samples, compile)
     if vectorize or compile or at_once.draws:
         return at_once

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gossamer.data.moving import Device, destination, move
-from gossamer.errors import whole
+from gossamer.errors import require, whole
 from gossamer.twin import Twin
 
 
@@ -108,7 +108,12 @@ class Problem(ABC):
 
     def grad(self, points: Tensor) -> Tensor:
         """∇f at each of the points: `(points, dim)` → `(points, dim)`."""
-        return self.local_grad(points.expand(self.num_nodes, *points.shape)).mean(0)
+        x = points.expand(self.num_nodes, *points.shape)
+        grad = self.local_grad(x)
+        found = f"shape {tuple(grad.shape)} at points of shape {tuple(x.shape)}"
+        need = "one gradient per point, the same shape"
+        require(grad.shape == x.shape, "local_grad", found, need)  # broadcasting would hide it
+        return grad.mean(0)
 
     def to(
         self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None
@@ -132,6 +137,13 @@ class Problem(ABC):
         """The same problem, prepared for the gradients of this many steps.
 
         Some problems compile their gradient if there are enough steps for this to pay.
+        """
+        return self
+
+    def untimed(self) -> Self:
+        """The same problem, which chooses nothing by measuring times.
+
+        Its gradients are then the same bits whatever else the machine does.
         """
         return self
 

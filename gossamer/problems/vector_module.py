@@ -6,7 +6,8 @@ import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +23,19 @@ from gossamer.errors import InvalidInput, require
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
 
+RUN = ("_training", "_evaluating")
+"""Names of the copies of a module that are run."""
+
+ALONE = RLock()
+"""Held while a module or torch itself is changed for a moment: other threads wait."""
+
 
 class VectorModule:
     """x ↦ loss(module_x(inputs), targets), where x is the module's trained parameters.
 
     x has the order of `module.parameters()`, and `start` is what the module holds. The module is
-    copied, once in training and once in evaluation mode; its buffers are never written to.
+    copied: once as it is given, once to be run in training and once in evaluation mode. Buffers are
+    never written to, and what a module keeps of a run, e.g. an activation, is in no other copy.
 
     Args:
         module: a module of one input.
@@ -41,19 +49,35 @@ class VectorModule:
         require(autocast in known, "autocast", repr(autocast), f"one of {known}")
         _refuse_running_statistics(module)
         _refuse_sparse_gradients(module)
-        self.name, self.autocast, self._loss = type(module).__name__, autocast, loss
-        self.draws = True
-        self._training, self._evaluating = (copy.deepcopy(module).train(on) for on in (True, False))
-        trained = {k: p for k, p in self._training.named_parameters() if p.requires_grad}
+        self.name, self.autocast = type(module).__name__, autocast
+        self.draws, self.draws_elsewhere = True, False
+        self._as_given = _copied(module)
+        trained = {k: p for k, p in self._as_given.named_parameters() if p.requires_grad}
         require(len(trained) > 0, "module", self.name, "parameters to be trained")
         self.shapes = {name: p.shape for name, p in trained.items()}
-        self._places = _places(self._training, trained)
+        self._places = _places(self._as_given, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
+        self._precision_given = self.start.dtype
+        self._loss = _moved(loss, self.start.device, self.start.dtype)
+
+    @cached_property
+    def _training(self) -> nn.Module:
+        """The copy that is run in training mode, and may keep what it computes."""
+        return copy.deepcopy(self._as_given).train()
+
+    @cached_property
+    def _evaluating(self) -> nn.Module:
+        """The copy that is run in evaluation mode."""
+        return copy.deepcopy(self._as_given).eval()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the copies that are run, of which every copy of this has its own."""
+        return {name: value for name, value in vars(self).items() if name not in RUN}
 
     @property
     def convolves(self) -> bool:
         """Whether there are convolutions in the module."""
-        return any(isinstance(part, _ConvNd) for part in self._training.modules())
+        return any(isinstance(part, _ConvNd) for part in self._as_given.modules())
 
     def training_loss(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss on one batch in training mode, e.g. with dropout."""
@@ -81,9 +105,32 @@ class VectorModule:
         trained = {name: part.view(shape) for (name, shape), part in named}
         tensors = {place: trained[name] for place, name in self._places.items()}
         tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
-        with self._precision(x.device), _differentiable_attention(), exact_convolutions(x.device):
-            outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
-        return self._loss(outputs.to(x.dtype), targets)
+        with self._told_of_precision(x.dtype):
+            with ALONE, self._set_up(x.device):
+                outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
+            return self._loss(outputs.to(x.dtype), targets)
+
+    @contextmanager
+    def _set_up(self, device: torch.device) -> Iterator[None]:
+        """How torch is to compute within."""
+        with self._precision(device), _differentiable_attention(), exact_convolutions(device):
+            yield
+
+    @contextmanager
+    def _told_of_precision(self, dtype: torch.dtype) -> Iterator[None]:
+        """Within, tensors that stay in the precision of the module are told from other failures."""
+        try:
+            yield
+        except RuntimeError as reason:
+            mixed = "dtype" in str(reason) or "scalar type" in str(reason)
+            if dtype == self._precision_given or not mixed:
+                raise
+            raise InvalidInput(
+                f"dtype: got {dtype}, in which {self.name} or its loss fails "
+                f"({first_line(reason)}); need the precision of all tensors that they use: pass "
+                f"dtype={self._precision_given}, or hold such tensors as buffers, those of a loss "
+                "in an nn.Module, e.g. nn.CrossEntropyLoss(weight=weight)"
+            ) from reason
 
     def _precision(self, device: torch.device) -> AbstractContextManager[Any]:
         if self.autocast is None:
@@ -93,8 +140,10 @@ class VectorModule:
     def check(self, inputs: Tensor, targets: Tensor) -> None:
         """Refuse a module, loss or data whose gradient cannot be computed, with the reason.
 
-        Learns on the way whether the training loss `draws` at random, e.g. dropout masks.
+        Learns on the way whether the training loss `draws` at random, e.g. dropout masks, and
+        whether one of the losses draws from Python's or numpy's generator in place of torch's.
         """
+        require_autograd()
         for loss_of in (self.evaluation_loss, self.training_loss):
             before = _generator_states()
             try:
@@ -111,11 +160,13 @@ class VectorModule:
                     f"({first_line(reason)}); need loss(module(inputs), targets) of tensors, "
                     "differentiable in the trained parameters"
                 ) from reason
-            self.draws = _generator_states() != before
+            after = _generator_states()
+            self.draws = after != before
+            self.draws_elsewhere |= after[:2] != before[:2]
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
-        module = copy.deepcopy(self._evaluating).to(x.device, x.dtype)
+        module = copy.deepcopy(self._as_given).eval().to(x.device, x.dtype)
         trained = [p for p in module.parameters() if p.requires_grad]
         nn.utils.vector_to_parameters(x.detach(), trained)
         return module
@@ -123,11 +174,34 @@ class VectorModule:
     def to(self, device: Device, dtype: torch.dtype) -> Self:
         """The same on another device, in another precision."""
         moved = copy.copy(self)
-        moved._training, moved._evaluating = (
-            copy.deepcopy(module).to(device, dtype) for module in (self._training, self._evaluating)
-        )
+        moved._as_given = copy.deepcopy(self._as_given).to(device, dtype)
         moved.start = self.start.to(device, dtype)
+        moved._loss = _moved(self._loss, device, dtype)
+        for name in RUN:
+            getattr(moved, name)  # copied now, and not while a gradient is traced or captured
         return moved
+
+
+def require_autograd() -> None:
+    """Refuse torch's inference mode, within which nothing can be differentiated."""
+    way_out = "leave its `with` block, or use torch.no_grad(), which Gossamer can undo"
+    here = torch.is_inference_mode_enabled()
+    require(not here, "torch.inference_mode", "on", "off, to differentiate a module", way_out)
+
+
+def _moved(loss: Loss, device: Device, dtype: torch.dtype) -> Loss:
+    """A loss that is a module, moved; a function is where its tensors are."""
+    return copy.deepcopy(loss).to(device, dtype) if isinstance(loss, nn.Module) else loss
+
+
+def _copied(module: nn.Module) -> nn.Module:
+    try:
+        return copy.deepcopy(module)
+    except Exception as reason:
+        raise InvalidInput(
+            f"module: got {type(module).__name__}, which cannot be copied ({first_line(reason)}); "
+            "need a module that holds no results of a computation: give it before it is run"
+        ) from reason
 
 
 def first_line(reason: Exception) -> str:
@@ -146,12 +220,13 @@ def exact_convolutions(device: torch.device) -> Iterator[None]:
         yield
         return
     _without_advice()
-    before = cudnn.allow_tf32
-    cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
-    try:
-        yield
-    finally:
-        cudnn.allow_tf32 = before
+    with ALONE:
+        before = cudnn.allow_tf32
+        cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
+        try:
+            yield
+        finally:
+            cudnn.allow_tf32 = before
 
 
 @cache

@@ -17,7 +17,7 @@ from gossamer.errors import InvalidInput
 from gossamer.problems.compiled import Compiled
 from gossamer.problems.evaluator import ModelGradients, seeded, stacked_gradients
 from gossamer.problems.padding import PaddingRows
-from gossamer.problems.vector_module import VectorModule, exact_convolutions, first_line
+from gossamer.problems.vector_module import ALONE, VectorModule, exact_convolutions, first_line
 
 EVALUATIONS_AT_ONCE = 2048
 """Points times samples of which losses are evaluated together."""
@@ -56,7 +56,7 @@ class Stacking:
         randomness = self.draws if self.random else "error"
         stacked = vmap(loss, (0, batch, batch), randomness=randomness)
         attention = sdpa_kernel(SDPBackend.MATH)  # the form that vmap knows everywhere
-        with attention, PaddingRows() if self.padding else nullcontext():
+        with ALONE, attention, PaddingRows() if self.padding else nullcontext():
             return stacked(x, inputs, targets)
 
     def gradients(self, loss: ModelLoss, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import torch
@@ -25,7 +26,10 @@ SETTLED = AS_WRITTEN + 2
 """Steps after which a stack on a GPU holds all the memory that its steps will ever take."""
 
 _given: dict[str, Problem] = {}
-"""The problems that a worker has been given before, moved to where they run, by key."""
+"""The problem that a worker was given last, moved to where it runs, by key."""
+
+_giving = Lock()
+"""Held while a problem is looked up or moved: a worker may be a thread."""
 
 Watch = Callable[[int, int, Mapping[str, Tensor] | None], None]
 """Called on the way with how many steps the runs have taken together since the last call, the step
@@ -130,13 +134,18 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
 
 def advance_apart(block: Block) -> Piece:
     """`advance` on a worker, which keeps problems: what they have prepared is there next time."""
-    if block.key not in _given:
-        _given.clear()  # one at a time
-        _given[block.key] = block.simulation.moved.problem
-    simulation = replace(block.simulation, problem=_given[block.key])
+    simulation = replace(block.simulation, problem=_kept_problem(block))
     piece = advance(replace(block, simulation=simulation))
     assert piece.checkpoint is not None
     return replace(piece, checkpoint=piece.checkpoint.to("cpu"))
+
+
+def _kept_problem(block: Block) -> Problem:
+    with _giving:
+        if block.key not in _given:
+            _given.clear()  # one at a time
+            _given[block.key] = block.simulation.moved.problem
+        return _given[block.key]
 
 
 def _stacked(rows: list[dict[str, Tensor]], name: str, block: Block) -> Tensor:

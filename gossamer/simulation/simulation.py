@@ -102,8 +102,7 @@ class Simulation:
     @property
     def lanes(self) -> int:
         """Stacks hold a multiple of this: where runs must not depend on what else is stacked."""
-        apart = self.alike and torch.device(self.device).type == "cpu"
-        return LANES if apart and self.runs_at_once >= LANES else 1
+        return LANES if self._same_bits and self.runs_at_once >= LANES else 1
 
     @property
     def stack_width(self) -> int:
@@ -115,7 +114,12 @@ class Simulation:
     def moved(self) -> Self:
         """The same with the problem where it runs, in its precision: once for all stacks."""
         problem = self.problem.to(self.device, self.dtype).expecting(self.steps)
-        return dataclasses.replace(self, problem=problem)
+        return dataclasses.replace(self, problem=problem.untimed() if self._same_bits else problem)
+
+    @property
+    def _same_bits(self) -> bool:
+        """Whether runs must be, and can be, the same bits: a GPU sums in no fixed order."""
+        return self.alike and torch.device(self.device).type == "cpu"
 
     def stack(
         self, algorithm: Algorithm[Any], seeds: Sequence[int], begin: Checkpoint | None = None

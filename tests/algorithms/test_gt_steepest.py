@@ -56,6 +56,15 @@ def test_more_axes_are_the_matrix_of_the_first_by_all_others():
         close(direction(gs.DeMuon, y, shape), unit)
 
 
+@pytest.mark.parametrize("empty", [(0,), (3, 0), (0, 3), (2, 0, 3)], ids=str)
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_parameter_without_numbers_changes_nothing(
+    member: type[gs.Algorithm[Any]], empty: tuple[int, ...]
+):
+    y = normal(2, 12)
+    assert torch.equal(direction(member, y, empty, (4, 3)), direction(member, y, (4, 3)))
+
+
 @pytest.mark.parametrize("shape", [(7, 7), (3, 20), (20, 3)], ids=str)
 def test_newton_and_schulz_are_near_the_matrix_sign(shape: tuple[int, int]):
     """The singular vectors of y, and values in the stated band where those of y are not tiny."""

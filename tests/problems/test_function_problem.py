@@ -2,11 +2,13 @@
 
 import pickle
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 import gossamer as gs
 from gossamer.data import BatchOrder
@@ -72,6 +74,24 @@ def test_batches_are_those_that_a_process_would_see():
             residual = features[rows] @ x[node, run] - labels[rows]
             close(found[node, run], features[rows].mT @ residual / 2)
     assert torch.equal(found, problem.sample_grad(x, t, seeds)), "asked twice, it answers the same"
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+@pytest.mark.parametrize(
+    "loss", [functional.mse_loss, functional.huber_loss, functional.smooth_l1_loss]
+)
+def test_torchs_own_losses_have_many_points(loss: Callable[..., Tensor], batch_size: int | None):
+    """In these functions `vmap` fails where outputs have an axis of points and labels have none."""
+    problem = gs.FunctionProblem(
+        lambda x, features, labels: loss(features @ x, labels), data(), dim=3, batch_size=batch_size
+    )
+    run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(4), steps=3, seeds=range(2))
+    assert run.metrics.keys() >= {"loss", "grad_norm"}
+    x = points(4, 2, 3).requires_grad_()
+    own = zip(x, data(), strict=True)
+    values = torch.stack([torch.stack([loss(A @ z, b) for z in zs]) for zs, (A, b) in own])
+    close(problem.local_loss(x), values)
+    close(problem.local_grad(x.detach()), torch.autograd.grad(values.sum(), x)[0])
 
 
 def test_data_may_be_integers_arrays_scalars_or_nothing():

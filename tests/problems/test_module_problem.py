@@ -1,8 +1,12 @@
 import json
+import pickle
 import random
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -111,6 +115,19 @@ def perceptron(*extra: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(5, 8), *extra, nn.Tanh(), nn.Linear(8, CLASSES))
 
 
+class Keeping(nn.Module):
+    """Keeps an activation."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(5, CLASSES)
+        self.weights: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.weights = self.out(x).softmax(-1)
+        return self.out(x) * self.weights
+
+
 def twice(layer: nn.Module) -> nn.Module:
     return perceptron(layer, nn.Tanh(), layer)
 
@@ -182,7 +199,7 @@ def test_the_faster_way_is_taken_and_told(slow: str, monkeypatch: pytest.MonkeyP
     """Times are made up: those of the slow way are ten times those of the other."""
     problem = build(perceptron(), VECTORS)
     assert problem.way == "not measured yet"
-    at_once, in_turn = problem.evaluator._at_once, problem.evaluator._in_turn
+    at_once, in_turn = problem.evaluator.at_once, problem.evaluator._in_turn
     asked: list[str] = []
     for name, way in (("vmap", at_once), ("loop", in_turn)):
         monkeypatch.setattr(way, "gradients", counted(name, way.gradients, asked))
@@ -223,6 +240,26 @@ def test_what_a_simulation_chose_is_told_by_the_problem_that_it_was_given():
     gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=1, dtype=torch.float32)
     assert problem.way in ("vmap", "loop")
     assert fingerprint(problem) == before
+
+
+@pytest.mark.parametrize("where", ["store", "executor"])
+def test_nothing_is_measured_where_bits_are_promised(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The other way, which a busy machine may choose, gives other last digits."""
+
+    def measure(*calls: Callable[[], object]) -> list[float]:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(faster_evaluator, "shortest_times", measure)
+    made = perceptron()
+    chosen, stacked = build(made, VECTORS), build(made, VECTORS, vectorize=True)
+    how = {"store": tmp_path} if where == "store" else {"executor": gs.executors.ThisProcess()}
+    task = {"network": gs.ring(NODES), "steps": 3, "seeds": range(2)}
+    found = gs.simulate(gs.DSGD(0.1), chosen, **task, **how)
+    assert torch.equal(found.x, gs.simulate(gs.DSGD(0.1), stacked, **task, **how).x)
+    with pytest.raises(AssertionError, match="measured"):
+        gs.simulate(gs.DSGD(0.1), chosen, **task)
 
 
 @pytest.mark.parametrize(("make", "shape"), LOOPED.values(), ids=LOOPED)
@@ -407,14 +444,38 @@ cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 class RandomDepth(nn.Module):
-    """Draws with Python's own generator."""
+    """Draws with Python's own generator, or another that is not torch's."""
 
-    def __init__(self):
+    def __init__(self, draw: Callable[[], float] = random.random):
         super().__init__()
-        self.out = nn.Linear(5, CLASSES)
+        self.out, self.draw = nn.Linear(5, CLASSES), draw
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.out(x) * (1 if random.random() < 0.5 else 2)
+        return self.out(x) * (1 if self.draw() < 0.5 else 2)
+
+
+@pytest.mark.parametrize("draw", [random.random, lambda: np.random.random()])
+def test_random_numbers_of_python_and_numpy_are_those_of_step_seed_and_node(
+    draw: Callable[[], float],
+):
+    """They used to be drawn unseeded, and the same for all nodes."""
+    problem = build(RandomDepth(draw), VECTORS, batch_size=SAMPLES)
+    assert problem.way == "loop"
+    before = random.getstate(), pickle.dumps(np.random.get_state())
+    x = problem.start.expand(NODES, 2, -1)
+    runs = [gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=9).x for _ in range(2)]
+    assert torch.equal(*runs)
+    grads = torch.stack([problem.sample_grad(x, t, [0, 7]) for t in range(9)])
+    assert torch.equal(grads[4], problem.sample_grad(x, 4, [0, 7]))
+    assert torch.equal(grads[4][:, 1:], problem.sample_grad(x[:, 1:], 4, [7]))
+    as_first = (grads - grads[:1, :, :1]).norm(dim=-1) < 1e-9
+    assert len(as_first.flatten(1, 2).unique(dim=1).T) == 2 * NODES, "each draws for itself"
+    assert (random.getstate(), pickle.dumps(np.random.get_state())) == before
+
+
+def test_one_number_of_python_for_all_nodes_is_refused():
+    with pytest.raises(gs.InvalidInput, match=r"vectorize: got True for RandomDepth, which draws"):
+        build(RandomDepth(), VECTORS, vectorize=True)
 
 
 @pytest.mark.parametrize(
@@ -435,7 +496,7 @@ def test_a_cpu_prepares_nothing_for_long_trainings():
 def test_a_gpu_compiles_for_long_trainings_unless_told_not_to():
     problem = build(perceptron(), VECTORS).to("cuda")
     assert problem.expecting(COMPILED_FROM - 1) is problem
-    assert problem.expecting(COMPILED_FROM).evaluator._at_once.way == "vmap, compiled"
+    assert problem.expecting(COMPILED_FROM).evaluator.at_once.way == "vmap, compiled"
     convolves, draws = build(convolution(), IMAGES), build(perceptron(nn.Dropout(0.5)), VECTORS)
     for other in (convolves, draws, build(perceptron(), VECTORS, compile=False)):
         moved = other.to("cuda")
@@ -508,6 +569,55 @@ def test_a_layer_used_twice_stays_whole():
     assert torch.equal(trained, problem.start)
 
 
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_what_a_module_keeps_of_a_run_stays_in_that_copy(vectorize: bool):
+    problem = build(Keeping(), VECTORS, vectorize=vectorize)
+    before = fingerprint(problem)
+    for dtype in (torch.float32, torch.float64):
+        gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, dtype=dtype)
+    assert problem.module_at(problem.start).weights is None
+    assert fingerprint(problem) == before
+    x = points(problem)
+    copied = pickle.loads(pickle.dumps(problem))
+    assert torch.equal(copied.sample_grad(x, 0, [0, 1]), problem.sample_grad(x, 0, [0, 1]))
+
+
+def test_a_module_that_was_run_and_cannot_be_copied_is_refused():
+    module = Keeping()
+    module(torch.ones(1, 5))
+    with pytest.raises(gs.InvalidInput, match=r"Keeping, which cannot be copied .* before it is"):
+        build(module, VECTORS)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_the_tensors_of_a_loss_move_with_the_module(vectorize: bool):
+    """Modules are float32, and runs float64, by default."""
+    weight = torch.tensor([1.0, 2.0, 3.0, 1.0])
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    how = {"batch_size": 4, "vectorize": vectorize}
+    loss, module = nn.CrossEntropyLoss(weight=weight), perceptron()
+    problem = ModuleProblem(module, loss, data, **how)
+    run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2)
+    assert run.x.dtype == torch.float64
+    assert loss.weight is weight
+    same = ModuleProblem(
+        module, lambda y, k: functional.cross_entropy(y, k, weight.to(y)), data, **how
+    )
+    assert torch.equal(gs.simulate(gs.DSGD(0.1), same, gs.ring(NODES), steps=2).x, run.x)
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+def test_a_loss_whose_tensors_cannot_move_names_the_precision_to_pass(vectorize: bool | None):
+    """`vmap` computes it in the higher of both."""
+    weight, data = torch.ones(CLASSES), [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    loss = partial(functional.cross_entropy, weight=weight)
+    problem = ModuleProblem(perceptron(), loss, data, batch_size=4, vectorize=vectorize)
+    task = {"problem": problem, "network": gs.ring(NODES), "steps": 2}
+    with pytest.raises(gs.InvalidInput, match=r"dtype: got torch\.float64.* dtype=torch\.float32"):
+        gs.simulate(gs.DSGD(0.1), **task)
+    gs.simulate(gs.DSGD(0.1), **task, dtype=torch.float32)
+
+
 def test_a_loss_per_sample_is_refused():
     data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
     with pytest.raises(gs.InvalidInput, match=r"loss: got a tensor of shape \(2,\), need the mean"):
@@ -528,6 +638,21 @@ def test_what_does_not_fit_the_data_is_not_blamed_on_vmap(module, reason, vector
     with pytest.raises(gs.InvalidInput, match=f"fails on the first samples.*{reason}") as refusal:
         ModuleProblem(module, functional.cross_entropy, data, batch_size=2, vectorize=vectorize)
     assert "vectorize" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_inference_mode_is_refused_with_the_way_out(vectorize: bool):
+    problem = build(perceptron(), VECTORS, vectorize=vectorize)
+    refused = r"torch\.inference_mode: got on, need off, .*; leave its `with` block"
+    for call in (
+        lambda: gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2),
+        lambda: problem.grad(problem.start[None]),
+        lambda: build(perceptron(), VECTORS, vectorize=vectorize),
+    ):
+        with torch.inference_mode(), pytest.raises(gs.InvalidInput, match=refused):
+            call()
+    with torch.no_grad():
+        gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2)
 
 
 def test_what_is_no_module_and_no_precision_is_refused():

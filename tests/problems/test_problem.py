@@ -203,3 +203,30 @@ def test_integer_tensors_move_without_a_cast():
     problem.tokens = torch.arange(3)
     moved = problem.to("meta", torch.float32)
     assert (moved.tokens.device.type, moved.tokens.dtype) == ("meta", torch.int64)
+
+
+class Squeezed(gs.Problem):
+    """Forgets the axis of points."""
+
+    num_nodes, dim, start = 4, 3, torch.ones(3)
+
+    def local_loss(self, x: Tensor) -> Tensor:
+        return x.square().sum(-1)
+
+    def local_grad(self, x: Tensor) -> Tensor:
+        return 2 * x[:, 0]
+
+    def describe(self) -> dict[str, str]:
+        return {"name": "squeezed"}
+
+
+def test_gradients_of_a_wrong_shape_are_refused_wherever_they_are_asked_for():
+    problem = Squeezed()
+    found = r"local_grad: got shape \(4, 3\) at points of shape \(4, \d, 3\), need one gradient"
+    for call in (
+        lambda: problem.grad(torch.zeros(2, 3)),
+        lambda: gs.simulate(gs.DSGD(0.1), problem, gs.ring(4), steps=2),
+        lambda: gs.simulate(gs.DSGD(0.1), problem, gs.ring(4), steps=2, metrics=["grad_norm"]),
+    ):
+        with pytest.raises(gs.InvalidInput, match=found):
+            call()
