@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from gossamer.distributed.checkpoint import NodeRecord, read_nodes, write_node
+from gossamer.distributed.checkpoint import NodeRecord, mark_complete, read_nodes, write_node
 from gossamer.distributed.links.refusals import require_same_links, require_taken_up
 from gossamer.distributed.links.stacked import apart, together
 from gossamer.errors import require
@@ -57,3 +57,5 @@ def save_stack(folder: str | os.PathLike[str], stack: Stack) -> None:
             seed=stack.seeds[0],
         )
         write_node(Path(folder), record)
+    for node in range(len(stack.x)):
+        mark_complete(Path(folder), stack.t, node)

@@ -6,15 +6,19 @@ The SHA-256 stands in the file's own metadata, and is taken with 64 zeros in its
 """
 
 import hashlib
+import json
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from gossamer.errors import InvalidInput
@@ -26,14 +30,51 @@ PIECE = 1 << 20
 
 
 def write_sealed(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write a file with its checksum, whole or not at all, and on the disk before it appears."""
+    """Write a file with its checksum, whole or not at all, and on the disk before it appears.
+
+    A process that is killed meanwhile leaves one file, whose name says what it was to become:
+    safetensors' own writer would leave one of an arbitrary name.
+    """
     own = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    with whole_file(path) as partial:
-        save_file(own, partial, metadata={**metadata, "sha256": BLANK})
-        with partial.open("rb+") as file:
-            place, digest = _seal(file)
-            file.seek(place)
-            file.write(digest.encode())
+    own = dict(sorted(own.items(), key=lambda item: -item[1].itemsize))  # aligned, as the format is
+    head = _head(own, {**metadata, "sha256": BLANK})
+    place = head.index(f'"sha256":"{BLANK}"'.encode()) + len('"sha256":"')
+    with whole_file(path) as partial, partial.open("wb") as file:
+        digest = _write(file, head, own.values())
+        file.seek(place)
+        file.write(digest.encode())
+
+
+def _write(file: BinaryIO, head: bytes, tensors: Iterable[Tensor]) -> str:
+    """Write all, and return its digest."""
+    digest = hashlib.sha256()
+    views = (z.reshape(-1).view(torch.uint8).numpy().data for z in tensors)
+    for piece in chain([memoryview(head)], views):
+        file.write(piece)
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _head(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """What stands before the tensors' bytes in safetensors' format."""
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, z in tensors.items():
+        begin, end = end, end + z.nbytes
+        entries[name] = {"dtype": _word(z.dtype), "shape": [*z.shape], "data_offsets": [begin, end]}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text
+
+
+@cache
+def _word(dtype: torch.dtype) -> str:
+    """What safetensors calls a dtype.
+
+    >>> _word(torch.bfloat16)
+    'BF16'
+    """
+    return str(json.loads(save({"z": torch.empty(0, dtype=dtype)})[8:])["z"]["dtype"])
 
 
 def read_sealed(path: Path, kind: str, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:

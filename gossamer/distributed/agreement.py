@@ -26,7 +26,7 @@ def differences(everyone: Sequence[Mapping[str, str]]) -> str:
     found = [
         f"{name}: {says}"
         for name in dict.fromkeys(name for theirs in everyone for name in theirs)
-        if (says := _who_says_what([theirs.get(name, "nothing") for theirs in everyone]))
+        if (says := who_says_what([theirs.get(name, "nothing") for theirs in everyone]))
     ]
     return f"the ranks disagree on {'; '.join(found)}" if found else ""
 
@@ -36,10 +36,10 @@ def digest(description: object) -> str:
     return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _who_says_what(values: Sequence[str]) -> str:
+def who_says_what(values: Sequence[str]) -> str:
     """The ranks by what they say; nothing if all say the same.
 
-    >>> _who_says_what(["0.1", "0.1", "0.2", "0.1"])
+    >>> who_says_what(["0.1", "0.1", "0.2", "0.1"])
     'ranks 0, 1, 3 have 0.1, rank 2 has 0.2'
     """
     ranks = {value: [r for r, v in enumerate(values) if v == value] for value in values}

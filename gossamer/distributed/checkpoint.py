@@ -1,7 +1,9 @@
 """Checkpoints: a folder per step, a file per node, readable by ranks and by the simulator.
 
     folder/step-00000020/node-0.safetensors        x, state.v, state.y, …, each `(dim,)`
+                         node-0.complete           empty: all nodes have written theirs
                          node-1.safetensors        and the metadata of `NodeRecord`
+                         …
 
 A file appears under its name only when it is whole, and carries a checksum; a step is complete when
 all its nodes are.
@@ -53,6 +55,11 @@ class NodeRecord:
         return self.tensors["x"].numel()
 
     @property
+    def simulated(self) -> bool:
+        """Whether a simulation wrote it, which has one vector of parameters without names."""
+        return self.parameters == [("x", [self.dim])] and "resume" not in self.tensors
+
+    @property
     def links(self) -> dict[str, Tensor]:
         """What the node's links remember, by "<mix of a step>.<name>"."""
         return self._under("links.")
@@ -85,6 +92,21 @@ def write_node(folder: Path, record: NodeRecord) -> None:
     write_sealed(path, record.tensors, {"record": json.dumps(facts)})
 
 
+def mark_complete(folder: Path, step: int, node: int) -> None:
+    """Note beside the node's file that all nodes have written theirs."""
+    with suppress(OSError):  # a hint for later, and no reason to end a run
+        _mark(folder, step, node).touch()
+
+
+def knows_of_others(folder: Path, node: int) -> bool:
+    """Whether some step of the node's files was complete once, whoever has lost it since."""
+    return any(_mark(folder, step, node).exists() for step in steps_of_node(folder, node))
+
+
+def _mark(folder: Path, step: int, node: int) -> Path:
+    return node_file(folder, step, node).with_suffix(".complete")
+
+
 def read_node(folder: Path, step: int, node: int) -> NodeRecord:
     """Read one node's file; a damaged or foreign one raises `InvalidInput`."""
     path = node_file(folder, step, node)
@@ -98,20 +120,26 @@ def read_node(folder: Path, step: int, node: int) -> NodeRecord:
 
 def steps_of_node(folder: Path, node: int) -> list[int]:
     """The steps for which the node has a file, whole or not, in order."""
-    names = folder.glob(f"step-*/node-{node}.safetensors")
-    found = (re.fullmatch(r"step-(\d+)", path.parent.name) for path in names)
+    return [step for step in _steps_in(folder) if node_file(folder, step, node).exists()]
+
+
+def _steps_in(folder: Path) -> list[int]:
+    found = (re.fullmatch(r"step-(\d+)", path.name) for path in folder.glob("step-*"))
     return sorted(int(match[1]) for match in found if match)
 
 
 def prune(folder: Path, node: int, newest: int, keep: int) -> None:
     """Delete the node's files up to step `newest` but the last `keep`, and folders left empty.
 
+    Of those that are kept, what a process that was killed left half written is deleted, too.
     Later steps are another run's, or an abandoned future, and no reason to delete this run's.
     """
-    for step in [step for step in steps_of_node(folder, node) if step <= newest][:-keep]:
-        for path in step_folder(folder, step).glob(f"*node-{node}.safetensors*"):  # of kills too
+    kept = [step for step in steps_of_node(folder, node) if step <= newest][-keep:]
+    for step in [step for step in _steps_in(folder) if step <= newest]:
+        half = f".node-{node}.*.partial"
+        for path in step_folder(folder, step).glob(half if step in kept else f"*node-{node}.*"):
             path.unlink(missing_ok=True)
-        with suppress(OSError):  # other nodes still have files there, or have just removed it
+        with suppress(OSError):  # other nodes have files there, or have just removed it
             step_folder(folder, step).rmdir()
 
 

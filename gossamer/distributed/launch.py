@@ -10,12 +10,20 @@ import torch.distributed.nn.functional  # imported when joined, its defaults wou
 from torch.distributed.distributed_c10d import Store
 
 from gossamer.distributed.collectives import connects_on_use, device_of, total
-from gossamer.distributed.rendezvous import await_ranks, open_store
-from gossamer.distributed.secret import opened, require_secret, sealed
-from gossamer.errors import require
+from gossamer.distributed.rendezvous import (
+    await_ranks,
+    open_store,
+    place_in_world,
+    require_in_world,
+    require_timeout,
+)
+from gossamer.distributed.secret import opened, refuse_strangers, require_secret, sealed, secret
+from gossamer.errors import InvalidInput
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
+NEWCOMER_SECONDS = 1.0
+"""For which a rank beyond the world looks for a run."""
 
 _store: Store | None = None
 """Where the ranks of this launch have found each other."""
@@ -34,8 +42,21 @@ def is_late() -> bool:
 
 
 def launched() -> bool:
-    """Whether the environment says which rank of which world this process is."""
-    return all(name in os.environ for name in LAUNCH_VARIABLES)
+    """Whether the environment says which rank of which world this process is.
+
+    One that says a part of it is refused: each process would train alone. Some launchers always
+    say that the world has one process, which is true of a process that is alone.
+    """
+    told = {name: os.environ[name] for name in LAUNCH_VARIABLES if name in os.environ}
+    missing = [name for name in LAUNCH_VARIABLES if name not in told]
+    alone = told.get("WORLD_SIZE") == "1" and told.get("RANK", "0") == "0"
+    if missing and {"RANK", "WORLD_SIZE"} & set(told) and not alone:
+        known = ", ".join(f"{name}={value}" for name, value in told.items())
+        way_out = "start the processes by torchrun, or set all four on each of them"
+        raise InvalidInput(
+            f"environment: got {known}, need {' and '.join(missing)}, too; {way_out}"
+        )
+    return not missing
 
 
 def join(timeout: float = 60.0, backend: str | None = None) -> int:
@@ -53,7 +74,9 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     `join` returns when all ranks have connected. So no rank can end, e.g. because of bad input,
     while another one still waits for a connection. The process leaves the group when it ends.
 
-    Without torchrun's variables, the process is alone and has rank 0. If it has already joined,
+    Without torchrun's variables, the process is alone and has rank 0. If only some of `RANK`,
+    `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` are set, the error names those that are missing,
+    unless the others say that there is one process only. If the process has already joined,
     `join` only returns its rank. A rank that starts after the run has begun, e.g. because it was
     restarted after a failure, is in no group yet. When it creates its `DecentralizedOptimizer`, it
     waits until the other ranks call `admit`.
@@ -63,7 +86,7 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
         backend: "gloo" or "nccl"; by default gloo for tensors on the CPU and NCCL for those on
             GPUs.
     """
-    require(timeout > 0, "timeout", timeout, "a number of seconds above 0")
+    require_timeout(timeout)
     atexit.unregister(leave)
     atexit.register(leave)
     if not dist.is_initialized() and launched() and not _late:
@@ -76,13 +99,16 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
 
 
 def _connect(timeout: float, backend: str | None) -> None:
-    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    rank, size = place_in_world()
     global _store, _late
-    store, limit = open_store(rank, timeout), timedelta(seconds=timeout)
+    store, limit = _store_for(rank, size, timeout), timedelta(seconds=timeout)
     _store, _late = store, store.check(["begun"]) and opened("begun", store.get("begun")) == "yes"
     if _late:
         return
+    if rank < size:
+        store.set(_word_of(rank), "known" if secret() else "unset")
     await_ranks(store, rank, size, timeout)
+    _require_all_or_no_secrets(store, size)
     try:
         backend = backend or _backend()
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
@@ -97,6 +123,33 @@ def _connect(timeout: float, backend: str | None) -> None:
     except OSError:  # somebody does not know the secret
         leave()
         raise
+
+
+def _store_for(rank: int, size: int, timeout: float) -> Store:
+    """The store; a rank beyond the world does not wait for it, since its run must have begun."""
+    if rank < size:
+        return open_store(rank, timeout)
+    try:
+        return open_store(rank, timeout, min(timeout, NEWCOMER_SECONDS))
+    except ConnectionError:
+        require_in_world(rank, size)
+        raise
+
+
+def _require_all_or_no_secrets(store: Store, size: int) -> None:
+    """Refuse ranks that say that they have no secret where others have one.
+
+    Who lies here is found out by the proof; without a secret, one would not hear of it.
+    """
+    keys = [_word_of(rank) for rank in range(size)]
+    said = [store.get(key) if store.check([key]) else b"" for key in keys]
+    if b"known" in said and b"unset" in said:
+        unset = [rank for rank, word in enumerate(said) if word == b"unset"]
+        refuse_strangers(unset, said.index(b"known"))
+
+
+def _word_of(rank: int) -> str:
+    return f"secret_of_{rank}"
 
 
 def _await_connections(group: dist.ProcessGroup | None) -> None:

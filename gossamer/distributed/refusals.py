@@ -32,7 +32,22 @@ def require_node_per_process(network: Network, processes: int, way_out: str) -> 
     nodes = f"{network.num_nodes} node" + "s" * (network.num_nodes != 1)
     found = f"{network.name} with {nodes} on {processes} process" + "es" * (processes != 1)
     same = network.num_nodes == processes
+    if not same and network.name.startswith("hypercube("):
+        way_out = _dimension_for(processes)
     require(same, "network", found, "as many nodes as processes", way_out)
+
+
+def _dimension_for(processes: int) -> str:
+    """What a hypercube takes instead of a number of nodes.
+
+    >>> _dimension_for(4), _dimension_for(3)
+    ('hypercube takes a dimension: hypercube(2)', 'hypercube takes a dimension: it has 2, 4, 8, …
+    nodes; ring works for any number')
+    """
+    dimension = processes.bit_length() - 1
+    if processes == 2**dimension:
+        return f"hypercube takes a dimension: hypercube({dimension})"
+    return "hypercube takes a dimension: it has 2, 4, 8, … nodes; ring works for any number"
 
 
 def require_all_processes(group: dist.ProcessGroup | None) -> int:

@@ -15,20 +15,63 @@ POLL_SECONDS = 0.02
 WAITING = 2048
 """Ranks that may knock at the same moment."""
 
+LONGEST_TIMEOUT = 1e6
+"""Seconds that the system's own waiting can count."""
 
-def open_store(rank: int, timeout: float) -> Store:
+
+def require_timeout(timeout: float) -> None:
+    """Refuse what cannot be waited for.
+
+    >>> require_timeout(float("inf"))
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: timeout: got inf, need a number of seconds above 0, at most 1e+06
+    """
+    admissible = f"a number of seconds above 0, at most {LONGEST_TIMEOUT:g}"
+    require(0 < timeout <= LONGEST_TIMEOUT, "timeout", timeout, admissible)
+
+
+def place_in_world() -> tuple[int, int]:
+    """This process's rank, and how many there are, as the environment says."""
+    size = _number("WORLD_SIZE")
+    require(size >= 1, "WORLD_SIZE", size, "an integer of at least 1")
+    _number("MASTER_PORT")
+    return _number("RANK"), size
+
+
+def require_in_world(rank: int, size: int) -> None:
+    """Refuse a rank that the world does not have; a run that has begun may let it in.
+
+    >>> require_in_world(7, 4)
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: RANK: got 7, need an integer in [0, 3]; others can come when the
+    run has begun
+    """
+    way_out = "others can come when the run has begun"
+    require(0 <= rank < size, "RANK", rank, f"an integer in [0, {size - 1}]", way_out)
+
+
+def _number(variable: str) -> int:
+    """An environment variable that must be an integer."""
+    text = os.environ[variable]
+    require(text.strip().isdecimal(), variable, repr(text), "an integer of at least 0")
+    return int(text)
+
+
+def open_store(rank: int, timeout: float, patience: float | None = None) -> Store:
     """The store at `MASTER_ADDR` and `MASTER_PORT`, with keys of this attempt's own.
 
     Rank 0 makes it, listening at that address only, unless torchrun or the user has made one
     (`TORCHELASTIC_USE_AGENT_STORE=True`). Workers that torchrun restarts must not read the keys of
-    the attempt that died.
+    the attempt that died. `patience` is for how long others wait for rank 0, by default `timeout`.
     """
     address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     made = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     if rank == 0 and not made:
         store = host_store(address, port, timeout)
     else:
-        await_store(address, port, timeout)
+        await_store(address, port, patience or timeout)
         store = TCPStore(address, port, timeout=timedelta(seconds=timeout))
     return PrefixStore(f"attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
 
@@ -86,7 +129,7 @@ def await_ranks(store: Store, rank: int, size: int, timeout: float) -> None:
         ...
     ConnectionError: ranks 1, 2 of 3 did not connect within 0.1 s; start them, or a smaller network
     """
-    require(0 <= rank < size, "RANK", rank, f"an integer in [0, {size - 1}]")
+    require_in_world(rank, size)
     store.set(f"here_{rank}", "")
     missing, deadline = list(range(size)), time.monotonic() + timeout
     while missing and time.monotonic() < deadline:

@@ -1,11 +1,10 @@
 """Save and resume a real run, at steps on which all ranks agree."""
 
-import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
@@ -13,6 +12,8 @@ from torch import Tensor, nn
 
 from gossamer.distributed.checkpoint import (
     NodeRecord,
+    knows_of_others,
+    mark_complete,
     prune,
     read_node,
     steps_of_node,
@@ -22,7 +23,18 @@ from gossamer.distributed.inside.mesh import whole
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
+from gossamer.distributed.packs import pack, require_readable, unpack
+from gossamer.distributed.param_groups import group_values
 from gossamer.distributed.random_state import rng_state, set_rng_state
+from gossamer.distributed.same_run import (
+    Offer,
+    Otherwise,
+    first_difference,
+    require_newest,
+    require_nothing_lost,
+    warn_of_replaced,
+    who_has_what,
+)
 from gossamer.errors import InvalidInput, require
 from gossamer.user_line import warn_user
 
@@ -36,19 +48,6 @@ class Stateful(Protocol):
     def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
     def load_state_dict(self, state_dict: Any) -> Any: ...  # noqa: D102
-
-
-class Offer(NamedTuple):
-    """What a node can resume from."""
-
-    records: dict[int, NodeRecord]
-    """By step."""
-
-    problems: list[str]
-    """Why not from its other files."""
-
-    sizes: list[tuple[int, int]]
-    """Step and number of nodes of those that another number of nodes has written."""
 
 
 class Checkpoints:
@@ -86,6 +85,8 @@ class Checkpoints:
         own = group_folder(optimizer.group, optimizer.crew.size)
         self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras
+        self._asked = self._hyperparameters() if optimizer.steps == 0 else {}
+        self._tried = False  # whether what the script saves can be read back
         self._model_state()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -102,37 +103,48 @@ class Checkpoints:
         self.optimizer.come_to_rest()
         self.optimizer.gather(self._write)
         if self.optimizer.crew.position == 0:
+            mark_complete(self.folder, self.optimizer.steps, self.optimizer.rank)
             prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
 
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
-        Files that are damaged or belong to another run are skipped with a warning. All ranks raise
-        an error in two cases: if files were skipped and no step is left that all ranks can read,
-        and if a newer step was saved with a different number of nodes. So a run that has
-        checkpoints never starts again from the beginning, or from a step before nodes were dropped,
-        unless you delete or move files.
+        Files that are damaged or belong to another run are skipped with a warning. Another run is
+        one with another method, another number of nodes or other parameters: their names and shapes
+        must be the same, in the same order. All ranks raise an error in three cases: if files were
+        skipped and no step is left that all ranks can read; if some ranks have checkpoints and
+        others have lost theirs; and if a newer step was saved with a different number of nodes, or
+        with other parameters, e.g. after layers were unfrozen. So a run that has checkpoints never
+        starts again from the beginning, or from a step before nodes were dropped, unless you delete
+        or move files. The only exception is a run that was killed while it saved for the first
+        time: it starts again, with a warning.
+
+        The hyper-parameters in the param groups are those of the checkpoint. A warning names those
+        that the script gave another value than it did when the checkpoint was written.
 
         It is a collective, except on a rank that `admit` let in. That rank already has the state
         of the others, and the call only returns the step at which it came in.
         """
         if self.optimizer.came_at is not None:
             return self.optimizer.came_at
-        offers: list[Offer] = []
+        own: list[tuple[Offer, dict[int, NodeRecord]]] = []
 
         def offer() -> dict[str, Any]:
-            offers.append(self._readable())
-            return {**offers[-1]._asdict(), "records": list(offers[-1].records)}
+            own.append(self._readable())
+            return own[-1][0]._asdict()
 
-        everyone = self.optimizer.gather(offer)
-        common = set.intersection(*(set(theirs["records"]) for theirs in everyone))
+        offers = [Offer.of(said) for said in self.optimizer.gather(offer)]
+        common = set.intersection(*(set(offer.steps) for offer in offers))
+        mine, records = own[-1]
         if not common:
-            _require_none_passed_over([theirs["problems"] for theirs in everyone])
+            require_nothing_lost(offers)
+            if records:
+                warn_user(f"passed over: not all ranks have saved; {who_has_what(offers)}")
             return 0
-        _require_newest(max(common), [pair for theirs in everyone for pair in theirs["sizes"]])
-        for problem in offers[-1].problems:
+        require_newest(max(common), offers)
+        for problem in mine.problems:
             warn_user(f"passed over: {problem}")
-        self._load(offers[-1].records[max(common)])
+        self._load(records[max(common)])
         return max(common)
 
     def _model_state(self) -> ModelState:
@@ -140,6 +152,19 @@ class Checkpoints:
         if self.model is None:
             return ModelState(self.optimizer.parameter_names(), {}, {})
         return state_of(self.model, self.optimizer.parameters())
+
+    def _parameters(self) -> list[tuple[str, list[int]]]:
+        """Name and shape of each."""
+        shapes = [list(p.shape) for p in self.optimizer.parameters()]
+        return list(zip(self._model_state().names, shapes, strict=True))
+
+    def _hyperparameters(self) -> dict[str, Any]:
+        """What the param groups hold now, by a name that tells the groups apart."""
+        groups, algorithm = self.optimizer.param_groups, self.optimizer.algorithm
+        names = {"weight_decay", *algorithm.arguments} - {*algorithm.scheduled}
+        values = group_values(groups, sorted(names))
+        one = len(groups) == 1
+        return {name.removesuffix(" of param group 0" * one): z for name, z in values.items()}
 
     def _write(self) -> None:
         record = self._record()
@@ -153,14 +178,13 @@ class Checkpoints:
             **{f"state.{name}": z for name, z in optimizer.algorithm_state._asdict().items()},
             **{f"links.{name}": z for name, z in optimizer.links.items()},
         }
-        shapes = [list(p.shape) for p in optimizer.parameters()]
         return NodeRecord(
             step=optimizer.steps,
             node=optimizer.rank,
             num_nodes=optimizer.network.num_nodes,
             algorithm=type(optimizer.algorithm).__name__,
             network=optimizer.network.name,
-            parameters=list(zip(model.names, shapes, strict=True)),
+            parameters=self._parameters(),
             tensors={
                 **{name: optimizer.whole(z) for name, z in vectors.items()},
                 **{f"model.{name}": whole(z) for name, z in model.local.items()},
@@ -172,10 +196,16 @@ class Checkpoints:
 
     def _packed(self) -> dict[str, Tensor]:
         """What each process of the node resumes with besides."""
-        packs = self.optimizer.crew.gather_bytes(_pack({"rng": rng_state(), **self._live()}))
+        live = self._live()
+        if not self._tried:
+            require_readable("extras", live["extras"])
+            options = (option for group in live["param_groups"] for option in group.items())
+            require_readable("param_groups", dict(options))
+            self._tried = True
+        packs = self.optimizer.crew.gather_bytes(pack({"rng": rng_state(), **live}))
         return {
-            _pack_of(process): torch.frombuffer(bytearray(pack), dtype=torch.uint8)
-            for process, pack in enumerate(packs)
+            _pack_of(process): torch.frombuffer(bytearray(content), dtype=torch.uint8)
+            for process, content in enumerate(packs)
         }
 
     def _live(self) -> dict[str, Any]:
@@ -184,31 +214,51 @@ class Checkpoints:
             for group in self.optimizer.param_groups
         ]
         extras = {name: extra.state_dict() for name, extra in self.extras.items()}
-        return {"param_groups": options, "counts": self.optimizer.counts, "extras": extras}
+        counts = self.optimizer.counts
+        return {"param_groups": options, "asked": self._asked, "counts": counts, "extras": extras}
 
-    def _readable(self) -> Offer:
+    def _readable(self) -> tuple[Offer, dict[int, NodeRecord]]:
         """What this node can resume from: files that belong to this run, and why others do not."""
-        found = Offer({}, [], [])
-        for step in steps_of_node(self.folder, self.optimizer.rank):
+        node, records = self.optimizer.rank, dict[int, NodeRecord]()
+        offer = Offer(str(self.folder), [], [], [], knows_of_others(self.folder, node))
+        for step in steps_of_node(self.folder, node):
             try:
-                record = read_node(self.folder, step, self.optimizer.rank)
-                if record.num_nodes != self.optimizer.network.num_nodes:
-                    found.sizes.append((step, record.num_nodes))
+                record = read_node(self.folder, step, node)
+                offer.otherwise.extend(self._otherwise(record))
                 self._require_same_run(record)
-                found.records[step] = record
+                records[step] = record
+                offer.steps.append(step)
             except InvalidInput as reason:
-                found.problems.append(str(reason))
-        return found
+                offer.problems.append(str(reason))
+        return offer, records
+
+    def _otherwise(self, record: NodeRecord) -> list[Otherwise]:
+        """How the run would have to be started to resume this, if it is another one by that."""
+        optimizer, nodes, differ = self.optimizer, record.num_nodes, self._difference(record)
+        if nodes != optimizer.network.num_nodes:
+            way_out = f"start {nodes * optimizer.crew.size} processes"
+            return [Otherwise(record.step, f"with {nodes} nodes", way_out)]
+        if differ and record.algorithm == type(optimizer.algorithm).__name__:
+            how = f"with other parameters ({differ[0]} instead of {differ[1]})"
+            way_out = "give the optimizer the parameters that were trained then, in the same order"
+            return [Otherwise(record.step, how, way_out)]
+        return []
+
+    def _difference(self, record: NodeRecord) -> tuple[str, str] | None:
+        """The first parameter that is another one, as it was saved and as it is now."""
+        ours = self._parameters()
+        dim = sum(p.numel() for p in self.optimizer.parameters())
+        return first_difference(record.parameters, [("x", [dim])] if record.simulated else ours)
 
     def _require_same_run(self, record: NodeRecord) -> None:
-        optimizer = self.optimizer
+        optimizer, step = self.optimizer, f"at step {record.step}"
         dim = sum(p.numel() for p in optimizer.parameters())
         ours = type(optimizer.algorithm).__name__, optimizer.network.num_nodes, dim
         theirs = record.algorithm, record.num_nodes, record.dim
-        facts = "(algorithm, nodes, parameters)"
-        require(
-            theirs == ours, "checkpoint", f"{theirs} at step {record.step}", f"{facts} = {ours}"
-        )
+        need = f"(algorithm, nodes, parameters) = {ours}"
+        require(theirs[:2] == ours[:2], "checkpoint", f"{theirs} {step}", need)
+        before, now = self._difference(record) or ("", "")
+        require(before == now, "checkpoint", f"{before} {step}", now)
         saved, crew = sum(name.startswith("resume") for name in record.tensors), optimizer.crew
         need = f"{crew.size}, as now"
         require(saved in (0, crew.size), "checkpoint", f"{saved} processes per node", need)
@@ -218,7 +268,7 @@ class Checkpoints:
     def _load(self, record: NodeRecord) -> None:
         part = self.optimizer.part
         packed = record.tensors.get(_pack_of(self.optimizer.crew.position))  # of a simulation: none
-        saved = _unpack(packed) if packed is not None else None
+        saved = unpack(packed) if packed is not None else None
         if saved:
             self._require_same_parts(saved, record)
         fields = self.optimizer.algorithm_state._fields
@@ -248,6 +298,7 @@ class Checkpoints:
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])
+        warn_of_replaced(self._asked, saved.get("asked", {}), self._hyperparameters())
 
 
 def group_folder(group: dist.ProcessGroup | None, processes: int = 1) -> str:
@@ -269,32 +320,6 @@ def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, list[int]]:
     return {name: list(z.shape) for name, z in tensors.items()}
 
 
-def _require_none_passed_over(problems: Sequence[Sequence[str]]) -> None:
-    told = "; ".join(f"rank {rank}: {says[-1]}" for rank, says in enumerate(problems) if says)
-    way_out = "mend or delete these files, or save to another folder"
-    if told:
-        raise InvalidInput(f"checkpoint: no step that all ranks can resume; {told}; {way_out}")
-
-
-def _require_newest(step: int, sizes: Sequence[tuple[int, int]]) -> None:
-    """Refuse to go back to `step` where fewer or more nodes have gone on from it."""
-    newer = [f"step {later} with {size} nodes" for later, size in sizes if later > step]
-    way_out = "start as many processes, or move its folder away to go back"
-    need = f"no newer step than {step}, the last that as many nodes as now have saved"
-    require(not newer, "checkpoint", newer[-1] if newer else "", need, way_out)
-
-
 def _pack_of(process: int) -> str:
     """The name of what a process of a node resumes with."""
     return f"resume.{process}" if process else "resume"
-
-
-def _pack(value: Any) -> bytes:
-    file = io.BytesIO()
-    torch.save(value, file)
-    return file.getvalue()
-
-
-def _unpack(packed: Tensor) -> Any:
-    """Executes nothing from the file."""
-    return torch.load(io.BytesIO(packed.numpy().tobytes()), weights_only=True)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import NoReturn
 
 import torch
 import torch.distributed as dist
@@ -59,10 +60,15 @@ def require_secret(group: dist.ProcessGroup | None, timeout: float, linked: Sequ
     expected = {p: _proof(key, p, me, nonces[p] + theirs[p]) for p in nonces}
     strangers = [p for p in nonces if not hmac.compare_digest(shown[p], expected[p])]
     if strangers:
-        way_out = f"set the same {VARIABLE} on all ranks, and check who else can reach the ports"
-        who, ours = ranks_text(strangers), f"that of rank {me}"
-        reason = f"{who}: {VARIABLE} differs from {ours}, or is not set"
-        raise PermissionError(f"{reason}; {way_out}")
+        refuse_strangers(strangers, me)
+
+
+def refuse_strangers(strangers: Sequence[int], rank: int) -> NoReturn:
+    """Name the ranks that do not know the secret of `rank`."""
+    way_out = f"set the same {VARIABLE} on all ranks, and check who else can reach the ports"
+    who, ours = ranks_text(strangers), f"that of rank {rank}"
+    reason = f"{who}: {VARIABLE} differs from {ours}, or is not set"
+    raise PermissionError(f"{reason}; {way_out}")
 
 
 def sealed(about: str, text: str) -> str:

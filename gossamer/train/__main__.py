@@ -1,5 +1,6 @@
 """`torchrun … -m gossamer.train …`: one process of a training."""
 
+import math
 import os
 import shlex
 import sys
@@ -27,15 +28,26 @@ def closing_words(config: TrainConfig, found: Mapping[str, float]) -> list[str]:
     return [*wrapped(reached), *wrapped(f"Next: {next_step}")]
 
 
+def require_finite(config: TrainConfig, found: Mapping[str, float]) -> None:
+    """Refuse to call a run done whose average model is worth nothing."""
+    loss, lr = found["validation_loss"], config.hyperparameters.get("lr")
+    if not math.isfinite(loss):
+        reached = f"at step {found['step']:,} the average model has a validation loss of {loss}"
+        lower = "use smaller hyper-parameters" if lr is None else f"lower --lr, {lr}"
+        anew = ", and use another checkpoint folder" if config.checkpoints else ""
+        raise Diverged(f"{reached}; {lower}{anew}")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and train.
 
-    Bad input ends in one line on stderr and exit code 2; a missing rank, a stranger or an x that is
-    no longer finite in one line and exit code 1.
+    Bad input ends in one line on stderr and exit code 2; a missing rank, a stranger, or an x or a
+    final loss that is not finite in one line and exit code 1.
     """
     try:
         config = read_arguments(arguments)
         found = run(config)
+        require_finite(config, found)
         if os.environ.get("RANK", "0") == "0":
             print("\n".join(closing_words(config, found)), flush=True)
     except InvalidInput as error:

@@ -14,6 +14,7 @@ from gossamer.algorithms import ALGORITHMS, SCHEDULES, Algorithm, admissible_set
 from gossamer.distributed.exchange import Overlap
 from gossamer.distributed.optimizer import OnPeerFailure
 from gossamer.distributed.refusals import require_node_per_process
+from gossamer.distributed.rendezvous import require_timeout
 from gossamer.distributed.survivors import require_drop
 from gossamer.errors import InvalidInput, choice, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
@@ -108,7 +109,7 @@ def require_sound(config: TrainConfig) -> None:
     require_drop(config.min_nodes, config.on_peer_failure)
     for name in ("steps", "batch_size", "log_every", "save_every"):
         whole(name, getattr(config, name), 1)
-    require(config.timeout > 0, "timeout", config.timeout, "a number of seconds above 0")
+    require_timeout(config.timeout)
     _require_data(config)
 
 

@@ -52,10 +52,9 @@ def run(config: TrainConfig) -> dict[str, float]:
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
     order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
-    same = SameRun(config)
+    same = SameRun(config, optimizer)
     checkpoints = config.checkpoints and Checkpoints(config.checkpoints, optimizer, model, run=same)
     start = checkpoints.resume() if checkpoints else 0
-    _require_same_method(config, optimizer)
     taken = f"at least {start}, the steps that the run in {config.checkpoints} has taken"
     require(config.steps >= start, "steps", config.steps, taken, "ask for more, or another folder")
     if start and rank == 0:
@@ -93,12 +92,13 @@ def _next_stop(config: TrainConfig, step: int) -> int:
 class SameRun:
     """What a resumed run must share with the one that was saved, as an extra of its checkpoints."""
 
-    def __init__(self, config: TrainConfig) -> None:
+    def __init__(self, config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:
         names = ["model", "network", "batch_size", "seed"]
         names += ["data"] if config.model != "gpt" else []  # a file may move
+        self._config, self._optimizer = config, optimizer
         messages = str(word_for("message_dtype", config.message_dtype))
         asked = {name: getattr(config, name) for name in names}
-        self._folder, self._asked = config.checkpoints, asked | {"message_dtype": messages}
+        self._asked = asked | {"message_dtype": messages}
 
     def state_dict(self) -> dict[str, Any]:
         """What was asked for."""
@@ -110,7 +110,9 @@ class SameRun:
         found = ", ".join(f"{name} {saved.get(name)}" for name in other)
         need = f"one with {', '.join(f'{name} {self._asked[name]}' for name in other)}"
         way_out = "use those, or another folder"
-        require(not other, "checkpoints", f"{self._folder}, a run with {found}", need, way_out)
+        folder = self._config.checkpoints
+        require(not other, "checkpoints", f"{folder}, a run with {found}", need, way_out)
+        _require_same_method(self._config, self._optimizer)
 
 
 class Report:

@@ -209,7 +209,8 @@ def test_a_run_keeps_its_checkpoints_beside_the_later_ones_of_another(tmp_path):
 def test_other_extras_or_param_groups_are_refused_before_anything_is_loaded(tmp_path):
     alone(METHOD, tmp_path, steps=2)
     sampler = MinibatchSampler(8, 2, num_nodes=1, node=0)
-    groups = [{"params": [nn.Parameter(torch.zeros(k))]} for k in (1, 2)]
+    frozen = nn.Parameter(torch.zeros(1), requires_grad=False)
+    groups = [{"params": [p]} for p in (nn.Parameter(torch.zeros(3)), frozen)]
     for fresh in (
         alone(METHOD, tmp_path, steps=0, sampler=sampler),
         alone(METHOD, tmp_path, steps=0, params=groups),

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from itertools import product
 from multiprocessing.connection import Connection
 
@@ -98,6 +99,68 @@ def test_who_does_not_come_is_named():
     assert "start rank 0 there" in nobody
     ranks_2_3 = "ranks 2, 3 of 4 did not connect within 2 s; start them, or a smaller network"
     assert missing == [ranks_2_3] * 2
+
+
+VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@pytest.fixture
+def nothing_said(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def say(monkeypatch, *values: str) -> None:
+    for name, value in zip(VARIABLES, values, strict=False):
+        if value:
+            monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    ("values", "missing"),
+    [
+        (("1", "4", "127.0.0.1"), "MASTER_PORT"),
+        (("0", "4"), "MASTER_ADDR and MASTER_PORT"),
+        (("", "4", "127.0.0.1", "29400"), "RANK"),
+        (("0", ""), "WORLD_SIZE and MASTER_ADDR and MASTER_PORT"),
+        (("1", "1"), "MASTER_ADDR and MASTER_PORT"),
+    ],
+)
+def test_a_part_of_an_environment_is_refused(values, missing, nothing_said):
+    """Else every process would train alone, and take itself for rank 0 of 1."""
+    say(nothing_said, *values)
+    with pytest.raises(InvalidInput, match=rf"^environment: got .*, need {missing}, too; start"):
+        join(timeout=1)
+
+
+@pytest.mark.parametrize("values", [(), ("", "1"), ("0", "1"), ("", "", "127.0.0.1", "29400")])
+def test_an_environment_of_one_process_is_alone(values, nothing_said):
+    say(nothing_said, *values)
+    assert join() == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (("x", "4"), "RANK: got 'x', need an integer of at least 0"),
+        (("0", "four"), "WORLD_SIZE: got 'four', need an integer"),
+        (("0", "0"), "WORLD_SIZE: got 0, need an integer of at least 1"),
+        (("7", "4"), r"RANK: got 7, need an integer in \[0, 3\]"),
+    ],
+)
+def test_a_place_that_is_none_is_refused_at_once(values, words, nothing_said):
+    say(nothing_said, *values, "127.0.0.1", "1")
+    began = time.monotonic()
+    with pytest.raises(InvalidInput, match=words):
+        join(timeout=30)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), 1e20])
+def test_a_timeout_that_cannot_be_waited_for_is_refused(timeout):
+    with pytest.raises(InvalidInput, match=r"timeout: got .* a number of seconds above 0, at most"):
+        join(timeout)
 
 
 def test_the_store_listens_where_it_was_told_only():

@@ -14,7 +14,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, OneCycleLR
 from gossamer.algorithms import DSGD, DSGDCClip, GTAdam, GTNSGDm, QGDSGDm
 from gossamer.distributed import DecentralizedOptimizer
 from gossamer.errors import InvalidInput
-from gossamer.networks import complete, ring
+from gossamer.networks import complete, hypercube, ring
 
 METHOD = GTNSGDm(lr=0.1, momentum=0.8)
 
@@ -480,6 +480,11 @@ def test_works_with_one_rank_on_any_network():
         assert optimizer.consensus_error() == 0
         with optimizer.averaged_parameters():
             assert torch.equal(optimizer.x, optimizer.mean())
+
+
+def test_a_hypercube_is_told_its_dimension():
+    with pytest.raises(InvalidInput, match=r"1 process, .*takes a dimension: hypercube\(0\)"):
+        DecentralizedOptimizer(nn.Linear(2, 2).parameters(), METHOD, hypercube)
 
 
 def test_a_step_while_the_model_holds_the_average_is_refused():

@@ -116,6 +116,13 @@ def test_a_rank_without_the_secret_is_refused_by_name_and_his_code_does_not_run(
     assert not (tmp_path / "his code ran").exists()
 
 
+def test_a_rank_that_was_not_told_the_secret_is_named_by_all_and_to_itself(tmp_path):
+    for said in Run(tmp_path, [SECRET, SECRET, ""]).results():
+        assert said.startswith(
+            "PermissionError: rank 2: GOSSAMER_SECRET differs from that of rank 0, or is not set; "
+        ), said
+
+
 def listeners(pids: list[int]) -> set[tuple[str, int]]:
     """Address and port of every TCP socket on which these processes listen."""
     sockets = set()

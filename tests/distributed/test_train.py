@@ -29,6 +29,7 @@ ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
         (["--log-every", "0"], "log_every: got 0, need an integer of at least 1"),
         (["--save-every", "0"], "save_every: got 0, need an integer of at least 1"),
         (["--timeout", "-1"], "timeout: got -1.0, need a number of seconds above 0"),
+        (["--timeout", "inf"], "timeout: got inf, need a number of seconds above 0, at most 1e"),
         (["--on-peer-failure", "ignore"], "on_peer_failure: got 'ignore', need one of raise, drop"),
         (["--min-nodes", "2"], "min_nodes: got 2 with on_peer_failure raise, need .* drop"),
         (["--min-nodes", "two"], "argument --min-nodes: invalid int value: 'two'"),
@@ -52,6 +53,18 @@ def test_bad_input_ends_in_one_line(capsys):
         "gossamer train: batch_size: got 5000, need an integer in [1, 1800], "
         "the samples of node 0\n"
     )
+
+
+@pytest.mark.parametrize("folder", [None, "runs"])
+def test_a_run_whose_loss_is_not_finite_is_not_done(folder, tmp_path, capsys):
+    arguments = ["--data", "blobs", "--lr", "1e38", "--algorithm", "GTDSGD", "--steps", "1"]
+    arguments += ["--checkpoints", str(tmp_path / folder)] if folder else []
+    with pytest.raises(SystemExit, match="1"):
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert "Done" not in out
+    assert err.startswith("gossamer train: at step 1 the average model has a validation loss of")
+    assert f"; lower --lr, 1e+38{', and use another checkpoint' if folder else ''}" in err
 
 
 def test_the_optimizer_is_told_how_many_it_takes_to_go_on(monkeypatch):
@@ -85,8 +98,10 @@ def test_a_network_has_as_many_nodes_as_processes():
     assert make_network("random_regular(6, degree=3)", 6).num_nodes == 6
     with pytest.raises(InvalidInput, match=r"network: torus\(4\): missing .*'cols'"):
         make_network("torus", 4)
-    with pytest.raises(InvalidInput, match=r"hypercube\(4\) with 16 nodes on 4 processes"):
+    with pytest.raises(InvalidInput, match=r"hypercube\(4\) with 16 nodes on 4 processes") as e:
         make_network("hypercube", 4)
+    assert str(e.value).endswith("; hypercube takes a dimension: hypercube(2)")
+    assert make_network("hypercube(2)", 4).num_nodes == 4
 
 
 def test_a_run_goes_on_with_its_own_hyperparameters_only(tmp_path):

@@ -18,6 +18,7 @@ from scripts import ROOT
 def test_what_is_missing_is_said_without_a_traceback(script, needs, monkeypatch, capsys):
     """On stderr, or in a SystemExit, whose words Python writes there before it ends with 1."""
     monkeypatch.setattr(sys, "argv", [script])
+    monkeypatch.syspath_prepend(str((ROOT / script).parent))  # as Python does with a script
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SystemExit) as leave:
         runpy.run_path(str(ROOT / script), run_name="__main__")

@@ -120,11 +120,11 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path: Path, monkeypatch: py
     path, old = tmp_path / "run", simulated()
     old.save(path)
 
-    def interrupted(tensors, filename, metadata):
-        Path(filename).write_bytes(b"half a file")
+    def interrupted(file, head, tensors):
+        file.write(b"half a file")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gossamer.sealed.save_file", interrupted)
+    monkeypatch.setattr("gossamer.sealed._write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         simulated(seeds=[5]).save(path)
     assert_same(gs.Run.load(path), old)

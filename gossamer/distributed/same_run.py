@@ -1,0 +1,114 @@
+"""Do checkpoints belong to the run that wants to go on from them? If not, what is to be done?"""
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from gossamer.distributed.agreement import who_says_what
+from gossamer.errors import InvalidInput, require
+from gossamer.user_line import warn_user
+
+Parameters = Sequence[tuple[str, list[int]]]
+"""Name and shape of each, in their order."""
+
+
+class Otherwise(NamedTuple):
+    """A step that could be resumed if the run was started otherwise."""
+
+    step: int
+    how: str
+    """It was saved."""
+    way_out: str
+
+
+class Offer(NamedTuple):
+    """What a rank says that it can resume from."""
+
+    folder: str
+    steps: list[int]
+    problems: list[str]
+    """Why not from its other files."""
+
+    otherwise: list[Otherwise]
+    complete: bool
+    """Whether it knows that all ranks had saved some step."""
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Offer":
+        """What another rank has sent as JSON."""
+        return cls(**{**said, "otherwise": [Otherwise(*one) for one in said["otherwise"]]})
+
+
+def first_difference(saved: Parameters, now: Parameters) -> tuple[str, str] | None:
+    """The first parameter, as it was saved and as it is now, on which they differ.
+
+    >>> first_difference([("a", [2]), ("b", [2])], [("a", [2]), ("c", [2])])
+    ('b of shape [2]', 'c of shape [2]')
+    """
+    for theirs, ours in zip_longest(saved, now):
+        if theirs != ours:
+            return _in_words(theirs), _in_words(ours)
+    return None
+
+
+def _in_words(parameter: tuple[str, list[int]] | None) -> str:
+    return f"{parameter[0]} of shape {parameter[1]}" if parameter else "no more parameters"
+
+
+def require_nothing_lost(offers: Sequence[Offer]) -> None:
+    """Refuse to begin anew, where no step is common to all, if there is something to lose."""
+    problems = {rank: offer.problems[-1] for rank, offer in enumerate(offers) if offer.problems}
+    if problems:
+        told = "; ".join(f"rank {rank}: {problem}" for rank, problem in problems.items())
+        newest = max((one for offer in offers for one in offer.otherwise), default=None)
+        way_out = newest.way_out if newest else "mend or delete these files"
+        _refuse(told, f"{way_out}, or save to another folder")
+    if any(offer.complete for offer in offers):
+        way_out = "restore its folder, or use another folder to start anew"
+        _refuse(who_has_what(offers), way_out)
+
+
+def _refuse(told: str, way_out: str) -> None:
+    raise InvalidInput(f"checkpoint: no step that all ranks can resume; {told}; {way_out}")
+
+
+def who_has_what(offers: Sequence[Offer]) -> str:
+    """The newest step of each rank, in words."""
+    return who_says_what(
+        [
+            f"step {offer.steps[-1]}" if offer.steps else f"no checkpoint in {offer.folder}"
+            for offer in offers
+        ]
+    )
+
+
+def require_newest(step: int, offers: Sequence[Offer]) -> None:
+    """Refuse to go back to `step` where the run has gone on from it in another form."""
+    newer = [one for offer in offers for one in offer.otherwise if one.step > step]
+    if newer:
+        newest = max(newer)
+        need = f"no newer step than {step}, the last that can be resumed as this run was started"
+        way_out = f"{newest.way_out}, or move its folder away to go back"
+        require(False, "checkpoint", f"step {newest.step} {newest.how}", need, way_out)
+
+
+def warn_of_replaced(
+    asked: Mapping[str, Any], before: Mapping[str, Any], held: Mapping[str, Any]
+) -> None:
+    """Warn of hyper-parameters that the script asks for, but a checkpoint has replaced.
+
+    What a scheduler has changed since is no reason: it is compared what the script asks for now
+    with what it asked for when the checkpoint was written.
+
+    Args:
+        asked: by name, what the script asks for.
+        before: what it asked for when the checkpoint was written.
+        held: what the checkpoint brings.
+    """
+    replaced = [
+        f"{name}: {value} was asked for; the checkpoint's {held[name]} is used"
+        for name, value in asked.items()
+        if name in held and before.get(name, value) != value != held[name]
+    ]
+    if replaced:
+        warn_user(f"{'; '.join(replaced)}; set param_groups after resume() to change it")
