@@ -85,7 +85,7 @@ def test_options_from_python_are_those_of_the_optimizer():
     [
         ({"wait": "off"}, "wait: got 'off', need True or False"),
         ({"overlap": "on"}, "overlap: got 'on', need False, True or"),
-        ({"message_dtype": "exact"}, "message_dtype: got 'exact', need a floating-point dtype"),
+        ({"message_dtype": "exact"}, "message_dtype: got 'exact', need torch.bfloat16, float16"),
     ],
     ids=str,
 )
