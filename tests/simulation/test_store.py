@@ -126,6 +126,29 @@ def test_own_code_that_changes_is_other_code(tmp_path: Path):
     assert store.computed == 40
 
 
+def test_own_code_inside_of_push_sum_and_of_a_metric_is_seen(tmp_path: Path):
+    store, factor = gs.Store(tmp_path), 1.0
+
+    class Mine(gs.DSGD):
+        def step(self, t, x, grad, state, mix):
+            return super().step(t, x, factor * grad, state, mix)
+
+    @gs.metric()
+    def size(stack: gs.Stack) -> torch.Tensor:
+        return factor * stack.x.norm(dim=-1).mean(0)
+
+    def run() -> gs.Run:
+        method, network = gs.PushSum(Mine(0.1)), gs.random_digraph(6, degree=2)
+        return gs.simulate(method, PROBLEM, network, steps=20, metrics=[size], store=store)
+
+    first = run()
+    assert torch.equal(run().x, first.x)
+    assert store.computed == 20
+    factor = 2.0
+    assert not torch.equal(run().x, first.x)
+    assert store.computed == 40
+
+
 def samples(nodes: int, dim: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     generator = torch.Generator().manual_seed(0)
     sizes = [9 + node % 2 for node in range(nodes)]
