@@ -126,26 +126,36 @@ def test_own_code_that_changes_is_other_code(tmp_path: Path):
     assert store.computed == 40
 
 
-def test_own_code_inside_of_push_sum_and_of_a_metric_is_seen(tmp_path: Path):
-    store, factor = gs.Store(tmp_path), 1.0
+FACTOR = 1.0
 
-    class Mine(gs.DSGD):
-        def step(self, t, x, grad, state, mix):
-            return super().step(t, x, factor * grad, state, mix)
 
-    @gs.metric()
-    def size(stack: gs.Stack) -> torch.Tensor:
-        return factor * stack.x.norm(dim=-1).mean(0)
+class Mine(gs.DSGD):
+    def step(self, t, x, grad, state, mix):
+        return super().step(t, x, FACTOR * grad, state, mix)
 
-    def run() -> gs.Run:
-        method, network = gs.PushSum(Mine(0.1)), gs.random_digraph(6, degree=2)
-        return gs.simulate(method, PROBLEM, network, steps=20, metrics=[size], store=store)
 
-    first = run()
-    assert torch.equal(run().x, first.x)
+@gs.metric()
+def size(stack: gs.Stack) -> torch.Tensor:
+    return FACTOR * stack.x.norm(dim=-1).mean(0)
+
+
+@pytest.mark.parametrize(
+    ("method", "metric"),
+    [(gs.PushSum(Mine(0.1)), "error"), (gs.DSGD(0.1), size)],
+    ids=["push-sum", "metric"],
+)
+def test_own_code_that_hides_behind_a_name_is_seen(tmp_path: Path, monkeypatch, method, metric):
+    store = gs.Store(tmp_path)
+
+    def final() -> torch.Tensor:
+        how = {"steps": 20, "metrics": [metric], "store": store}
+        return gs.simulate(method, PROBLEM, NETWORKS["ring"], **how).final()
+
+    first = final()
+    assert torch.equal(final(), first)
     assert store.computed == 20
-    factor = 2.0
-    assert not torch.equal(run().x, first.x)
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert not torch.equal(final(), first)
     assert store.computed == 40
 
 
