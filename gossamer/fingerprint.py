@@ -48,6 +48,8 @@ _NOT_WRITTEN = {
 }
 """Entries of a class that Python or torch makes."""
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
+_VERSIONED = {*sys.stdlib_module_names, *sys.builtin_module_names, "torch", "gossamer"}
+"""What is told apart by the versions that a store keeps, or by that of Python."""
 _DEEPEST = 6
 """Dots in the name of what is taken of modules in modules."""
 _CODE = (
@@ -60,8 +62,9 @@ def fingerprint(value: Any) -> str:
     """A digest that changes with any number, word or line of code in `value`.
 
     Numbers, words, tensors and arrays count by their content, containers and objects by what they
-    hold, functions and classes by name; those of the user also by their compiled code and by what
-    it refers to. Libraries and Gossamer itself are told apart by their versions, not here.
+    hold, functions and classes of libraries by name, those of the user by their compiled code and
+    by what it refers to. Python, torch and Gossamer are told apart by their versions, not here; of
+    any other library that is installed, the Python files count.
 
     Raises:
         InvalidInput: there is an object whose content cannot be seen, as that of a lock or file.
@@ -139,7 +142,7 @@ class _Digest:
     def _of_module(self, value: types.ModuleType) -> list[str]:
         """The name of a module; of the user's also its functions, classes and plain constants."""
         if _is_library_module(value.__name__):
-            return [value.__name__]
+            return [value.__name__, *_files(value.__name__)]
         kinds = (*_PLAIN, types.FunctionType, _CACHED_FUNCTION)
         held = {n: v for n, v in vars(value).items() if type(v) in kinds or isinstance(v, type)}
         names = sorted(n for n in held if not (n.startswith("__") and n.endswith("__")))
@@ -164,40 +167,41 @@ class _Digest:
             raise _unseen(value)
         owner = getattr(value, "__self__", getattr(value, "__objclass__", None))
         name = getattr(value, "__qualname__", value.__name__)
-        full = f"{getattr(value, '__module__', '')}.{name}"
-        return [full, "" if _is_no_owner(owner) else self.of(owner)]
+        module = getattr(value, "__module__", "")
+        owned = "" if _is_no_owner(owner) else self.of(owner)
+        return [f"{module}.{name}", owned, *_files(module)]
 
     def _of_function(self, value: types.FunctionType) -> list[str]:
         """The name of a library's function; else its code and all that it uses."""
         name = f"{value.__module__}.{value.__qualname__}"
         library = _is_library_function(value)
         if library and _is_found(value):
-            return [name]
+            return [name, *_files(value.__module__)]
         cells = [_cell(cell) for cell in value.__closure__ or ()]
         held = [value.__code__, value.__defaults__, value.__kwdefaults__, cells]
         if library:
-            return [name, *self._all(held)]
+            return [name, *self._all(held), *_files(value.__globals__.get("__name__"))]
         parts = [value.__qualname__, *self._all(held), self.of(vars(value))]
         return [*parts, self.of(_references(value))]
 
     def _of_class(self, value: type) -> list[str]:
         """The name of a library's class; else its bases, metaclass and all written in it."""
-        name = f"{value.__module__}.{value.__qualname__}"
-        library = _is_library_class(value)
-        if library and "<locals>" not in name:
-            return [name]
+        if _is_library_class(value):
+            return [f"{value.__module__}.{value.__qualname__}", *_files(value.__module__)]
         written = {n: vars(value)[n] for n in sorted(vars(value)) if n not in _NOT_WRITTEN}
         shown = {n: None if _is_slot(v) else v for n, v in written.items()}
-        parts = [name if library else value.__qualname__]
-        return [*parts, *self._all([type(value), value.__bases__, shown])]
+        return [value.__qualname__, *self._all([type(value), value.__bases__, shown])]
 
     def _of_attributes(self, value: Any) -> list[str]:
         return self._all([type(value), _attributes(value)])
 
     def _of_object(self, value: Any) -> list[str]:
         """What an object holds but for what it only remembers of its computations."""
-        kind, reduced = type(value), _reduced(value)
-        own = {} if _is_library_class(kind) and _has_own_reduce(kind) else _attributes(value)
+        kind, library = type(value), _is_library_class(type(value))
+        named = library and _has_own_reduce(kind)
+        if named and _top(kind.__module__) == "gossamer":
+            return self._of_attributes(value)  # a metric, which is pickled by name
+        own, reduced = {} if named else _attributes(value), _reduced(value)
         if isinstance(reduced, str):
             return [_name_of_unique(value, reduced), *self._all([kind, own])]
         make, args, state, *items = (*reduced, None, None, None)[:5]
@@ -343,11 +347,14 @@ def _is_library_function(value: types.FunctionType) -> bool:
 
 
 def _is_library_class(value: type) -> bool:
+    """Whether a class was compiled, or a library has it under its name."""
     name: Any = value.__module__
-    made_in_c = not isinstance(name, str) or name.startswith("_cython_")
-    if made_in_c or not value.__flags__ & _HEAP_TYPE:
+    made_in_c = type(value).__module__ == "pybind11_builtins" or not value.__flags__ & _HEAP_TYPE
+    if made_in_c or not isinstance(name, str) or name.startswith("_cython_"):
         return True
-    return name != "builtins" and _is_library_module(name)
+    if name == "builtins" or not _is_library_module(name):
+        return False
+    return _is_found(value) or not _is_python_module(name)
 
 
 def _is_library_module(name: str | None) -> bool:
@@ -372,11 +379,40 @@ def _in_libraries(file: str) -> bool:
     return any(path.is_relative_to(folder) for folder in LIBRARIES)
 
 
-def _is_found(value: types.FunctionType) -> bool:
-    """Whether a library has the function under its name, so that it is no closure or wrapper."""
+def _files(module: object) -> list[str]:
+    """What tells apart the releases of a library whose version is not kept: its Python files."""
+    top = _top(module)
+    return [] if top in _VERSIONED or not _is_library_module(top) else [_of_files(top)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_files(package: str) -> str:
+    """The digest of all files of an imported package, or of the file of a single module."""
+    module, found = sys.modules[package], dict[str, Path]()
+    for folder in map(Path, getattr(module, "__path__", [])):
+        found |= {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
+    if not found and module.__file__:
+        found = {"": Path(module.__file__)}
+    return _hash(*(f"{name} {_of_file(found[name])}" for name in sorted(found)))
+
+
+def _of_file(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _top(module: object) -> str:
+    """The package that a module is in."""
+    return str(module).partition(".")[0]
+
+
+def _is_found(value: "types.FunctionType | type") -> bool:
+    """Whether a library has it under its name: no closure, no wrapper, and no class of a call.
+
+    A class that `type` or a decorator makes calls itself one of the module where it was made.
+    """
     found: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
-        found = inspect.getattr_static(found, name, None)
+        found = getattr(found, "__dict__", {}).get(name)
     found = found.__func__ if isinstance(found, staticmethod | classmethod) else found
     return found is value and _is_library_module(value.__module__)
 

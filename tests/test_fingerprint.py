@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import dataclasses
 import datetime
 import decimal
 import enum
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import networkx as nx
@@ -26,7 +28,7 @@ from scripts import printed
 from torch import nn
 
 import gossamer as gs
-from gossamer.fingerprint import fingerprint
+from gossamer.fingerprint import LIBRARIES, _of_files, fingerprint
 
 SCALE = 1.0
 
@@ -421,3 +423,119 @@ def test_a_problem_takes_milliseconds():
     start = time.perf_counter()
     fingerprint(problem)
     assert time.perf_counter() - start < 0.1
+
+
+STEP = """
+class Net(nn.Linear):
+    def forward(self, x):
+        return FACTOR * super().forward(x)
+
+def init(self, x):
+    return gs.algorithms.Stateless()
+
+def step(self, t, x, grad, state, mix):
+    return mix.pull(x - FACTOR * self.lr * grad), state
+
+@gs.metric()
+def size(stack):
+    return FACTOR * stack.x.norm(dim=-1).mean(0)
+
+def twice(stack):
+    return 2 * size(stack)
+"""
+
+
+def written(factor: float) -> dict[str, object]:
+    """The names of a script that makes its classes by calls."""
+    names = {"gs": gs, "nn": nn, "FACTOR": factor, "__name__": "__main__"}
+    exec(STEP, names)
+    return names
+
+
+def by_call(names: dict[str, object], make) -> type:
+    """A method of the script, made by a call."""
+    return make("Mine", (gs.algorithms.Algorithm,), {k: names[k] for k in ("init", "step")})
+
+
+def parametrized(names: dict[str, object]) -> nn.Module:
+    layer = names["Net"](2, 1)
+    nn.init.ones_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    nn.utils.parametrize.register_parametrization(layer, "bias", nn.Identity())
+    return layer
+
+
+def pushed(names: dict[str, object]) -> type:
+    kind = by_call(names, type)
+    kind.__module__ = "__main__"
+    return gs.PushSum(kind)
+
+
+MADE = {
+    "type": lambda names: by_call(names, type),
+    "new_class": lambda names: by_call(
+        names, lambda name, bases, body: types.new_class(name, bases, {}, lambda d: d.update(body))
+    ),
+    "make_dataclass": lambda names: by_call(
+        names,
+        lambda name, bases, body: dataclasses.make_dataclass(
+            name, [("lr", gs.algorithms.Positive)], bases=bases, namespace=body, frozen=True
+        ),
+    ),
+    "PushSum": pushed,
+    "parametrized": parametrized,
+    "metric": lambda names: names["size"],
+    "metric in a function": lambda names: names["twice"],
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE.keys())
+def test_the_code_counts_whatever_module_a_class_or_metric_calls_its_own(make, monkeypatch):
+    """Classes that are made by calls say that they are of the module that made them."""
+    once, changed, again = (make(written(factor)) for factor in (1.0, 2.0, 1.0))
+    assert fingerprint(once) == fingerprint(again) != fingerprint(changed)
+
+
+def test_a_metric_bound_to_its_name_counts_by_its_code(monkeypatch: pytest.MonkeyPatch):
+    digests = []
+    for factor in (1.0, 2.0):
+        size = written(factor)["size"]
+        monkeypatch.setattr(sys.modules["__main__"], "size", size, raising=False)
+        digests.append(fingerprint(size))
+    assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize(
+    "kind", [nn.Linear, nn.attention.SDPBackend, collections.OrderedDict, gs.DSGD]
+)
+def test_a_class_that_a_library_has_counts_by_name(kind: type, monkeypatch: pytest.MonkeyPatch):
+    before = fingerprint(kind)
+    if kind is not collections.OrderedDict:  # one in C
+        monkeypatch.setattr(kind, "extra", 1, raising=False)
+    assert fingerprint(kind) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "module"),
+    [
+        ("own_installed.py", "own_installed"),
+        ("own_installed/__init__.py", "own_installed"),
+        ("own_installed/inner.py", "own_installed.inner"),
+    ],
+)
+def test_an_installed_package_counts_by_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, module: str
+):
+    """Whatever its version says: one's own package may be installed again without a new one."""
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    monkeypatch.setattr("gossamer.fingerprint.LIBRARIES", [*LIBRARIES, tmp_path.resolve()])
+    digests = []
+    for factor in (1.0, 2.0, 1.0):
+        path.write_text(f"def f(x):\n    return {factor} * x\n\nclass Mine:\n    rate = {factor}\n")
+        load(tmp_path, "own_installed", monkeypatch)
+        own = importlib.import_module(module)
+        _of_files.cache_clear()
+        digests.append([fingerprint(part) for part in (own, own.f, own.Mine, own.Mine())])
+    assert digests[0] == digests[2]
+    assert not set(digests[0]) & set(digests[1])

@@ -118,9 +118,9 @@ class Algorithm(ABC, Generic[StateT]):
     def __post_init__(self) -> None:
         for name, admissible in admissible_sets(type(self)).items():
             value = as_schedule(getattr(self, name))
+            object.__setattr__(self, name, value)
             if isinstance(value, Schedule) and isinstance(admissible, Interval):
                 value.require_within(name, admissible)
-                object.__setattr__(self, name, value)
                 object.__setattr__(self, "scheduled", (*self.scheduled, name))
             else:
                 require(value in admissible, name, value, str(admissible))

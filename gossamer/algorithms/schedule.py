@@ -1,7 +1,9 @@
 """Hyper-parameters that change from step to step."""
 
+import copy
 import dataclasses
 import math
+import numbers
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -345,6 +348,23 @@ def stacked(values: Sequence[Any]) -> Any:
     return Stacked(parts, torch.tensor([row[value] for value in values])[:, None])
 
 
+def in_floats(value: Any) -> Any:
+    """A hyper-parameter whose numbers are floats, 1 and 1.0 the same; a constant is its number.
+
+    >>> in_floats(WarmUp(Linear(1, 10), 4)), in_floats(Constant(1)), in_floats("a word")
+    (WarmUp(Linear(1.0, 10.0), 4.0), 1.0, 'a word')
+    """
+    if isinstance(value, Constant) and not value.is_stacked:
+        return in_floats(value.value)
+    if isinstance(value, Schedule):
+        same = copy.copy(value)
+        vars(same).update({name: in_floats(part) for name, part in vars(value).items()})
+        return same
+    number = value.item() if isinstance(value, Tensor) and not value.ndim else value
+    counts = isinstance(number, numbers.Real) and not isinstance(number, bool)
+    return float(number) if counts else number
+
+
 def _kind(value: Any) -> Any:
     """What schedules that can be evaluated together share."""
     if not isinstance(value, Schedule):
@@ -376,7 +396,9 @@ SCHEDULES: dict[str, type[Schedule]] = {
 
 
 def as_schedule(value: Any) -> Any:
-    """A function of t as a schedule; all else as it is."""
+    """A function of t as a schedule, and a fraction as a float; all else as it is."""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral | np.number):
+        return float(value)
     is_function = callable(value) and not isinstance(value, Schedule | type)
     return FunctionSchedule(value) if is_function else value
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -184,10 +185,20 @@ def grid_settings(grid: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
 def _values(name: str, given: Iterable[Any]) -> list[Any]:
     """The values to try for one hyper-parameter, as plain numbers or words."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
+    several = several and getattr(given, "ndim", 1) > 0
     require(several, name, repr(given), "a list of values to try", f"write [{given!r}]")
-    listed = [value.item() if hasattr(value, "item") else value for value in given]
+    listed = [_value(name, value) for value in given]
     require(len(listed) > 0, name, listed, "at least one value to try")
     return listed
+
+
+def _value(name: str, given: Any) -> Any:
+    """One value to try, as a plain number, a word or a schedule."""
+    if not hasattr(given, "item"):
+        return given
+    size, found = math.prod(given.shape), f"a value to try of shape {tuple(given.shape)}"
+    require(size == 1, name, found, "one number each", "list its numbers one by one")
+    return given.item()
 
 
 def stack_settings(

@@ -95,12 +95,15 @@ class Piece:
         return int((ended - self.start).sum())
 
     def select(self, runs: Tensor) -> "Piece":
-        """The same of the runs that the boolean `(runs,)` selects."""
-        if bool(runs.all()):
+        """The same for some of the runs, a mask or an index."""
+        every = torch.arange(len(self.diverged_at))
+        rows = every[runs]
+        if torch.equal(rows, every):
             return self
-        finite, metrics = runs[self.going_on], {k: v[:, runs] for k, v in self.metrics.items()}
+        finite = (self.going_on.cumsum(0) - 1)[rows][self.going_on[rows]]  # those of a checkpoint
+        metrics = {name: values[:, rows] for name, values in self.metrics.items()}
         point = None if self.checkpoint is None else self.checkpoint.select(finite)
-        return replace(self, metrics=metrics, diverged_at=self.diverged_at[runs], checkpoint=point)
+        return replace(self, metrics=metrics, diverged_at=self.diverged_at[rows], checkpoint=point)
 
     @property
     def going_on(self) -> Tensor:

@@ -17,6 +17,7 @@ from gossamer.simulation.words import (
     show_bytes,
     show_count,
     show_hyperparameters,
+    show_repeats,
     show_seconds,
 )
 
@@ -72,7 +73,7 @@ class Comparison:
         ranked = self.ranked(name, center=center)
         final = [entry.final(name, center) for entry in ranked]
         columns = [
-            Column("method", [entry.run.label for entry in ranked], "method"),
+            Column("method", self._labels(ranked), "method"),
             Column("hyperparameters", list(map(_setting, ranked)), "hyper-parameters"),
             Column(name, final, f"final {name}, {SPREADS[center]}"),
         ]
@@ -100,10 +101,20 @@ class Comparison:
 
     @property
     def _names(self) -> list[str]:
-        """Of the entries: methods, with their hyper-parameters where there are several settings."""
+        """Of the entries: methods, with their hyper-parameters where there are several settings.
+
+        No two are the same.
+        """
         labels = [entry.run.label for entry in self.entries]
         several = {label for label in labels if labels.count(label) > 1}
-        return [e.run.title if e.run.label in several else e.run.label for e in self.entries]
+        names = [e.run.title if e.run.label in several else e.run.label for e in self.entries]
+        return [name + mark for name, mark in zip(names, show_repeats(names), strict=True)]
+
+    def _labels(self, entries: Sequence[Entry]) -> list[str]:
+        """The methods of some entries, numbered where their settings look alike, too."""
+        marks = show_repeats([(entry.run.label, _setting(entry)) for entry in self.entries])
+        mark = {id(entry): mark for entry, mark in zip(self.entries, marks, strict=True)}
+        return [entry.run.label + mark[id(entry)] for entry in entries]
 
     def __repr__(self) -> str:
         return repr(self.table())

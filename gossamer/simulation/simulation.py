@@ -68,8 +68,10 @@ class Simulation:
         require_kind("problem", self.problem, Problem, "gs.RobustRegression(20)")
         require_network(self.network)
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
-        whole("steps", self.steps, 1)
-        whole("record_every", self.interval, 1)
+        object.__setattr__(self, "steps", whole("steps", self.steps, 1))
+        if self.record_every is not None:
+            every = whole("record_every", self.record_every, 1)
+            object.__setattr__(self, "record_every", every)
         require_list("metrics", self.metrics)
         example = "gs.Clock(latency=1e-3, bandwidth=1e9, gradient=0.02)"
         require_kind("clock", self.clock, Clock | None, f"{example}, or None")
@@ -157,8 +159,8 @@ class Simulation:
             "network": self.network.describe(),
             "noise": None if self.noise is None else self.noise.describe(),
             "clock": None if self.clock is None else self.clock.describe(),
-            "steps": int(self.steps),
-            "record_every": int(self.interval),
+            "steps": self.steps,
+            "record_every": self.interval,
             "dtype": str(self.dtype).removeprefix("torch."),
             "device": str(self.device),
             "versions": versions(),

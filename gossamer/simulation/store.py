@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Schedule
+from gossamer.algorithms.schedule import in_floats
 from gossamer.errors import require
 from gossamer.files import whole_file, writable, write_csv
 from gossamer.fingerprint import fingerprint
@@ -145,25 +146,20 @@ def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:
     given = algorithm.hyperparameters.items()
     columns = {name: _of_runs(value, len(seeds)) for name, value in given}
     settings = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    settings = [{name: _number(value) for name, value in one.items()} for one in settings]
     pairs = zip(settings or [{}] * len(seeds), seeds, strict=True)
     return [json.dumps([as_json(setting), seed], sort_keys=True) for setting, seed in pairs]
 
 
-def _number(value: Any) -> Any:
-    """1 and 1.0 are the same step size."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 def _of_runs(value: Any, runs: int) -> list[Any]:
     """A hyper-parameter of every run, as JSON takes it; a schedule counts by its content."""
-    if isinstance(value, Tensor):
-        return value.flatten().tolist() if value.ndim else [value.item()] * runs
-    if not isinstance(value, Schedule):
-        return [value] * runs
-    if value.is_stacked:
+    if isinstance(value, Tensor) and value.ndim:
+        return [float(number) for number in value.flatten().tolist()]
+    if isinstance(value, Schedule) and value.is_stacked:
         return [_of_runs(value.of_run(run), 1)[0] for run in range(runs)]
-    return [as_json(value.describe()) | {"fingerprint": fingerprint(value)}] * runs
+    plain = in_floats(value)
+    if isinstance(plain, Schedule):
+        plain = as_json(plain.describe()) | {"fingerprint": fingerprint(plain)}
+    return [plain] * runs
 
 
 def _copy(source: Path, target: Path) -> bool:

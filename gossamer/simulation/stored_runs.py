@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +64,9 @@ class StoredRuns(Shelf):
         self._folder, self._wanted, self._state_type = folder, wanted, state_type
         self.turn = self._seconds = seconds
         self.computed = 0
-        self._place = {key: run for run, key in enumerate(wanted.runs)}
+        self._places: dict[str, list[int]] = {}
+        for run, key in enumerate(wanted.runs):
+            self._places.setdefault(key, []).append(run)
         self._source = torch.full_like(self.reached, -1)
         self._passing: dict[Path, set[str]] = {}
         """Files of states → the runs that have not gone on from there."""
@@ -75,13 +77,13 @@ class StoredRuns(Shelf):
 
     def _take(self, number: int, file: "StoredPiece") -> None:
         """Add the piece to the runs that it continues."""
-        wanted = self._wanted
-        ids = torch.tensor([self._place.get(key, -1) for key in file.runs], dtype=torch.int64)
-        fits = (ids >= 0) & (self.reached[ids] == file.start) & (file.start < wanted.steps)
+        wanted, rows = self._wanted, {key: row for row, key in enumerate(file.runs)}
+        pairs = [(row, run) for key, row in rows.items() for run in self._places.get(key, [])]
+        here, ids = torch.tensor(pairs, dtype=torch.int64).view(-1, 2).unbind(1)
+        fits = (self.reached[ids] == file.start) & (file.start < wanted.steps)
         if not bool(fits.any()) or not file.answers(wanted):
             return
-        piece = file.piece(wanted, self._state_type).select(fits)
-        ids = ids[fits]
+        piece, ids = file.piece(wanted, self._state_type).select(here[fits]), ids[fits]
         self.pieces.append((ids, piece))
         self.reached[ids] = torch.where(piece.going_on, min(piece.end, wanted.steps), wanted.steps)
         self._source[ids] = number
@@ -183,6 +185,14 @@ class StoredPiece:
         """Name → `(records, runs)`."""
         tensors, _ = self._content
         return {name: tensors[f"metrics.{name}"] for name in self.facts["metrics"]}
+
+    def numbers(self) -> Iterator[tuple[tuple[str, int, str, str], float]]:
+        """Every number after the key of its run, its step, and the metric with its fingerprint."""
+        for name, values in self.metrics().items():
+            digest = self.facts["metrics"][name]
+            for step, by_run in zip(self.facts["steps"], values.tolist(), strict=True):
+                for run, value in zip(self.runs, by_run, strict=True):
+                    yield (run, step, name, digest), value
 
     def piece(self, wanted: Wanted, state_type: type) -> Piece:
         """What was recorded, with the parameters if they are wanted and this is the last step."""

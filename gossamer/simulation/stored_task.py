@@ -62,11 +62,13 @@ class StoredTask:
         }
 
     def rows(self) -> Iterator[list[Any]]:
-        """Every stored number with what it is of, in the order of `COLUMNS`."""
+        """Every stored number once with what it is of, in the order of `COLUMNS`."""
+        words, told = list(self.words.values()), set[tuple[Any, ...]]()
         for piece in self.pieces:
-            runs = [json.loads(run) for run in piece.runs]
-            for name, values in piece.metrics().items():
-                for step, by_run in zip(piece.facts["steps"], values.tolist(), strict=True):
-                    for (setting, seed), value in zip(runs, by_run, strict=True):
-                        given = json.dumps(setting)
-                        yield [*self.words.values(), given, seed, step, name, value]
+            settings = {run: json.loads(run) for run in piece.runs}
+            for number, value in piece.numbers():
+                if number not in told:
+                    told.add(number)
+                    run, step, name, _ = number
+                    setting, seed = settings[run]
+                    yield [*words, json.dumps(setting), seed, step, name, value]

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 from gossamer.algorithms import Schedule
@@ -36,22 +36,31 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def show_hyperparameters(values: Mapping[str, Any]) -> str:
-    """The numbers and schedules; words such as the order are left out.
+    """The hyper-parameters of a method, which leaves out words that are the default.
 
-    >>> show_hyperparameters({"lr": 0.01, "momentum": 0.6, "order": "adapt-then-combine"})
-    'lr = 0.01, momentum = 0.6'
+    >>> show_hyperparameters({"lr": 0.01, "momentum": 0.6, "order": "combine-then-adapt"})
+    'lr = 0.01, momentum = 0.6, order = combine-then-adapt'
     >>> from gossamer.algorithms import Cosine
     >>> show_hyperparameters({"lr": Cosine(0.1, 1000), "nesterov": True})
     'lr = Cosine(0.1, 1000), nesterov = True'
     """
-    numbers = {name: value for name, value in values.items() if not isinstance(value, str)}
-    return ", ".join(f"{name} = {_number(value)}" for name, value in numbers.items())
+    return ", ".join(f"{name} = {_value(value)}" for name, value in values.items())
 
 
-def _number(value: Any) -> str:
+def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"one of {len(value)} per run"
-    return str(value) if isinstance(value, bool | Schedule) else f"{value:g}"
+    return str(value) if isinstance(value, bool | str | Schedule) else f"{value:g}"
+
+
+def show_repeats(keys: Sequence[Hashable]) -> list[str]:
+    """What tells equal keys apart: nothing for the first, then numbers.
+
+    >>> show_repeats(["DSGD", "GT-DSGD", "DSGD", "DSGD"])
+    ['', '', ' #2', ' #3']
+    """
+    counts = [keys[: at + 1].count(key) for at, key in enumerate(keys)]
+    return ["" if count == 1 else f" #{count}" for count in counts]
 
 
 def show_list(numbers: Sequence[float]) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -148,3 +149,11 @@ def test_a_hyperparameter_without_an_admissible_set_is_explained():
         gs.InvalidInput, match=r"rate: got the annotation .*float.* e\.g\. Positive"
     ):
         Plain(0.1)
+
+
+def test_fractions_are_floats():
+    method = gs.DSGD(Fraction(1, 10))
+    assert repr(method) == "DSGD(lr=0.1)"
+    assert repr(gs.DSGD(gs.Linear(Fraction(1, 10), 4))) == "DSGD(lr=Linear(0.1, 4))"
+    run = gs.simulate(method, gs.Quadratic(4, 2), gs.ring(4), steps=2)
+    assert run.hyperparameters == {"lr": 0.1}

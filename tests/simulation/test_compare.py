@@ -81,3 +81,25 @@ def test_refused_before_any_work(methods, changes, message: str):
     arguments = ARGUMENTS | {"steps": 10**9} | changes
     with pytest.raises(gs.InvalidInput, match=message):
         gs.compare(methods, PROBLEM, NETWORK, **arguments)
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        [gs.GTNSGDm(0.1, 0.8), gs.GTNSGDm(0.1, 0.8, order="combine-then-adapt")],
+        [gs.DSGD(lambda t: 0.1), gs.DSGD(lambda t: 0.01)],
+        [gs.DSGD(0.1234561), gs.DSGD(0.1234562)],
+        [gs.DSGD, gs.DSGD(0.2)],
+    ],
+    ids=["words", "functions", "digits", "tuned and given"],
+)
+def test_settings_that_look_alike_are_told_apart(methods):
+    grids = {kind: {"lr": [0.2]} for kind in methods if isinstance(kind, type)}
+    found = gs.compare(methods, PROBLEM, NETWORK, grids=grids, **ARGUMENTS)
+    method, setting, *_ = found.table().columns
+    assert len(set(zip(method.cells, setting.cells, strict=True))) == 2
+    lines = [line.get_label() for line in found.plot().get_lines()]
+    assert len(set(lines)) == len(lines) == 2
+    names, errors = gs.side_by_side({"ring": found}).columns
+    assert names.cells == lines
+    assert [e.middle for e in errors.cells] == [e.final("error").middle for e in found.entries]

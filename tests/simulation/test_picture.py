@@ -96,7 +96,7 @@ def test_a_comparison_draws_all_its_methods():
     same, again, other = ((line.get_color(), line.get_linestyle()) for line in ax.lines)
     assert same[0] == again[0] != other[0]
     assert same[1] != again[1]
-    names = ["DSGD (lr = 0.1)", "DSGD (lr = 0.1)", "GT-DSGD"]  # with numbers to tell them apart
+    names = ["DSGD (lr = 0.1)", "DSGD (lr = 0.1) #2", "GT-DSGD"]
     assert [line.get_label() for line in ax.lines] == names
 
 

@@ -1,11 +1,13 @@
 """A store computes what is missing, and nothing is lost or different."""
 
+import csv
 import random
 import signal
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from processes import context
@@ -123,6 +125,39 @@ def test_own_code_that_changes_is_other_code(tmp_path: Path):
     assert store.computed == 20
     factor = 2.0
     assert not torch.equal(run(), first)
+    assert store.computed == 40
+
+
+FACTOR = 1.0
+
+
+class Mine(gs.DSGD):
+    def step(self, t, x, grad, state, mix):
+        return super().step(t, x, FACTOR * grad, state, mix)
+
+
+@gs.metric()
+def size(stack: gs.Stack) -> torch.Tensor:
+    return FACTOR * stack.x.norm(dim=-1).mean(0)
+
+
+@pytest.mark.parametrize(
+    ("method", "metric"),
+    [(gs.PushSum(Mine(0.1)), "error"), (gs.DSGD(0.1), size)],
+    ids=["push-sum", "metric"],
+)
+def test_own_code_that_hides_behind_a_name_is_seen(tmp_path: Path, monkeypatch, method, metric):
+    store = gs.Store(tmp_path)
+
+    def final() -> torch.Tensor:
+        how = {"steps": 20, "metrics": [metric], "store": store}
+        return gs.simulate(method, PROBLEM, NETWORKS["ring"], **how).final()
+
+    first = final()
+    assert torch.equal(final(), first)
+    assert store.computed == 20
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert not torch.equal(final(), first)
     assert store.computed == 40
 
 
@@ -281,3 +316,92 @@ def test_runs_whose_state_is_gone_begin_anew(tmp_path: Path):
     before = store.computed
     assert_same(sweep(SMALL, 40, 1, store=store), sweep(SMALL, 40, 1, store=tmp_path / "new"))
     assert store.computed > before
+
+
+def test_a_seed_that_is_given_twice_is_found_twice(tmp_path: Path):
+    store, grid = gs.Store(tmp_path), {"lr": [0.1, 1e308], "clip": [1.0, 1e300]}
+    how = {"noise": NOISE, "seeds": [1, 1, 2]}
+
+    def found(steps: int, store: gs.Store | Path) -> gs.Sweep:
+        return gs.sweep(
+            gs.DSGDGClip, grid, PROBLEM, NETWORKS["ring"], steps=steps, store=store, **how
+        )
+
+    assert (found(20, store).diverged_at >= 0).any()
+    computed = store.computed
+    assert_same(found(20, store), found(20, tmp_path / "short"))
+    assert store.computed == computed
+    longer = found(40, store)
+    assert_same(longer, found(40, tmp_path / "long"))
+    computed = store.computed
+    assert_same(found(40, store), longer)
+    assert store.computed == computed
+
+
+def test_runs_that_were_stored_once_are_found_for_a_seed_given_twice(tmp_path: Path):
+    store, how = gs.Store(tmp_path), {"noise": NOISE, "steps": 20, "metrics": ["error"]}
+    task = (gs.DSGD(0.1), PROBLEM, NETWORKS["ring"])
+    once = gs.simulate(*task, seeds=[2, 1], store=store, **how)
+    twice = gs.simulate(*task, seeds=[1, 2, 1], store=store, **how)
+    assert store.computed == 40
+    assert torch.equal(twice.x, once.x[:, [1, 0, 1]])
+    assert torch.equal(twice.metrics["error"], once.metrics["error"][:, [1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [
+        ([0.1, gs.Linear(0.1, 10)], [0.1]),
+        ([1, gs.Linear(0.1, 10)], [1.0]),
+        ([gs.Linear(1, 10)], [gs.Linear(1.0, 10.0)]),
+        ([gs.WarmUp(gs.Cosine(1, 10), 5)], [gs.WarmUp(gs.Cosine(1.0, 10.0), 5.0)]),
+        ([gs.Linear(0.1, 10), gs.Linear(0.2, 20)], [gs.Linear(0.1, 10)]),
+        ([gs.Linear(np.float64(0.1), np.int64(10))], [gs.Linear(0.1, 10)]),
+    ],
+)
+def test_equal_hyperparameters_are_one_however_they_are_written(tmp_path: Path, one, same):
+    store = gs.Store(tmp_path)
+    for grid in (one, same):
+        gs.sweep(gs.DSGD, {"lr": grid}, PROBLEM, NETWORKS["ring"], steps=20, store=store)
+        assert store.computed == 20 * len(one)
+
+
+def test_a_number_that_several_files_hold_is_exported_once(tmp_path: Path):
+    store = gs.Store(tmp_path / "store")
+    for steps in (200, 100):
+        gs.simulate(gs.DSGD(0.1), PROBLEM, NETWORKS["ring"], steps=steps, seeds=[1, 1], store=store)
+    rows = store.export(tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        names, *numbers = csv.reader(file)
+    what = [tuple(row[:-1]) for row in numbers]
+    assert names[-1] == "value"
+    assert len(set(what)) == len(what) == rows
+    of_one = {int(row[7]) for row in numbers if row[8] == "error"}
+    assert of_one == {*range(101), *range(100, 201, 2)}
+
+
+def test_a_call_that_would_wait_for_itself_is_refused(tmp_path: Path):
+    """On the same task, within `on_record`; on another task it goes ahead."""
+    network, inner = NETWORKS["ring"], []
+
+    def run(problem: gs.Problem, on_record=None) -> gs.Run:
+        how = {"steps": 4, "store": tmp_path, "on_record": on_record}
+        return gs.simulate(gs.DSGD(0.1), problem, network, **how)
+
+    run(PROBLEM, lambda one: inner.append(run(gs.Quadratic(6, 2))))
+    assert len(inner) == 5
+    with pytest.raises(gs.InvalidInput, match="need a folder that no call around"):
+        run(gs.Quadratic(6, 3), lambda one: run(gs.Quadratic(6, 3)))
+    assert run(gs.Quadratic(6, 3)).final().isfinite(), "the folder is free again"
+
+
+@pytest.mark.parametrize("whole", [np.int64, np.int32, torch.tensor])
+def test_steps_may_be_any_integers(tmp_path: Path, whole):
+    task = (gs.DSGD(0.1), PROBLEM, NETWORKS["ring"])
+    plain = gs.simulate(*task, steps=50, record_every=5, store=tmp_path / "plain")
+    for folder in (None, tmp_path / "plain", tmp_path / "new"):
+        run = gs.simulate(*task, steps=whole(50), record_every=whole(5), store=folder)
+        assert run.steps.tolist() == plain.steps.tolist()
+        assert run.config["steps"] == 50
+        assert run.config["record_every"] == 5
+        torch.testing.assert_close(run.x, plain.x)

@@ -153,6 +153,9 @@ def test_a_word_is_shared_by_all_settings():
     [
         (gs.DSGD, {"lr": []}, "lr: got [], need at least one value to try"),
         (gs.DSGD, {"lr": 0.1}, "lr: got 0.1, need a list of values to try; write [0.1]"),
+        (gs.DSGD, {"lr": torch.tensor(0.5)}, "lr: got tensor(0.5000), need a list of values"),
+        (gs.DSGD, {"lr": np.array(0.5)}, "lr: got array(0.5), need a list of values to try; write"),
+        (gs.DSGD, {"lr": [torch.ones(2, 1)]}, "of shape (2, 1), need one number each; list its"),
         (gs.DSGD, {"lr": [0.1, -1.0]}, "lr: got -1.0, need a number in [0, ∞)"),
         (gs.DSGD, {"lr": ["fast"]}, "lr: got fast, need a number in [0, ∞)"),
         (gs.DSGD, (), "grid: got (), need at least one setting to try"),
