@@ -114,7 +114,7 @@ def test_names_are_those_of_the_library():
         ("ring(n)", "n: got n, need an integer"),
         (
             "erdos_renyi(30, often)",
-            r"network: erdos_renyi\(30, often\): a word stands where",
+            r"probability: got .often., need a number in \(0, 1\]",
         ),
     ],
 )
