@@ -64,8 +64,9 @@ GROWTH: dict[str, tuple[str, list[int], dict[str, Any]]] = {
 }  # fmt: skip
 """What grows → its name, its sizes, and what stays."""
 
-CAPTURED_AFTER = 8
-"""Blocks of steps after which a GPU replays graphs."""
+STEPS_OF_GROWTH = {"cpu": (1024, 5 * 10**7, 1), "cuda": (4096, 5 * 10**9, 8)}
+"""The most steps, the most numbers that they write together, and blocks of steps before them, after
+which a GPU replays graphs."""
 
 LARGE, FLAT = 50_000, 1.5
 """From so many numbers on, the cost of one must not change by more than this factor."""
@@ -265,8 +266,9 @@ def growth_case(
     net, task = NETWORKS[network](nodes), PROBLEMS[problem](nodes, dim)
     json.dumps([repr(net), net.describe(), net.lam, task.describe()])
     prepared, block = clock() - start, block_steps(nodes, dim)
-    more = block * max(-(-4 // block), min(1024, 5 * 10**7 // (runs * nodes * dim)) // block)
-    few = block * (CAPTURED_AFTER if device == "cuda" else 1)
+    most, work, before_all = STEPS_OF_GROWTH[device]
+    more = block * max(-(-4 // block), min(most, work // (runs * nodes * dim)) // block)
+    few = block * before_all
     rates = torch.linspace(0.001, 0.1, runs)[:, None]
 
     def simulate(steps: int) -> None:
