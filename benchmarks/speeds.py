@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -44,9 +45,17 @@ class Speed:
     def cells(self) -> list[str]:
         """What a table shows of it."""
         goal = f"{'≥' if self.least else '≤'} {self.goal:.3g}" + " missed" * (not self.met)
-        peer = "" if self.beside is None else f"{self.peer}: {self.beside:.3g}"
-        floor = "" if self.floor is None else f"{self.floor:.3g}"
+        peer = "" if self.beside is None else f"{self.peer}: {self._beside(self.beside)}"
+        floor = "" if self.floor is None else self._beside(self.floor)
         return [self.what, f"{self.value:.3g} {self.unit}", goal, floor, peer]
+
+    def _beside(self, other: float) -> str:
+        """Another number, and how many times it ours is.
+
+        >>> Speed("a step", 1.5, "ms", goal=2.0)._beside(0.5)
+        '0.5 (3 ×)'
+        """
+        return f"{other:.3g} ({self.value / other:.2g} ×)"
 
 
 TITLES = {"cpu": "on CPUs", "one core": "on one core, CPU time", "cuda": "on a GPU"}
@@ -71,11 +80,24 @@ def kept(place: str) -> list[Speed]:
     return [Speed(**{name: row[name] for name in names}) for row in rows]
 
 
+def machines(place: str) -> str:
+    """Where that was."""
+    return " and ".join(dict.fromkeys(row["machine"] for row in _stored()[place].values()))
+
+
 def machine(place: str) -> str:
     """What is written beside a number."""
-    cores = f"{os.cpu_count()} cores, {platform.machine()}"
+    cores = f"{os.cpu_count()} cores, {_processor()}"
     name = torch.cuda.get_device_name() if place == "cuda" else cores
     return f"{name}, torch {torch.__version__}"
+
+
+def _processor() -> str:
+    """Its name where Linux tells it."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def _stored() -> dict[str, dict[str, Any]]:
@@ -84,7 +106,7 @@ def _stored() -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     for place in _stored():
-        table = Table(title=TITLES[place])
+        table = Table(title=TITLES[place], box=box.SIMPLE)
         for column in COLUMNS:
             table.add_column(column)
         for speed in kept(place):

@@ -55,7 +55,7 @@ GROWTH: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     "nodes of a ring": ("nodes", [8, *MANY], {}),
     "nodes of a torus": ("nodes", MANY, {"network": "torus"}),
     "nodes of a random regular graph": ("nodes", MANY, {"network": "regular"}),
-    "the same, robust regression": (
+    "nodes of a robust regression": (
         "nodes", MANY, {"network": "regular", "problem": "regression"}
     ),
     "nodes of a lossy ring": ("nodes", MANY, {"network": "lossy"}),
@@ -220,13 +220,13 @@ def products_alone(problem: gs.RobustRegression, network: gs.Network, steps: int
 
     Those of the gradient, Xᵀ ψ(X w − y), and of the two mixes.
     """
-    features = problem._features.float().contiguous()
+    features = problem._features.float()  # Xᵀ of every node
     weights, runs = network.weights.float(), SETTINGS * SEEDS
     x = torch.randn(problem.num_nodes, problem.dim, runs)
 
     def products() -> None:
         for _ in range(steps):
-            features.mT @ (features @ x)
+            features @ (features.mT @ x)
             weights @ x.view(problem.num_nodes, -1)
             weights @ x.view(problem.num_nodes, -1)
 

@@ -904,3 +904,46 @@ def test_the_minutes_of_the_transformer_table_are_the_stored_ones():
     assert f"The same table took {minutes('causal'):.1f} minutes under the `causal`" in page
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"took {minutes('paper'):.0f} minutes on one H200" in readme
+
+
+def speed(place: str, what: str) -> dict[str, Any]:
+    """What benchmarks/ have stored of one number."""
+    found: dict[str, Any] = json.loads(
+        (ROOT / "benchmarks" / "speeds.json").read_text(encoding="utf-8")
+    )
+    return found[place][what]
+
+
+def test_the_words_on_jax_are_what_was_measured():
+    sweeps, single = (
+        [speed(place, what) for place in ("cpu", "one core")]
+        for what in ("sweep of 715 runs, per run and step", "one run, per step")
+    )
+    assert all(2 < row["beside"] / row["value"] < 3 for row in sweeps)
+    assert all(row["value"] < row["beside"] for row in single)
+    readme, changes = (
+        re.sub(r"\s+", " ", (ROOT / name).read_text(encoding="utf-8"))
+        for name in ("README.md", "CHANGELOG.md")
+    )
+    assert "Parameter sweeps run two to three times as fast as [hand-written JAX]" in readme
+    words = "less than half as long as the same sweep written in JAX, and a long single run takes"
+    assert words in changes
+
+
+def test_the_words_on_steps_on_a_gpu_are_what_was_measured():
+    gpt = {
+        "one run": "as `gs.simulate` runs it | {:.2f} ms",
+        "five runs, per run": "the same with five seeds at once | {:.2f} ms per seed",
+        "one run with dropout": "the same with one seed and dropout 0.1 | {:.2f} ms",
+    }
+    models, changes = (
+        re.sub(r"\s+", " ", (ROOT / name).read_text(encoding="utf-8"))
+        for name in ("docs/models.md", "CHANGELOG.md")
+    )
+    for what, words in gpt.items():
+        assert words.format(speed("cuda", f"the GPT's whole step, {what}")["value"]) in models
+    one, five = (speed("cuda", f"the GPT's whole step, {what}")["value"] for what in list(gpt)[:2])
+    assert f"takes {one:.2f} ms (before: 1.95 ms)" in changes
+    assert f"{five:.2f} ms per seed (before: 1.71 ms)" in changes
+    synthetic = speed("cuda", "synthetic study, five seeds, per step")["value"]
+    assert f"with five seeds takes {synthetic:.0f} µs (before: 370 µs)" in changes

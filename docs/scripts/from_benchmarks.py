@@ -1,6 +1,7 @@
 """Parts of the pages that are made of what benchmarks/ wrote."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 from markup import table
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+import speeds  # noqa: E402
+
 SIZES = (1_000, 10_000, 100_000)
 
 Counts = dict[str, Any]
@@ -83,32 +87,35 @@ def exact(_: str) -> str:
     return f"{settings}\n\n{table(['network', *methods], rows)}"
 
 
-def speeds(place: str) -> str:
-    """What `make benchmark` measured on a "cpu" or with "cuda", beside goals, floors and peers."""
-    found = json.loads((BENCHMARKS / "speeds.json").read_text(encoding="utf-8"))[place]
-    rows = [_speed_row(speed) for speed in found.values()]
-    machines = " and ".join(dict.fromkeys(speed["machine"] for speed in found.values()))
-    return (
-        f"{table(['what', 'measured', 'goal', 'floor', 'other'], rows)}\n\nMeasured on {machines}."
-    )
+def speed_table(place: str) -> str:
+    """What was measured on a "cpu", on "one core" or with "cuda", beside its goal."""
+    rows = [speed.cells() for speed in speeds.kept(place)]
+    return f"{table(list(speeds.COLUMNS), rows)}\n\nMeasured on {speeds.machines(place)}."
 
 
-def _speed_row(speed: dict[str, Any]) -> list[str]:
-    """Cells of one number.
-
-    >>> numbers = {"value": 1.318, "unit": "ms", "goal": 1.4, "least": False}
-    >>> _speed_row({"what": "a step", "floor": 0.53, "peer": "loop", "beside": 49.83, **numbers})
-    ['a step', '1.32 ms', 'at most 1.4', '0.53', 'loop: 49.8']
-    """
-    goal = f"at {'least' if speed['least'] else 'most'} {speed['goal']:.3g}"
-    floor = "" if speed["floor"] is None else f"{speed['floor']:.3g}"
-    other = "" if speed["beside"] is None else f"{speed['peer']}: {speed['beside']:.3g}"
-    return [speed["what"], f"{speed['value']:.3g} {speed['unit']}", goal, floor, other]
+def against_jax(_: str) -> str:
+    """The sweep and the single run beside those of JAX, on all cores and on one."""
+    rows = [
+        [
+            speed.what,
+            cores,
+            f"{ours:.3g} {speed.unit}",
+            f"{jax:.3g} {speed.unit}",
+            f"{ours / jax:.2f}",
+        ]
+        for place, cores in {"one core": "one", "cpu": "all"}.items()
+        for speed in speeds.kept(place)
+        if speed.peer == "JAX"
+        for ours, jax in [(speed.value, speed.beside)]
+    ]
+    columns = ["workload", "cores", "Gossamer", "JAX", "Gossamer's time divided by JAX's"]
+    return f"{table(columns, rows)}\n\nMeasured on {speeds.machines('cpu')}."
 
 
 TABLES: dict[str, Callable[[str], str]] = {
+    "against_jax": against_jax,
     "exact": exact,
     "probed": probed,
-    "speeds": speeds,
+    "speeds": speed_table,
     "tail_verdicts": tail_verdicts,
 }
