@@ -43,6 +43,7 @@ NETWORKS: dict[str, Callable[[int], gs.Network]] = {
     "torus": lambda n: gs.torus(n // 50, 50),
     "regular": lambda n: gs.random_regular(n, degree=4),
     "lossy": lambda n: gs.ring(n).drops(0.1, both_ways=True),
+    "matching": gs.random_matching,
 }
 PROBLEMS: dict[str, Callable[[int, int], gs.Problem]] = {
     "quadratic": gs.Quadratic,
@@ -59,6 +60,7 @@ GROWTH: dict[str, tuple[str, list[int], dict[str, Any]]] = {
         "nodes", MANY, {"network": "regular", "problem": "regression"}
     ),
     "nodes of a lossy ring": ("nodes", MANY, {"network": "lossy"}),
+    "nodes of a random matching": ("nodes", MANY, {"network": "matching"}),
     "dim, 8 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 8}),
     "dim, 64 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 64}),
 }  # fmt: skip

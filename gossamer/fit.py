@@ -45,8 +45,7 @@ def fits(method: Algorithm[Any], network: Network) -> bool:
 
 
 def _require_symmetric(label: str, network: Network) -> None:
-    symmetric = all(one.symmetric for one in network.rounds)
     found = f"{label} on {network.name}"
     need = "W = Wᵀ in every round, and messages that are lost both ways or not at all"
     way_out = "use a method with a tracker, e.g. DIGing"
-    require(symmetric and not network.loses_one_way, "algorithm", found, need, way_out)
+    require(network.symmetric and not network.loses_one_way, "algorithm", found, need, way_out)

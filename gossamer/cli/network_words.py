@@ -46,7 +46,7 @@ def _neighbours(network: Network) -> str:
 
 def _balance(network: Network) -> list[Row]:
     """What one-way links mean."""
-    if all(one.symmetric for one in network.rounds):
+    if network.symmetric:
         return []
     if network.balanced:
         heard = "a node is heard with as much weight as it hears"
@@ -164,11 +164,10 @@ def _messages(network: Network) -> str:
             return f"{sent:,.6g} per mix in all, on average, including those sent again"
         case Drops(both_ways=True, probability=p) if p > 0:
             return f"{_count(network) * (1 - p):,.6g} per mix in all, on average"
-        case RandomMatching(n=n):
-            return f"{n - n % 2:,} per mix in all"
+        case RandomMatching():
+            return f"{network.links_per_round:,} per mix in all"
         case RandomRounds():
-            mean = float((network.matrices(0, range(100)) > 0).sum((1, 2)).double().mean())
-            return f"about {mean - network.n:,.0f} per mix in all"
+            return f"{network.links_per_round:,.6g} per mix in all, on average"
     average = ", on average over a period" if network.period > 1 else ""
     return f"{_count(network):,.6g} per mix in all{average}"
 

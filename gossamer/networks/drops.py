@@ -57,7 +57,7 @@ class Drops(Modified):
         rounds = isinstance(self.inner, Periodic)
         need = "a network whose links are not random already"
         require(rounds, "drops", self.inner.name, need, "draw fewer links instead")
-        two_way = not self.both_ways or all(one.symmetric for one in self.inner.rounds)
+        two_way = not self.both_ways or self.inner.symmetric
         need = "W = Wᵀ: a link fails both ways only where there are two"
         way_out = "leave both_ways out, or take an undirected network, e.g. "
         way_out += "exponential(8, directed=False)"

@@ -49,6 +49,26 @@ class Modified(Network):
         return self.inner.rounds
 
     @property
+    def num_nodes(self) -> int:
+        """That of the inner network, n."""
+        return self.inner.num_nodes
+
+    @property
+    def period(self) -> int:
+        """That of the inner network."""
+        return self.inner.period
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the matrices of the inner network are symmetric."""
+        return self.inner.symmetric
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the inner network has one matrix in every round for opinions and totals."""
+        return self.inner.balanced
+
+    @property
     def loses_one_way(self) -> bool:
         """Whether the inner network may lose a message without its sender noticing."""
         return self.inner.loses_one_way

@@ -83,6 +83,11 @@ class Network(ABC):
         return all(one.balanced for one in self.rounds)
 
     @property
+    def symmetric(self) -> bool:
+        """Whether R_t = C_t = W_t, and W_t = W_tᵀ, in every round."""
+        return all(one.symmetric for one in self.rounds)
+
+    @property
     def loses_one_way(self) -> bool:
         """Whether a message may be lost without its sender noticing.
 

@@ -150,7 +150,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
         ),
         (
             "erdos_renyi_each_round(20, 0.1)",
-            {"λ": "estimated by 2000 draws", "messages": "about 37 per mix in all"},
+            {"λ": "estimated by 2000 draws", "messages": "38 per mix in all, on average"},
         ),
     ],
 )

@@ -5,6 +5,7 @@ import torch
 from networks.monte_carlo import mean_square, rounds
 
 import gossamer as gs
+from gossamer.networks import RandomRounds
 
 NETWORKS = [
     gs.random_matching(8),
@@ -53,7 +54,43 @@ def test_each_pair_is_linked_with_its_probability():
 def test_several_rounds_at_once_are_the_same_rounds(network):
     at_once = network.matrices(torch.tensor([5, 1000]), [0, 7])
     for place, t in enumerate((5, 1000)):
-        assert torch.equal(at_once[place], network.matrices(t, [0, 7]))
+        assert torch.equal(at_once[place], network.matrices(torch.tensor([t]), [0, 7])[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("seeds", [[4], [4, 2**70, 4, 4]])
+@pytest.mark.parametrize("network", [gs.random_matching(301), gs.erdos_renyi_each_round(301, 0.01)])
+def test_many_nodes_are_mixed_with_the_same_matrices(
+    network: RandomRounds, seeds: list[int], dtype: torch.dtype
+):
+    """From 256 nodes on products are sparse."""
+    channel = network.channel(seeds, dtype, "cpu")
+    z = torch.randn(network.n, len(seeds), 3, dtype=dtype)
+    for t in (0, 40):
+        W = network.matrices(torch.tensor([t]), seeds)[0]
+        expected = torch.einsum("sij,jsd->isd", W, z.double())
+        close = {"rtol": 0, "atol": 1e-12 if dtype == torch.float64 else 1e-5}
+        talk = channel.talk(t, ())
+        torch.testing.assert_close(talk.pull(z).double(), expected, **close)
+        torch.testing.assert_close(talk.push(z.double()), expected, **close)
+
+
+def test_matchings_take_no_more_than_their_links():
+    """A matrix of 100,000 nodes would take 80 GB."""
+    network = gs.random_matching(100_000)
+    talk = network.channel([0], torch.float32, "cpu").talk(0, ())
+    node = torch.arange(100_000, dtype=torch.float32)[:, None, None]
+    pulled = talk.pull(node)
+    assert torch.equal(pulled.sort(dim=0).values[0::2], pulled.sort(dim=0).values[1::2])
+    assert abs(network.lam - 0.5**0.5) < 1e-5
+    assert (network.num_nodes, network.balanced, network.every(2).symmetric) == (10**5, True, True)
+
+
+def test_lambda_of_many_nodes_is_a_mean_over_fewer_draws():
+    network = gs.erdos_renyi_each_round(400, 0.02)
+    assert network.draws == 100
+    norms = network.matrices(torch.tensor([0]), range(100)).square().sum((0, 2, 3))
+    assert abs(network.lam**2 - (float(norms.mean()) - 1) / 399) < 1e-12
 
 
 def test_odd_requests_are_refused():

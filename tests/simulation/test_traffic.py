@@ -156,7 +156,7 @@ def test_random_rounds_send_to_the_neighbours_of_the_round(network: RandomRounds
     sent = channel.traffic(range(3, 20), DIM, ITEM)
     for run, seed in enumerate([5, 9, 5]):
         for t in range(3, 20):
-            weights = network.matrices(t, [seed])[0]
+            weights = network.matrices(torch.tensor([t]), [seed])[0, 0]
             links = [int((weights[:, j] > 0).sum()) - 1 for j in range(7)]
             assert sent[t - 3, :, run].tolist() == [WHOLE * count for count in links]
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
+import torch
+
 from gossamer.networks.drops import Drops
 from gossamer.networks.network import Network
 from gossamer.networks.random_rounds import RandomRounds
@@ -73,7 +75,7 @@ def _all(network: StaticNetwork, node: int) -> Round:
 
 def _drawn(network: RandomRounds, node: int, t: int, seed: int) -> Round:
     """The links that the coins of round t give."""
-    row = network.matrices(t, [seed])[0, node].tolist()
+    row = network.matrices(torch.tensor([t]), [seed])[0, 0, node].tolist()
     weights = {j: w for j, w in enumerate(row) if w > 0}
     others = tuple(j for j in weights if j != node)
     return Round(others, others, frozenset(others), weights, weights, weights)
