@@ -9,6 +9,7 @@ import numpy as np
 
 from gossamer.colours import BLUE, GREY, GROUND, OKABE_ITO
 from gossamer.display import picture
+from gossamer.errors import require
 from gossamer.networks.drops import Drops
 from gossamer.networks.layout import Places, circle, grid_of, layout
 from gossamer.networks.modified import layers
@@ -26,6 +27,9 @@ NUMBERED = 50
 
 ROUNDS_APART = len(OKABE_ITO)
 """Most rounds whose links are told apart by colour."""
+
+MOST_LINKS = 200_000
+"""That are drawn in all; more take minutes and show nothing."""
 
 STUB = 0.42
 """How far the links that leave a torus are drawn; neighbours are 1 apart."""
@@ -106,6 +110,7 @@ def _links(network: Network) -> "nx.Graph[int]":
 
     A link has its largest weight, and the first round that it is in.
     """
+    _require_few_links(network)
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(network.num_nodes))
     for t, one in enumerate(network.rounds):
@@ -118,6 +123,14 @@ def _links(network: Network) -> "nx.Graph[int]":
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     two_way = all(graph.has_edge(v, u) for u, v in graph.edges)
     return graph.to_undirected() if two_way else graph
+
+
+def _require_few_links(network: Network) -> None:
+    n = network.num_nodes
+    random = any(isinstance(one, RandomRounds) for one in layers(network))  # all links are drawn
+    found = n * (n - 1) if random else sum(one.matrix.values.numel() for one in network.rounds)
+    need = f"at most {MOST_LINKS:,} for a drawing in which they can be seen"
+    require(found <= MOST_LINKS, "links", f"{found:,} of {network.name}", need, "draw a small one")
 
 
 def _looks(graph: "nx.Graph[int]", network: Network) -> list[Link]:

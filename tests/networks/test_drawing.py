@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from gossamer import networks as gs
+from gossamer.errors import InvalidInput
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -53,6 +54,12 @@ def test_the_title_gives_lam_where_there_is_one(network: gs.Network, title: str,
     assert axes.get_title() == title
     assert len(axes.patches) == arrows
     plt.close("all")
+
+
+@pytest.mark.parametrize("network", [gs.complete(500), gs.random_matching(10**5).every(2)])
+def test_what_nobody_could_see_is_not_drawn(network: gs.Network):
+    with pytest.raises(InvalidInput, match=r"links: got .*, need at most 200,000 .*draw a small"):
+        network.draw()
 
 
 def test_draws_on_given_axes():
