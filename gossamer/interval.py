@@ -32,7 +32,10 @@ class Interval:
             return value.numel() == 0 or all(float(end) in self for end in value.aminmax())
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond all floats
+            return False
         above = number >= self.low if self.closed_low else number > self.low
         return above and (number <= self.high if self.closed_high else number < self.high)
 

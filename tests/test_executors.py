@@ -5,6 +5,7 @@ import signal
 import time
 from collections import deque
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -143,3 +144,41 @@ def test_workers_end_with_their_parent():
     while Path(f"/proc/{worker}").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_problem_that_was_changed_between_calls_is_another_one(tmp_path: Path):
+    problem = gs.Quadratic(4, 2)
+    task = {"network": gs.ring(4), "steps": 4, "metrics": ["error"]}
+    with gs.Workers(1) as workers:
+        first = gs.simulate(gs.DSGD(0.1), problem, executor=workers, **task)
+        problem.start = first.x[:, 0].mean(0)
+        second = gs.simulate(gs.DSGD(0.1), problem, executor=workers, store=tmp_path, **task)
+    expected = gs.simulate(gs.DSGD(0.1), problem, **task).metrics["error"]
+    torch.testing.assert_close(second.metrics["error"], expected, rtol=1e-12, atol=0)
+    stored = gs.simulate(gs.DSGD(0.1), problem, store=tmp_path, **task)
+    assert torch.equal(stored.metrics["error"], second.metrics["error"])
+
+
+def test_a_problem_may_be_a_dataclass():
+    run = gs.simulate(gs.DSGD(0.1), Centered(torch.ones(3, 1).double()), gs.ring(3), steps=50)
+    torch.testing.assert_close(run.x, torch.ones(3, 1, 1).double(), atol=0.01, rtol=0)
+
+
+@dataclass
+class Centered(gs.Problem):
+    """½ (x − c)², compared by its content, and so without a hash."""
+
+    centers: torch.Tensor
+
+    def __post_init__(self) -> None:
+        (self.num_nodes, self.dim), self.start = self.centers.shape, torch.zeros(1).double()
+
+    def local_loss(self, x: torch.Tensor) -> torch.Tensor:
+        return (x - self.centers[:, None]).square().sum(-1) / 2
+
+    def local_grad(self, x: torch.Tensor) -> torch.Tensor:
+        return x - self.centers[:, None]
+
+    def describe(self) -> dict:
+        return {"name": "Centered"}

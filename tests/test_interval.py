@@ -27,7 +27,7 @@ def test_numbers_of_any_kind_become_floats(value: Any):
         (Interval(0, 1), [1e-300, 0.5], [0, 1, math.nan], "a number in (0, 1)"),
         (SHARE, [0.5, 1], [0, 1.5, math.inf], "a number in (0, 1]"),
         (FRACTION, [0, 0.5], [-0.5, 1], "a number in [0, 1)"),
-        (NONNEGATIVE, [0, 1e300], [-1e-300, math.inf], "a number in [0, ∞)"),
+        (NONNEGATIVE, [0, 1e300], [-1e-300, math.inf, 10**400], "a number in [0, ∞)"),
         (Interval(1, math.inf, closed_high=True), [2, math.inf], [1, math.nan], "in (1, ∞]"),
     ],
 )

@@ -11,6 +11,9 @@ from gossamer.data.order import BatchOrder, TokenWindows, read_windows, token_sh
 from gossamer.data.pairs import Pairs, TensorPairs
 from gossamer.seeding import SeedGroups
 
+KEPT = 8
+"""Stacks of runs whose batches are kept; those of others are found again."""
+
 
 class NodeOrders:
     """Which samples all nodes and runs use, in the orders that `BatchOrder` gives.
@@ -46,6 +49,8 @@ class NodeOrders:
             orders = [self._order(seed, node).epoch(epoch) for seed in seeds]
             kept = epoch, sent(torch.stack(orders, dim=1), self._device)
             self._epochs[seeds, node] = kept
+            for old in list(self._epochs)[: -KEPT * len(self.sizes)]:
+                self._epochs.pop(old, None)
         return kept[1][step]
 
     def _order(self, seed: int, node: int) -> BatchOrder:

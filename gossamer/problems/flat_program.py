@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.func import functionalize
 
 from gossamer.problems.simplify import simplified
 
@@ -27,8 +28,8 @@ class FlatProgram:
 
     The function must be pure and without branches on values. It is traced at the first call (a
     tenth of a second), and again for a shape of x that the program cannot do. Before a program is
-    used for a shape it is compared with the function itself at random points; where that fails,
-    the function is called as it is.
+    used for a shape, and after a `doubt`, it is compared with the function itself at random points;
+    where that fails, the function is called as it is.
 
     Args:
         function: what to replay.
@@ -49,14 +50,24 @@ class FlatProgram:
         """What replaces the function, by shapes and kinds, and by the data where they are fixed."""
         return {}
 
+    @cached_property
+    def _trusted(self) -> set[tuple[Any, ...]]:
+        """The keys of programs that have been compared with the function as it is now."""
+        return set()
+
+    def doubt(self) -> None:
+        """Compare again: what the function reads besides its arguments may have been replaced."""
+        self._trusted.clear()
+
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
         """`function(x, *data)`, up to rounding."""
         x = x.contiguous()
         fixed = data if self.fixed_data else ()
         key = (x.shape, x.dtype, x.device, _kinds(data), fixed)
-        program = self.programs.get(key)
-        if program is None:
-            program = self.programs[key] = self._program(x, data)
+        if key not in self._trusted:
+            self.programs[key] = self._program(x, data)
+            self._trusted.add(key)
+        program = self.programs[key]
         return program(x) if self.fixed_data else program(x, *data)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,7 +97,7 @@ def _traced(function: TensorFunction, probe: tuple[Tensor, ...]) -> TensorFuncti
 
     try:
         with _tracing:
-            return simplified(make_fx(function)(*probe))
+            return simplified(make_fx(functionalize(function))(*probe))
     except Exception:  # whatever a tracer cannot do, the function can
         return function
 

@@ -122,6 +122,14 @@ class FunctionProblem(Problem):
                 moved._orders = self._orders.on(moved.start.device)
         return moved
 
+    def expecting(self, steps: int) -> Self:
+        """The same problem, whose programs are compared again with the functions that they were."""
+        self._grads.doubt()
+        self._batch_grads.doubt()
+        if self.penalty is not None:
+            self.penalty.doubt()
+        return self
+
     def describe(self) -> dict[str, Any]:
         """Name, sizes, source code of loss and penalty, and digests of the data and of x⁰."""
         return {

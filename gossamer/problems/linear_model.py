@@ -152,6 +152,12 @@ class LinearModel(Problem):
             moved._orders = self._orders.on(moved.start.device)
         return moved
 
+    def expecting(self, steps: int) -> Self:
+        """The same problem, whose penalty is compared again with the function that it was."""
+        if self.penalty is not None:
+            self.penalty.doubt()
+        return self
+
     def describe(self) -> dict[str, Any]:
         """Name, sizes, penalty and a digest of the data."""
         return {

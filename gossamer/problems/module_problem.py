@@ -213,6 +213,8 @@ class ModuleProblem(Problem):
 
     def expecting(self, steps: int) -> Self:
         """The same problem, whose gradient is compiled if that pays off for this many steps."""
+        if self.penalty is not None:
+            self.penalty.doubt()
         evaluator = self.evaluator.expecting(steps)
         if evaluator is self.evaluator:
             return self

@@ -33,6 +33,9 @@ class Penalty(ABC):
     def grad(self, x: Tensor) -> Tensor:
         """∇r at every point: `(…, dim)` → the same shape."""
 
+    def doubt(self) -> None:  # noqa: B027  # most have found nothing out
+        """Trust nothing that was found out about r: what it reads may have been replaced."""
+
     @abstractmethod
     def describe(self) -> str:
         """A text that is stored with results, e.g. the Python call that makes the penalty."""
@@ -132,6 +135,10 @@ class FunctionPenalty(Penalty):
     @cached_property
     def _slope(self) -> FlatProgram:
         return FlatProgram(_Slopes(self.function))
+
+    def doubt(self) -> None:
+        """Compare the program of the gradient with the function again."""
+        self._slope.doubt()
 
     def __call__(self, x: Tensor) -> Tensor:
         """`function` at every point."""

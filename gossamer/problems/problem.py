@@ -134,7 +134,7 @@ class Problem(ABC):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, prepared for the gradients of this many steps.
+        """The same problem, prepared for the gradients of this many steps; called once before them.
 
         Some problems compile their gradient if there are enough steps for this to pay.
         """

@@ -91,7 +91,9 @@ class VectorModule:
         """∇ of the training loss in x."""
         with torch.enable_grad(), exact_convolutions(x.device):
             leaf = x.detach().requires_grad_()
-            return torch.autograd.grad(self.training_loss(leaf, inputs, targets), leaf)[0]
+            loss = self.training_loss(leaf, inputs, targets)
+            reached = loss.requires_grad  # not where all trained layers are skipped at random
+            return torch.autograd.grad(loss, leaf)[0] if reached else torch.zeros_like(leaf)
 
     def judged_by(self, loss: Loss) -> Self:
         """The same module with another loss."""

@@ -16,7 +16,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.progress import several
 from gossamer.simulation._simulate import run_seeds
-from gossamer.simulation._sweep import Grid, Strategy, judged_metrics, list_settings
+from gossamer.simulation._sweep import Grid, Strategy, as_lists, judged_metrics, list_settings
 from gossamer.simulation._tune import OnTheEdge, search_plan, tuned
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.comparison import Comparison, Entry
@@ -81,7 +81,7 @@ def compare(
     some = isinstance(methods, Sequence) and len(methods) > 0
     require(some, "methods", repr(methods), "a list of them", "e.g. [gs.GTNSGDm, gs.DSGD]")
     recorded = judged_metrics(problem, judge_by, metrics)
-    grids = {} if grids is None else grids
+    grids = {method: as_lists(grid) for method, grid in (grids or {}).items()}
     unused = [key for key in grids if key not in methods]
     need = "classes among the methods that are tuned"
     require(not unused, "grids", repr(unused), need, "e.g. grids={gs.DSGD: {'lr': [0.1, 1.0]}}")

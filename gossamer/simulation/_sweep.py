@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal, get_args
 
@@ -79,8 +79,7 @@ def sweep(
     >>> found.best().hyperparameters["lr"]
     0.01
     """
-    is_class = isinstance(algorithm, type)
-    require(is_class, "algorithm", algorithm, "the class of a method", "e.g. gs.GTNSGDm")
+    require_class(algorithm)
     names = judged_metrics(problem, judge_by, metrics)
     resources = Resources(as_store(store), as_executor(executor), on_record)
     simulation = Simulation(
@@ -146,6 +145,20 @@ def judged_metrics(
     need = f"one of `metrics`, {names}"
     require(metric_name(judge) in names, "judge_by", repr(metric_name(judge)), need, way_out)
     return [judge, *(one for one in recorded if metric_name(one) != metric_name(judge))]
+
+
+def require_class(algorithm: object) -> None:
+    """Refuse a method that has its hyper-parameters already, or only its name."""
+    is_class = isinstance(algorithm, type) and issubclass(algorithm, Algorithm)
+    need = "the class of a method, whose hyper-parameters are tried"
+    require(is_class, "algorithm", repr(algorithm), need, "e.g. gs.GTNSGDm")
+
+
+def as_lists(grid: Grid) -> Grid:
+    """The same, which may be read more than once."""
+    if not isinstance(grid, Mapping):
+        return list(grid)
+    return {name: [*v] if isinstance(v, Iterator) else v for name, v in grid.items()}
 
 
 def list_settings(algorithm: type[Algorithm[Any]], grid: Grid) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from gossamer.simulation._sweep import (
     halving_rule,
     judged_metrics,
     list_settings,
+    require_class,
     run_settings,
 )
 from gossamer.simulation.clock import Clock
@@ -213,6 +214,7 @@ def search_plan(
     dtype: torch.dtype | None,
 ) -> SearchPlan:
     """The search that these arguments of `tune` describe."""
+    require_class(algorithm)
     by_default = EXTENSIONS if grid is None else 0
     limit = by_default if extensions is None else whole("extensions", extensions, 0)
     seeds = _tuning_seeds(tuning_seeds, reported)

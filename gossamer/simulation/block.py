@@ -59,7 +59,7 @@ class Block:
     """After which the work may stop short of `end`."""
 
     key: str
-    """The same for all blocks of one problem in one precision and place."""
+    """The same for all blocks of one call of `simulate`, `sweep` and so on."""
 
     @property
     def start(self) -> int:
@@ -136,7 +136,7 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
 
 
 def advance_apart(block: Block) -> Piece:
-    """`advance` on a worker, which keeps problems: what they have prepared is there next time."""
+    """`advance` on a worker, which keeps the problem of a call, and what it has prepared."""
     simulation = replace(block.simulation, problem=_kept_problem(block))
     piece = advance(replace(block, simulation=simulation))
     assert piece.checkpoint is not None

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -18,7 +17,6 @@ from torch import Tensor
 from gossamer.algorithms import Algorithm
 from gossamer.errors import InvalidInput
 from gossamer.executors import spread, worker_count
-from gossamer.problems import Problem
 from gossamer.progress import is_shown
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.block import Block, Piece, advance, advance_apart
@@ -138,16 +136,6 @@ def memory_for_one(simulation: Simulation) -> Iterator[None]:
         ) from reason
 
 
-def problem_key(problem: Problem) -> str:
-    """A name for this very object, in all processes."""
-    if problem not in _keys:
-        _keys[problem] = uuid4().hex
-    return _keys[problem]
-
-
-_keys: WeakKeyDictionary[Problem, str] = WeakKeyDictionary()
-
-
 @dataclass
 class Runner:
     """All runs of a simulation on their way to its last step."""
@@ -166,6 +154,9 @@ class Runner:
 
     fitting: float = math.inf
     """How many runs memory holds together, as far as is known."""
+
+    key: str = field(default_factory=lambda: uuid4().hex)
+    """Of the problem as it is in this call: before the next one, its owner may change it."""
 
     def __post_init__(self) -> None:
         self.told_at = torch.full((len(self.seeds),), -1)
@@ -246,10 +237,8 @@ class Runner:
     def _block(self, leg: Leg, end: int) -> Block:
         own = self.algorithm.select(leg.ids)
         seeds = [self.seeds[run] for run in leg.ids.tolist()]
-        where = f"{self.simulation.dtype} {self.simulation.device}"
-        key = f"{problem_key(self.simulation.problem)} {where}"
         of = (self.simulation, own, leg.ids, seeds, self.metrics)
-        return Block(*of, leg.begin, end, self._turn, key)
+        return Block(*of, leg.begin, end, self._turn, self.key)
 
     @property
     def _turn(self) -> float:

@@ -107,7 +107,7 @@ class Store:
         for task in source.tasks():
             folder = writable(self.folder / task.folder.name, "store", "choose another folder")
             with locked(folder):
-                for path in sorted(task.folder.glob("*.*")):
+                for path in sorted(task.folder.glob("[!.]*.*")):
                     copied += _copy(path, folder / path.name)
         return copied
 
@@ -166,6 +166,9 @@ def _copy(source: Path, target: Path) -> bool:
     """Whether there was something to copy."""
     if target.exists():
         return False
-    with whole_file(target) as partial:
-        shutil.copyfile(source, partial)
+    try:
+        with whole_file(target) as partial:
+            shutil.copyfile(source, partial)
+    except FileNotFoundError:  # somebody who writes there has just replaced it
+        return False
     return True

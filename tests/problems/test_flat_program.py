@@ -147,3 +147,16 @@ def test_a_program_is_not_lent_to_other_data():
     problem = gs.FunctionProblem(loss, data, start=torch.tensor([20.0]))
     slopes = problem.local_grad(torch.full((2, 1, 1), 20.0, dtype=torch.float64))
     assert slopes.flatten().tolist() == [1.0, 0.0]
+
+
+def test_what_the_function_reads_may_be_replaced_between_calls():
+    factor = [2.0]
+    program = FlatProgram(lambda x: factor[0] * x)
+    assert torch.equal(program(X), 2 * X)
+    factor[0] = 5.0
+    program.doubt()
+    assert torch.equal(program(X), 5 * X)
+    known = dict(program.programs)
+    program.doubt()
+    program(X)
+    assert program.programs == known

@@ -13,6 +13,7 @@ from torch.nn import functional
 import gossamer as gs
 from gossamer.data import BatchOrder
 from gossamer.fingerprint import fingerprint
+from gossamer.problems.batches import KEPT
 from gossamer.problems.robust_regression import TUKEY
 
 SIZES = [4, 7, 4, 5]
@@ -209,3 +210,63 @@ def branching(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def test_refusals(make, message: str):
     with pytest.raises(gs.InvalidInput, match=re.escape(message)):
         make()
+
+
+def shifted_in_place(x: Tensor, features: Tensor, labels: Tensor) -> Tensor:
+    r = -labels
+    r += features @ x
+    return (r**2).mean() / 2
+
+
+def product_in_place(x: Tensor) -> Tensor:
+    p = torch.ones_like(x[0])
+    for k in range(len(x)):
+        p *= x[k]
+    return p
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_a_loss_that_works_in_place_is_the_same_every_time(batch_size: int | None):
+    """A replayed program would go on with the tensor that it wrote to the last time."""
+    in_place = gs.FunctionProblem(shifted_in_place, data(), dim=3, batch_size=batch_size)
+    plain = gs.FunctionProblem(squares, data(), dim=3, batch_size=batch_size)
+    for x in (points(4, 2, 3), 2 * points(4, 2, 3)):
+        close(in_place.local_grad(x), plain.local_grad(x))
+        close(in_place.sample_grad(x, 5, [1, 2]), plain.sample_grad(x, 5, [1, 2]))
+
+
+def test_a_penalty_that_works_in_place_is_the_same_every_time():
+    problem = gs.FunctionProblem(lambda x: 0 * x.sum(), [()], dim=3, penalty=product_in_place)
+    x = points(1, 1, 3)
+    others = torch.stack([x[..., [1, 2]], x[..., [0, 2]], x[..., [0, 1]]], dim=-2).prod(-1)
+    for _ in range(3):
+        close(problem.local_grad(x), others)
+
+
+def test_what_loss_and_penalty_read_may_change_between_simulations(tmp_path):
+    weight = {"loss": 1.0, "penalty": 0.0}
+    problem = gs.FunctionProblem(
+        lambda x, a, b: weight["loss"] * squares(x, a, b),
+        data(),
+        dim=3,
+        penalty=lambda x: weight["penalty"] * x.square().sum(),
+    )
+
+    def run(**how) -> Tensor:
+        where = {"steps": 20, "metrics": ["loss"], **how}
+        return gs.simulate(gs.DSGD(0.01), problem, gs.ring(4), **where).x
+
+    before = run()
+    weight |= {"loss": 3.0, "penalty": 0.5}
+    stored, after = run(store=tmp_path), run()
+    slopes = 3 * gs.FunctionProblem(squares, data(), dim=3).local_grad(points(4, 1, 3))
+    close(problem.local_grad(points(4, 1, 3)), slopes + points(4, 1, 3))
+    close(stored, after)
+    assert not torch.allclose(before, after)
+
+
+def test_batches_of_a_few_stacks_are_kept():
+    problem = gs.FunctionProblem(squares, data(), dim=3, batch_size=2)
+    for seed in range(3 * KEPT):
+        problem.sample_grad(points(4, 1, 3), 0, [seed])
+    assert len(problem._orders._epochs) == KEPT * 4

@@ -103,3 +103,9 @@ def test_settings_that_look_alike_are_told_apart(methods):
     names, errors = gs.side_by_side({"ring": found}).columns
     assert names.cells == lines
     assert [e.middle for e in errors.cells] == [e.final("error").middle for e in found.entries]
+
+
+def test_the_values_of_a_grid_may_be_generated():
+    grids = {gs.DSGD: {"lr": (10.0**k for k in (-2, -1))}}
+    found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, **ARGUMENTS)
+    assert found.entries[0].tuned.search.settings == [{"lr": 0.01}, {"lr": 0.1}]

@@ -405,3 +405,13 @@ def test_steps_may_be_any_integers(tmp_path: Path, whole):
         assert run.config["steps"] == 50
         assert run.config["record_every"] == 5
         torch.testing.assert_close(run.x, plain.x)
+
+
+def test_half_written_files_of_others_are_not_merged(tmp_path: Path):
+    sweep(SMALL, 8, 1, store=tmp_path / "whole")
+    (task,) = (tmp_path / "whole").glob("*/")
+    (task / ".000-001.records.safetensors.4711.partial").write_bytes(b"half")
+    target = gs.Store(tmp_path / "target")
+    files = sum(not path.name.startswith(".") for path in task.iterdir())
+    assert target.merge(tmp_path / "whole") == files
+    assert not list(target.folder.glob("*/*.partial"))

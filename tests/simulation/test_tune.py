@@ -140,3 +140,10 @@ def test_every_method_has_a_search_set_it_accepts(name: str):
 def test_a_search_set_that_lacks_a_hyperparameter_is_refused_by_its_name():
     with pytest.raises(gs.InvalidInput, match=r"grid: got no value of momentum, need some; e\.g\."):
         tuned(gs.GTNSGDm, grid={"lr": [0.1]})
+
+
+@pytest.mark.parametrize("method", [gs.DSGD(0.1), "DSGD", int])
+@pytest.mark.parametrize("grid", [None, {"lr": [0.1]}])
+def test_only_the_class_of_a_method_is_tuned(method, grid):
+    with pytest.raises(gs.InvalidInput, match=r"algorithm: got .*, need the class of a method"):
+        gs.tune(method, gs.Quadratic(4, 2), gs.ring(4), grid=grid, steps=4)
