@@ -421,9 +421,9 @@ def test_other_processes_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_problem_takes_milliseconds():
     problem = gs.LogisticRegression(gs.data.load("breast_cancer").split(4))
     fingerprint(problem)
-    start = time.perf_counter()
+    start = time.process_time()
     fingerprint(problem)
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 STEP = """
