@@ -1,4 +1,4 @@
-"""How tensors are named in results: by a digest of their bytes."""
+"""How tensors and words are named: by a digest of their bytes."""
 
 import hashlib
 
@@ -22,3 +22,12 @@ def digest(*content: Tensor | str) -> str:
 
 def _bytes(tensor: Tensor) -> bytes:
     return tensor.detach().cpu().numpy().tobytes()
+
+
+def digest_of_words(*words: str) -> str:
+    """32 hexadecimal digits that name words in their order.
+
+    >>> digest_of_words("a", "b") == digest_of_words("b", "a")
+    False
+    """
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]

@@ -1,29 +1,31 @@
 """What makes two objects the same: a digest of their content, and of the code that is not ours."""
 
 import copyreg
-import dis
 import functools
 import hashlib
-import importlib
-import importlib.util
 import inspect
-import itertools
-import sys
-import sysconfig
 import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from gossamer.code_references import references
+from gossamer.digests import digest_of_words
 from gossamer.errors import InvalidInput
-
-LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
-LIBRARIES.append(Path(__file__).resolve().parent)
+from gossamer.libraries import (
+    HEAP_TYPE,
+    files_of,
+    is_library_class,
+    is_library_function,
+    is_library_module,
+    is_named_in_library,
+    is_python_module,
+    top_of,
+)
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
 _NAMED = torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype
@@ -40,18 +42,11 @@ _BUILT_IN = (
 )
 _LAZY = (functools.cached_property,)
 _CACHED_FUNCTION = type(functools.lru_cache(len))
-_HEAP_TYPE = 1 << 9
-"""The flag of classes that a `class` statement makes; those of the interpreter lack it."""
 _NOT_WRITTEN = {
     *("__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__orig_bases__"),
     *("__parameters__", "__firstlineno__", "__static_attributes__", "_abc_impl", "_backward_cls"),
 }
 """Entries of a class that Python or torch makes."""
-_LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
-_VERSIONED = {*sys.stdlib_module_names, *sys.builtin_module_names, "torch", "gossamer"}
-"""What is told apart by the versions that a store keeps, or by that of Python."""
-_DEEPEST = 6
-"""Dots in the name of what is taken of modules in modules."""
 _CODE = (
     *("co_code", "co_consts", "co_names", "co_freevars", "co_cellvars", "co_varnames"),
     *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable"),
@@ -90,14 +85,14 @@ class _Digest:
         """The digest of a value; one that holds itself ends there."""
         plain = _plain(value)
         if plain is not None:
-            return _hash(type(value).__qualname__, plain)
+            return digest_of_words(type(value).__qualname__, plain)
         key = id(value)
         if key in self._open:
             return f"itself, {len(self._open) - self._open[key]} above"
         if key not in self._known:
             self._kept.append(value)
             self._open[key] = len(self._open)
-            self._known[key] = _hash(type(value).__qualname__, *self._parts(value))
+            self._known[key] = digest_of_words(type(value).__qualname__, *self._parts(value))
             del self._open[key]
         return self._known[key]
 
@@ -141,8 +136,8 @@ class _Digest:
 
     def _of_module(self, value: types.ModuleType) -> list[str]:
         """The name of a module; of the user's also its functions, classes and plain constants."""
-        if _is_library_module(value.__name__):
-            return [value.__name__, *_files(value.__name__)]
+        if is_library_module(value.__name__):
+            return [value.__name__, *files_of(value.__name__)]
         kinds = (*_PLAIN, types.FunctionType, _CACHED_FUNCTION)
         held = {n: v for n, v in vars(value).items() if type(v) in kinds or isinstance(v, type)}
         names = sorted(n for n in held if not (n.startswith("__") and n.endswith("__")))
@@ -169,25 +164,25 @@ class _Digest:
         name = getattr(value, "__qualname__", value.__name__)
         module = getattr(value, "__module__", "")
         owned = "" if _is_no_owner(owner) else self.of(owner)
-        return [f"{module}.{name}", owned, *_files(module)]
+        return [f"{module}.{name}", owned, *files_of(module)]
 
     def _of_function(self, value: types.FunctionType) -> list[str]:
         """The name of a library's function; else its code and all that it uses."""
         name = f"{value.__module__}.{value.__qualname__}"
-        library = _is_library_function(value)
-        if library and _is_found(value):
-            return [name, *_files(value.__module__)]
+        library = is_library_function(value)
+        if library and is_named_in_library(value):
+            return [name, *files_of(value.__module__)]
         cells = [_cell(cell) for cell in value.__closure__ or ()]
         held = [value.__code__, value.__defaults__, value.__kwdefaults__, cells]
         if library:
-            return [name, *self._all(held), *_files(value.__globals__.get("__name__"))]
+            return [name, *self._all(held), *files_of(value.__globals__.get("__name__"))]
         parts = [value.__qualname__, *self._all(held), self.of(vars(value))]
-        return [*parts, self.of(_references(value))]
+        return [*parts, self.of(references(value))]
 
     def _of_class(self, value: type) -> list[str]:
         """The name of a library's class; else its bases, metaclass and all written in it."""
-        if _is_library_class(value):
-            return [f"{value.__module__}.{value.__qualname__}", *_files(value.__module__)]
+        if is_library_class(value):
+            return [f"{value.__module__}.{value.__qualname__}", *files_of(value.__module__)]
         written = {n: vars(value)[n] for n in sorted(vars(value)) if n not in _NOT_WRITTEN}
         shown = {n: None if _is_slot(v) else v for n, v in written.items()}
         return [value.__qualname__, *self._all([type(value), value.__bases__, shown])]
@@ -197,9 +192,9 @@ class _Digest:
 
     def _of_object(self, value: Any) -> list[str]:
         """What an object holds but for what it only remembers of its computations."""
-        kind, library = type(value), _is_library_class(type(value))
+        kind, library = type(value), is_library_class(type(value))
         named = library and _has_own_reduce(kind)
-        if named and _top(kind.__module__) == "gossamer":
+        if named and top_of(kind.__module__) == "gossamer":
             return self._of_attributes(value)  # a metric, which is pickled by name
         own, reduced = {} if named else _attributes(value), _reduced(value)
         if isinstance(reduced, str):
@@ -211,10 +206,6 @@ class _Digest:
             state = None  # the attributes
         content = [list(i) if isinstance(i, Iterator) else i for i in items]
         return self._all([kind, own, make, args, state, content])
-
-
-def _hash(*words: str) -> str:
-    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
 
 
 def _plain(value: Any) -> str | None:
@@ -255,7 +246,7 @@ def _slots(kind: Any) -> dict[str, Any]:
 def _is_slot(value: Any) -> bool:
     """Whether an entry of a class is one that its `__slots__` made."""
     of_python = isinstance(value, types.MemberDescriptorType)
-    return of_python and bool(value.__objclass__.__flags__ & _HEAP_TYPE)
+    return of_python and bool(value.__objclass__.__flags__ & HEAP_TYPE)
 
 
 def _slot(slot: Any, value: Any) -> Any:
@@ -297,20 +288,14 @@ def _reduced(value: Any) -> Any:
 
 def _is_python(kind: type) -> bool:
     """Whether a class, its bases and its `__getstate__` are written in Python."""
-    of_python = all(base is object or _is_python_module(base.__module__) for base in kind.__mro__)
+    of_python = all(base is object or is_python_module(base.__module__) for base in kind.__mro__)
     return of_python and inspect.isfunction(inspect.getattr_static(kind, "__getstate__"))
-
-
-def _is_python_module(name: str) -> bool:
-    """Whether a module is a Python file, or was written in a session."""
-    file = getattr(sys.modules.get(name), "__file__", None)
-    return name not in sys.builtin_module_names if file is None else file.endswith(".py")
 
 
 def _name_of_unique(value: Any, name: str) -> str:
     """The name of what a module has only one of; a user's function in C is not seen into."""
     module = getattr(value, "__module__", None)
-    if callable(value) and isinstance(module, str) and not _is_library_module(module):
+    if callable(value) and isinstance(module, str) and not is_library_module(module):
         raise _unseen(value)
     return f"{module}.{name}"
 
@@ -340,83 +325,6 @@ def _held_by_wrapper(value: Any) -> list[Any] | None:
     return [value()] if isinstance(value, weakref.ReferenceType) else None
 
 
-def _is_library_function(value: types.FunctionType) -> bool:
-    file = value.__code__.co_filename
-    written = not file.startswith("<")
-    return _in_libraries(file) if written else _is_library_module(value.__module__)
-
-
-def _is_library_class(value: type) -> bool:
-    """Whether a class was compiled, or a library has it under its name."""
-    name: Any = value.__module__
-    made_in_c = type(value).__module__ == "pybind11_builtins" or not value.__flags__ & _HEAP_TYPE
-    if made_in_c or not isinstance(name, str) or name.startswith("_cython_"):
-        return True
-    if name == "builtins" or not _is_library_module(name):
-        return False
-    return _is_found(value) or not _is_python_module(name)
-
-
-def _is_library_module(name: str | None) -> bool:
-    """Whether a module comes with Python, is installed or is of Gossamer."""
-    if name is None or name == "__main__":
-        return False
-    if name in sys.builtin_module_names:
-        return True
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    every = [file] if file else getattr(module, "__path__", [])
-    places = [place for place in every if Path(place).is_absolute()]
-    parent = name.rpartition(".")[0]
-    if not places:
-        return _is_library_module(parent) if parent else name in sys.stdlib_module_names
-    return all(_in_libraries(place) for place in places)
-
-
-@functools.lru_cache(maxsize=4096)
-def _in_libraries(file: str) -> bool:
-    path = Path(file).resolve()
-    return any(path.is_relative_to(folder) for folder in LIBRARIES)
-
-
-def _files(module: object) -> list[str]:
-    """What tells apart the releases of a library whose version is not kept: its Python files."""
-    top = _top(module)
-    return [] if top in _VERSIONED or not _is_library_module(top) else [_of_files(top)]
-
-
-@functools.lru_cache(maxsize=4096)
-def _of_files(package: str) -> str:
-    """The digest of all files of an imported package, or of the file of a single module."""
-    module, found = sys.modules[package], dict[str, Path]()
-    for folder in map(Path, getattr(module, "__path__", [])):
-        found |= {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
-    if not found and module.__file__:
-        found = {"": Path(module.__file__)}
-    return _hash(*(f"{name} {_of_file(found[name])}" for name in sorted(found)))
-
-
-def _of_file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _top(module: object) -> str:
-    """The package that a module is in."""
-    return str(module).partition(".")[0]
-
-
-def _is_found(value: "types.FunctionType | type") -> bool:
-    """Whether a library has it under its name: no closure, no wrapper, and no class of a call.
-
-    A class that `type` or a decorator makes calls itself one of the module where it was made.
-    """
-    found: Any = sys.modules.get(value.__module__)
-    for name in value.__qualname__.split("."):
-        found = getattr(found, "__dict__", {}).get(name)
-    found = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-    return found is value and _is_library_module(value.__module__)
-
-
 def _is_no_owner(value: Any) -> bool:
     """Whether a function in C is bound to nothing but its module or its own record."""
     records = type(value).__module__ == "pybind11_builtins" or type(value).__name__ == "PyCapsule"
@@ -428,86 +336,3 @@ def _cell(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return "nothing yet"
-
-
-def _codes(code: types.CodeType) -> list[types.CodeType]:
-    """The code and all that is nested in it."""
-    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
-    return [code, *(deeper for part in inner for deeper in _codes(part))]
-
-
-def _steps(code: types.CodeType) -> list[dis.Instruction]:
-    return [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
-
-
-def _references(value: types.FunctionType) -> dict[str, Any]:
-    """Name → value of the globals and modules that code refers to, and of what it takes of them."""
-    codes = _codes(value.__code__)
-    used = sorted({name for code in codes for name in code.co_names})
-    steps = [step for code in codes for step in _steps(code)]
-    known, bare = value.__globals__, _bare(steps)
-    names = {s.argval for s in steps if s.opname in _LOADS} & known.keys()
-    imported = {f"import {name}": module for name, module in _imported(value, steps).items()}
-    found = {name: known[name] for name in sorted(names)} | imported
-    taken = [_taken(name, part, used) for name, part in found.items()]
-    shown = {n: part if n in bare or n in imported else _name(part) for n, part in found.items()}
-    return {**shown, **{name: part for parts in taken for name, part in parts.items()}}
-
-
-def _bare(steps: list[dis.Instruction]) -> set[str]:
-    """The globals that are used in any other way than by their attributes."""
-    pairs = itertools.pairwise(steps)
-    takes = ("LOAD_ATTR", "LOAD_METHOD")
-    return {s.argval for s, then in pairs if s.opname in _LOADS and then.opname not in takes}
-
-
-def _name(value: Any) -> Any:
-    return value.__name__ if isinstance(value, types.ModuleType) else value
-
-
-def _taken(name: str, module: Any, used: list[str]) -> dict[str, Any]:
-    """Dotted name → what code that uses the given names takes of a module of the user."""
-    if not isinstance(module, types.ModuleType) or _is_library_module(module.__name__):
-        return {}
-    found = {f"{name}.{part}": vars(module)[part] for part in used if part in vars(module)}
-    for inner, part in list(found.items()):
-        if inner.count(".") < _DEEPEST:
-            found |= _taken(inner, part, used)
-    return found
-
-
-def _imported(value: types.FunctionType, steps: list[dis.Instruction]) -> dict[str, Any]:
-    """Name → module of the user's that a function imports."""
-    found: dict[str, Any] = {}
-    package = value.__globals__.get("__package__") or ""
-    for at, step in enumerate(steps):
-        if step.opname == "IMPORT_NAME":
-            level, names = steps[at - 2].argval, steps[at - 1].argval or ()
-            start = "." * level + step.argval
-            inner = [start + ("." if step.argval else "") + name for name in names]
-            for name in (start, *inner):
-                found |= _modules(name, package)
-    return dict(sorted(found.items()))
-
-
-def _modules(name: str, package: str) -> dict[str, Any]:
-    """Name → module of the user's; nothing where there is none."""
-    try:
-        full = importlib.util.resolve_name(name, package)
-        top = full.partition(".")[0]
-        if not full or _is_library_name(top):
-            return {}
-        return {top: importlib.import_module(top), full: importlib.import_module(full)}
-    except Exception:  # code that imports it would fail
-        return {}
-
-
-def _is_library_name(name: str) -> bool:
-    """Whether a package, imported or not, is a library."""
-    if name in sys.modules:
-        return _is_library_module(name)
-    spec = importlib.util.find_spec(name)
-    if spec is None or name in sys.stdlib_module_names:
-        return True
-    places = [spec.origin] if spec.origin else spec.submodule_search_locations or []
-    return all(_in_libraries(place) for place in places)

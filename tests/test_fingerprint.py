@@ -28,7 +28,8 @@ from scripts import printed
 from torch import nn
 
 import gossamer as gs
-from gossamer.fingerprint import LIBRARIES, _of_files, fingerprint
+from gossamer.fingerprint import fingerprint
+from gossamer.libraries import LIBRARIES, _of_files
 
 SCALE = 1.0
 
@@ -420,9 +421,9 @@ def test_other_processes_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_problem_takes_milliseconds():
     problem = gs.LogisticRegression(gs.data.load("breast_cancer").split(4))
     fingerprint(problem)
-    start = time.perf_counter()
+    start = time.process_time()
     fingerprint(problem)
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 STEP = """
@@ -529,7 +530,7 @@ def test_an_installed_package_counts_by_its_files(
     """Whatever its version says: one's own package may be installed again without a new one."""
     path = tmp_path / file
     path.parent.mkdir(exist_ok=True)
-    monkeypatch.setattr("gossamer.fingerprint.LIBRARIES", [*LIBRARIES, tmp_path.resolve()])
+    monkeypatch.setattr("gossamer.libraries.LIBRARIES", [*LIBRARIES, tmp_path.resolve()])
     digests = []
     for factor in (1.0, 2.0, 1.0):
         path.write_text(f"def f(x):\n    return {factor} * x\n\nclass Mine:\n    rate = {factor}\n")

@@ -21,6 +21,7 @@ from gossamer.algorithms.admissible import (
 )
 from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.atc_tracking import ATCTracking
+from gossamer.algorithms.described_schedules import SCHEDULES
 from gossamer.algorithms.diging import DIGing
 from gossamer.algorithms.dsgd import DSGD
 from gossamer.algorithms.dsgd_biclip import DSGDBiClip
@@ -59,7 +60,6 @@ from gossamer.algorithms.operators import (
 from gossamer.algorithms.push_sum import PushSum
 from gossamer.algorithms.qg_dsgdm import QGDSGDm
 from gossamer.algorithms.schedule import (
-    SCHEDULES,
     Cosine,
     FunctionSchedule,
     InversePower,

@@ -8,7 +8,7 @@ import click
 from gossamer.cli.terminal import say
 from gossamer.errors import require
 from gossamer.simulation import Store
-from gossamer.simulation.stored_task import StoredTask
+from gossamer.simulation.stored_task import StoredTask, reached
 from gossamer.text import aligned
 
 
@@ -43,11 +43,12 @@ def _show(kept: Store) -> None:
     for task in kept.tasks():
         words = tuple(task.words[name] for name in ("problem", "network", "noise", "dtype"))
         groups.setdefault(words, []).append(task)
+    runs = 0
     for (problem, network, noise, dtype), tasks in groups.items():
         say(f"{problem} on {network}, noise {noise}, {dtype}", then="  ")
-        rows = [(task.words["method"], task.reached.values()) for task in tasks]
+        rows = [(task.words["method"], reached(task.read()).values()) for task in tasks]
+        runs += sum(len(steps) for _, steps in rows)
         cells = [[m, f"{len(s):,}", f"{max(s, default=0):,}"] for m, s in rows]
         for line in aligned([["method", "runs", "steps"], *cells]):
             click.echo(f"  {line}")
-    runs = sum(len(task.reached) for tasks in groups.values() for task in tasks)
     say(f"{runs:,} runs of {len(groups):,} {'task' if len(groups) == 1 else 'tasks'}.")

@@ -1,9 +1,7 @@
 """Sets of samples by name, all without internet."""
 
 import io
-import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +13,7 @@ import torch
 from gossamer.data.dataset import Dataset
 from gossamer.data.downloads import Download
 from gossamer.errors import InvalidInput, choice
+from gossamer.random_state import kept
 
 MNIST_5K = Download(
     corpus="mnist_5k",
@@ -67,7 +66,7 @@ def _mnist_5k() -> Samples:
 def _mnist1d() -> Samples:
     """5,000 signals of 40 numbers in ten classes, as the authors' generator draws them."""
     generator = _package("mnist1d.data", "mnist1d")
-    with _numpy_randomness_kept():
+    with kept():
         made = generator.make_dataset()
     return (
         np.concatenate([made["x"], made["x_test"]]),
@@ -96,14 +95,3 @@ def _package(module: str, name: str) -> Any:
 
 def _missing(package: str, name: str) -> InvalidInput:
     return InvalidInput(f"{name}: needs {package}; pip install {package}")
-
-
-@contextmanager
-def _numpy_randomness_kept() -> Iterator[None]:
-    """Within, the global random numbers of Python and numpy may be seeded; afterwards as before."""
-    own, numpys = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(own)
-        np.random.set_state(numpys)

@@ -17,21 +17,20 @@ def zipf_corpus(
     num_words: int = 100_000,
     *,
     num_types: int = 1000,
-    exponent: float = 1.0,
-    spread: float = 0.05,
     validation_share: float = 0.1,
     seed: int = 0,
 ) -> Corpus:
     """A corpus made by `zipf_text`; its last part is held out for validation.
 
-    `validation_share` is the share that is held out. For the other arguments see `zipf_text`.
+    `validation_share` is the share that is held out. For the other arguments see `zipf_text`. For
+    another law of the words, cut a text of `zipf_text` and give both parts to `Corpus.of`.
 
     >>> corpus = zipf_corpus(20_000, num_types=200)
     >>> len(corpus.train), len(corpus.vocabulary)
     (19800, 203)
     """
     within("validation_share", validation_share, Interval(0, 1))
-    text = zipf_text(num_words, num_types=num_types, exponent=exponent, spread=spread, seed=seed)
+    text = zipf_text(num_words, num_types=num_types, seed=seed)
     words = basic_english(text)
     cut = round((1 - validation_share) * len(words))
     found = f"{num_words}, cut into {cut} and {len(words) - cut}"

@@ -1,15 +1,14 @@
 """Losses and gradients of many copies of a model: the interface, and one copy after the other."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Protocol, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from gossamer import random_state
 from gossamer.captured import Captured, side_by_side
 from gossamer.data.moving import Device
 from gossamer.problems.own_kernels import OwnKernels
@@ -170,23 +169,6 @@ def seeded(device: torch.device, *ids: int) -> Iterator[None]:
     That is torch's on `device`, Python's and numpy's. Afterwards it is as it was, and that of other
     devices is not touched. Threads, which share it, wait for each other.
     """
-    seed, on_gpu = stream_seed("dropout", *ids), device.type == "cuda"
-    with ALONE, _seeded_elsewhere(seed), torch.random.fork_rng([device] if on_gpu else []):
-        torch.default_generator.manual_seed(seed)
-        if on_gpu:
-            with torch.cuda.device(device):
-                torch.cuda.manual_seed(seed)
+    seed, devices = stream_seed("dropout", *ids), [device] if device.type == "cuda" else []
+    with ALONE, random_state.seeded(seed, devices):
         yield
-
-
-@contextmanager
-def _seeded_elsewhere(seed: int) -> Iterator[None]:
-    """The same of Python's and numpy's global random numbers."""
-    before = random.getstate(), np.random.get_state()
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import torch
 
 from gossamer.algorithms import Algorithm, Interval, admissible_sets
-from gossamer.algorithms.schedule import stacked
+from gossamer.algorithms.stacked_schedules import stacked
 from gossamer.errors import choice, require
 from gossamer.executors import as_executor
 from gossamer.networks import Network

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from torch import Tensor
 
-from gossamer.algorithms.schedule import Schedule, from_description
+from gossamer.algorithms.described_schedules import from_description
+from gossamer.algorithms.schedule import Schedule
 from gossamer.errors import choice, require
 from gossamer.sealed import read_sealed, undamaged, write_sealed
 from gossamer.simulation.curves import curves

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Schedule
-from gossamer.algorithms.schedule import in_floats
+from gossamer.algorithms.stacked_schedules import in_floats
 from gossamer.errors import require
 from gossamer.files import whole_file, writable, write_csv
 from gossamer.fingerprint import fingerprint

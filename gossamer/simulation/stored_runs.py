@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,20 +69,22 @@ class StoredRuns(Shelf):
         self._source = torch.full_like(self.reached, -1)
         self._passing: dict[Path, set[str]] = {}
         """Files of states → the runs that have not gone on from there."""
-        self._files = sorted(pieces_in(folder), key=lambda f: (f.start, -f.end, f.path.name))
-        for number, file in enumerate(self._files):
-            self._take(number, file)
+        read = sorted(read_pieces(folder), key=lambda r: (r.of.start, -r.of.end, r.of.path.name))
+        self._files = [records.of for records in read]
+        for number, records in enumerate(read):
+            self._take(number, records)
         self._drop_dead_ends()
 
-    def _take(self, number: int, file: "StoredPiece") -> None:
+    def _take(self, number: int, records: "StoredRecords") -> None:
         """Add the piece to the runs that it continues."""
-        wanted, rows = self._wanted, {key: row for row, key in enumerate(file.runs)}
+        wanted, file = self._wanted, records.of
+        rows = {key: row for row, key in enumerate(file.runs)}
         pairs = [(row, run) for key, row in rows.items() for run in self._places.get(key, [])]
         here, ids = torch.tensor(pairs, dtype=torch.int64).view(-1, 2).unbind(1)
         fits = (self.reached[ids] == file.start) & (file.start < wanted.steps)
         if not bool(fits.any()) or not file.answers(wanted):
             return
-        piece, ids = file.piece(wanted, self._state_type).select(here[fits]), ids[fits]
+        piece, ids = records.piece(wanted, self._state_type).select(here[fits]), ids[fits]
         self.pieces.append((ids, piece))
         self.reached[ids] = torch.where(piece.going_on, min(piece.end, wanted.steps), wanted.steps)
         self._source[ids] = number
@@ -130,19 +131,15 @@ class StoredRuns(Shelf):
 
 @dataclass(frozen=True)
 class StoredPiece:
-    """A piece of work in its files."""
+    """A piece of work, as its file tells; without its records."""
 
     path: Path
 
-    @cached_property
-    def facts(self) -> dict[str, Any]:
-        """Where it begins and ends, and of which runs and metrics it is."""
-        facts: dict[str, Any] = json.loads(self._content[1]["piece"])
-        return facts
+    facts: dict[str, Any]
+    """Where it begins and ends, and of which runs and metrics it is."""
 
-    @property
-    def _content(self) -> tuple[dict[str, Tensor], dict[str, str]]:
-        return read_sealed(self.path, "store", "delete it, and only what it held is computed again")
+    diverged_at: Tensor
+    """Of every run."""
 
     @property
     def start(self) -> int:
@@ -181,39 +178,52 @@ class StoredPiece:
             return True
         return self.end == wanted.steps and self.state.exists()
 
-    def metrics(self) -> dict[str, Tensor]:
-        """Name → `(records, runs)`."""
-        tensors, _ = self._content
-        return {name: tensors[f"metrics.{name}"] for name in self.facts["metrics"]}
-
-    def numbers(self) -> Iterator[tuple[tuple[str, int, str, str], float]]:
-        """Every number after the key of its run, its step, and the metric with its fingerprint."""
-        for name, values in self.metrics().items():
-            digest = self.facts["metrics"][name]
-            for step, by_run in zip(self.facts["steps"], values.tolist(), strict=True):
-                for run, value in zip(self.runs, by_run, strict=True):
-                    yield (run, step, name, digest), value
-
-    def piece(self, wanted: Wanted, state_type: type) -> Piece:
-        """What was recorded, with the parameters if they are wanted and this is the last step."""
-        tensors, _ = self._content
-        metrics = {name: tensors[f"metrics.{name}"] for name in wanted.metrics}
-        diverged_at, point = tensors["diverged_at"], None
-        if wanted.needs_x and self.end == wanted.steps:
-            point = read_state(self.state, state_type)
-        return Piece(self.start, self.facts["steps"], metrics, diverged_at, self.end, point)
-
     def checkpoint(self, keys: Sequence[str], state_type: type) -> Checkpoint:
         """Where these of its runs ended."""
-        going_on = (self._content[0]["diverged_at"] < 0).tolist()
+        going_on = (self.diverged_at < 0).tolist()
         finite = [key for key, on in zip(self.runs, going_on, strict=True) if on]
         place = {key: row for row, key in enumerate(finite)}
         return read_state(self.state, state_type).select(torch.tensor([place[k] for k in keys]))
 
 
-def pieces_in(folder: Path) -> list[StoredPiece]:
-    """The pieces of work of a task."""
-    return [StoredPiece(path) for path in folder.glob(f"*{RECORDS}")]
+@dataclass(frozen=True)
+class StoredRecords:
+    """A piece of work with its records."""
+
+    of: StoredPiece
+
+    metrics: dict[str, Tensor]
+    """Name → `(records, runs)`."""
+
+    def numbers(self) -> Iterator[tuple[tuple[str, int, str, str], float]]:
+        """Every number after the key of its run, its step, and the metric with its fingerprint."""
+        facts = self.of.facts
+        for name, values in self.metrics.items():
+            digest = facts["metrics"][name]
+            for step, by_run in zip(facts["steps"], values.tolist(), strict=True):
+                for run, value in zip(self.of.runs, by_run, strict=True):
+                    yield (run, step, name, digest), value
+
+    def piece(self, wanted: Wanted, state_type: type) -> Piece:
+        """What was recorded, with the parameters if they are wanted and this is the last step."""
+        of, point = self.of, None
+        metrics = {name: self.metrics[name] for name in wanted.metrics}
+        if wanted.needs_x and of.end == wanted.steps:
+            point = read_state(of.state, state_type)
+        return Piece(of.start, of.facts["steps"], metrics, of.diverged_at, of.end, point)
+
+
+def read_pieces(folder: Path) -> list[StoredRecords]:
+    """Read the pieces of work of a task, every file once."""
+    return [_read_piece(path) for path in folder.glob(f"*{RECORDS}")]
+
+
+def _read_piece(path: Path) -> StoredRecords:
+    way_out = "delete it, and only what it held is computed again"
+    tensors, told = read_sealed(path, "store", way_out)
+    facts = json.loads(told["piece"])
+    metrics = {name: tensors[f"metrics.{name}"] for name in facts["metrics"]}
+    return StoredRecords(StoredPiece(path, facts, tensors["diverged_at"]), metrics)
 
 
 def write_piece(
@@ -222,12 +232,14 @@ def write_piece(
     """The state first: records without it would be a dead end."""
     assert piece.checkpoint is not None
     span = {"start": piece.start, "end": piece.end, "steps": piece.steps, "passing": passing}
-    facts = json.dumps({**span, "metrics": dict(metrics), "runs": list(keys)})
-    digest = hashlib.sha256(facts.encode()).hexdigest()[:12]
-    stored = StoredPiece(folder / f"{piece.start:09}-{piece.end:09}-{digest}{RECORDS}")
+    facts = {**span, "metrics": dict(metrics), "runs": list(keys)}
+    told = json.dumps(facts)
+    digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+    path = folder / f"{piece.start:09}-{piece.end:09}-{digest}{RECORDS}"
+    stored = StoredPiece(path, facts, piece.diverged_at)
     write_state(stored.state, piece.checkpoint)
     tensors = {f"metrics.{name}": values for name, values in piece.metrics.items()}
-    write_sealed(stored.path, tensors | {"diverged_at": piece.diverged_at}, {"piece": facts})
+    write_sealed(path, tensors | {"diverged_at": piece.diverged_at}, {"piece": told})
     return stored
 
 

@@ -1,14 +1,14 @@
 """One task of a store, read: what it is of, and how much of it is there."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gossamer.sealed import undamaged
-from gossamer.simulation.stored_runs import StoredPiece, pieces_in
+from gossamer.simulation.stored_runs import StoredRecords, read_pieces
 from gossamer.simulation.words import show_call
 
 TASK = "task.json"
@@ -34,21 +34,6 @@ class StoredTask:
             facts["algorithm"]["label"], facts["problem"], facts["network"]["name"]
         return facts
 
-    @cached_property
-    def pieces(self) -> list[StoredPiece]:
-        """Its pieces of work, in order."""
-        return sorted(
-            pieces_in(self.folder), key=lambda piece: (piece.start, piece.end, piece.path.name)
-        )
-
-    @property
-    def reached(self) -> dict[str, int]:
-        """Run → the last step that is stored of it."""
-        found: dict[str, int] = {}
-        for piece in self.pieces:
-            found |= {run: max(piece.end, found.get(run, 0)) for run in piece.runs}
-        return found
-
     @property
     def words(self) -> dict[str, str]:
         """What it is of, in words."""
@@ -61,14 +46,29 @@ class StoredTask:
             "dtype": self.facts["dtype"],
         }
 
+    def read(self) -> list[StoredRecords]:
+        """Its pieces of work, in order."""
+        return sorted(
+            read_pieces(self.folder), key=lambda r: (r.of.start, r.of.end, r.of.path.name)
+        )
+
     def rows(self) -> Iterator[list[Any]]:
         """Every stored number once with what it is of, in the order of `COLUMNS`."""
         words, told = list(self.words.values()), set[tuple[Any, ...]]()
-        for piece in self.pieces:
-            settings = {run: json.loads(run) for run in piece.runs}
-            for number, value in piece.numbers():
+        for records in self.read():
+            settings = {run: json.loads(run) for run in records.of.runs}
+            for number, value in records.numbers():
                 if number not in told:
                     told.add(number)
                     run, step, name, _ = number
                     setting, seed = settings[run]
                     yield [*words, json.dumps(setting), seed, step, name, value]
+
+
+def reached(read: Iterable[StoredRecords]) -> dict[str, int]:
+    """Run → the last step that is stored of it."""
+    found: dict[str, int] = {}
+    for records in read:
+        piece = records.of
+        found |= {run: max(piece.end, found.get(run, 0)) for run in piece.runs}
+    return found

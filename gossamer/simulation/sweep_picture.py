@@ -55,10 +55,10 @@ def draw_sweep(
         ax = plt.subplots(figsize=(5.5, 3.8))[1] if ax is None else ax
         if axes == [STEPS]:
             _draw_steps(ax, sweep, name)
+        elif len(axes) == 1:
+            _draw_curve(ax, _best_levels(sweep, name, axes), axes[0], name)
         else:
-            drawn = _best_levels(sweep, name, axes)
-            draw = _draw_curve if len(axes) == 1 else _draw_cells
-            draw(ax, drawn, axes, name)
+            _draw_cells(ax, _best_levels(sweep, name, axes), axes)
         ax.set_title(ax.get_title() or _title(sweep, axes, name), fontsize="medium")
     return ax
 
@@ -106,9 +106,7 @@ def _best_levels(sweep: "Sweep", metric: str, axes: Sequence[str]) -> dict[tuple
     return best
 
 
-def _draw_curve(
-    ax: "Axes", drawn: dict[tuple[Any, ...], Level], axes: Sequence[str], metric: str
-) -> None:
+def _draw_curve(ax: "Axes", drawn: dict[tuple[Any, ...], Level], axis: str, metric: str) -> None:
     """Finished settings joined by a line, ended ones hollow, diverged ones on the upper edge."""
     from gossamer.colours import BLUE, VERMILLION
     from gossamer.plots import plain_log_numbers
@@ -131,15 +129,13 @@ def _draw_curve(
     elif min(values) > 0:
         ax.set_xscale("log")
         plain_log_numbers(ax.xaxis)
-    ax.set(xlabel=axes[0], ylabel=f"final {metric_in_words(metric)}", yscale="log")
+    ax.set(xlabel=axis, ylabel=f"final {metric_in_words(metric)}", yscale="log")
     plain_log_numbers(ax.yaxis)
     if len(ax.lines) > 1:
         ax.legend()
 
 
-def _draw_cells(
-    ax: "Axes", drawn: dict[tuple[Any, ...], Level], axes: Sequence[str], metric: str
-) -> None:
+def _draw_cells(ax: "Axes", drawn: dict[tuple[Any, ...], Level], axes: Sequence[str]) -> None:
     """The first of the axes from left to right, the second upwards; the best has a frame."""
     from matplotlib.patches import Rectangle
 

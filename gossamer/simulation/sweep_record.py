@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.schedule import from_description
+from gossamer.algorithms.described_schedules import from_description
 from gossamer.errors import InvalidInput, choice, require
 from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median

@@ -1,6 +1,5 @@
 """A probe that measures the gradient noise of a training run, and leaves the run as it was."""
 
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from gossamer.errors import require, whole
+from gossamer.random_state import seeded
 from gossamer.tails._diagnose import Diagnosis, diagnose
 from gossamer.tails.samples import Array, as_array
 
@@ -159,19 +159,10 @@ def undisturbed(model: nn.Module, loader: Iterable[Any], seed: int) -> Iterator[
     modes = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
     generators = [(g, g.get_state()) for g in _generators(loader)]
-    python, numpy = random.getstate(), np.random.get_state()
-    cuda = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
     try:
-        with torch.random.fork_rng(devices=cuda), torch.enable_grad():
-            random.seed(seed)
-            np.random.seed(seed % 2**32)
-            torch.default_generator.manual_seed(seed)
-            if cuda:
-                torch.cuda.manual_seed_all(seed)
+        with seeded(seed, _used_gpus()), torch.enable_grad():
             yield
     finally:
-        random.setstate(python)
-        np.random.set_state(numpy)
         for generator, state in generators:
             generator.set_state(state)
         with torch.no_grad():
@@ -179,6 +170,12 @@ def undisturbed(model: nn.Module, loader: Iterable[Any], seed: int) -> Iterator[
                 buffer.copy_(value)
         for module, training in modes:
             module.training = training
+
+
+def _used_gpus() -> list[torch.device]:
+    """All, as soon as one of them is used."""
+    count = torch.cuda.device_count() if torch.cuda.is_initialized() else 0
+    return [torch.device("cuda", number) for number in range(count)]
 
 
 def _require_loader(loader: Iterable[Any]) -> None:

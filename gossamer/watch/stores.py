@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gossamer.simulation import Store
-from gossamer.simulation.stored_task import TASK, StoredTask
+from gossamer.simulation.stored_runs import StoredRecords
+from gossamer.simulation.stored_task import TASK, StoredTask, reached
 from gossamer.simulation.words import show_hyperparameters
 from gossamer.watch.section import Chart, Curve, Section
 
@@ -35,21 +36,23 @@ def read(folder: Path) -> list[Section]:
 
 
 def _section(title: str, tasks: list[StoredTask]) -> Section:
-    runs = sum(len(task.reached) for task in tasks)
-    reached = max((step for task in tasks for step in task.reached.values()), default=0)
-    metrics = {name for task in tasks for piece in task.pieces for name in piece.facts["metrics"]}
+    methods = [(task.words["method"], task.read()) for task in tasks]
+    ends = [step for _, read in methods for step in reached(read).values()]
+    metrics = {name for _, read in methods for records in read for name in records.metrics}
     judge = next((name for name in JUDGES if name in metrics), min(metrics, default="error"))
-    curves = [_best(task, judge) for task in tasks]
-    told = f"{runs:,} runs, {reached:,} steps; of each method the setting that is best so far"
+    curves = [_best(label, read, judge) for label, read in methods]
+    told = (
+        f"{len(ends):,} runs, {max(ends, default=0):,} steps; "
+        "of each method the setting that is best so far"
+    )
     return Section(title, told, None, [Chart(judge, [curve for curve in curves if curve.points])])
 
 
-def _best(task: StoredTask, metric: str) -> Curve:
+def _best(label: str, read: list[StoredRecords], metric: str) -> Curve:
     """Of the settings that are furthest, and have most seeds, the lowest; its median over them."""
     settings: dict[str, list[Records]] = {}
-    for run, records in _runs(task, metric).items():
+    for run, records in _runs(read, metric).items():
         settings.setdefault(json.dumps(json.loads(run)[0]), []).append(records)
-    label = task.words["method"]
     if not settings:
         return Curve(label, {})
     best = min(settings, key=lambda setting: _rank(settings[setting]))
@@ -64,14 +67,13 @@ def _rank(runs: list[Records]) -> tuple[float, ...]:
     return (-last, -len(runs), records[last]) if math.isfinite(records[last]) else (math.inf,)
 
 
-def _runs(task: StoredTask, metric: str) -> dict[str, dict[float, float]]:
+def _runs(read: list[StoredRecords], metric: str) -> dict[str, dict[float, float]]:
     """Run → its records."""
     found: dict[str, dict[float, float]] = {}
-    for piece in task.pieces:
-        if metric in piece.facts["metrics"]:
-            for step, row in zip(
-                piece.facts["steps"], piece.metrics()[metric].tolist(), strict=True
-            ):
+    for records in read:
+        if metric in records.metrics:
+            rows, piece = records.metrics[metric].tolist(), records.of
+            for step, row in zip(piece.facts["steps"], rows, strict=True):
                 for run, value in zip(piece.runs, row, strict=True):
                     found.setdefault(run, {})[step] = value
     return found

@@ -113,9 +113,17 @@ def test_what_is_no_plain_method_is_refused(bad: object):
         gs.PushSum(bad)
 
 
-@pytest.mark.parametrize("text", ["PushSum", "PushSum()", "PushSum(DGSD)", "PushSum(DSGD())"])
-def test_what_cannot_be_found_is_refused(text: str):
-    with pytest.raises(gs.InvalidInput):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("PushSum", "algorithm: PushSum: missing .* 'method'; the arguments of PushSum are"),
+        ("PushSum()", r"algorithm: PushSum\(\): missing .* 'method'; the arguments of PushSum are"),
+        ("PushSum(DGSD)", r"method: got 'DGSD', need a method .*; e\.g\. gs\.PushSum\("),
+        ("PushSum(DSGD())", r"algorithm: .*: missing .* 'lr'; the arguments of DSGD are \(lr\)"),
+    ],
+)
+def test_what_cannot_be_found_is_refused(text: str, words: str):
+    with pytest.raises(gs.InvalidInput, match=words):
         named(text)
 
 

@@ -10,7 +10,9 @@ from torch import Tensor
 
 import gossamer as gs
 from gossamer.algorithms import Count, Mix, Positive, Real, Stateless, named
-from gossamer.algorithms.schedule import Described, FunctionSchedule, from_description, stacked
+from gossamer.algorithms.described_schedules import Described, from_description
+from gossamer.algorithms.schedule import FunctionSchedule
+from gossamer.algorithms.stacked_schedules import stacked
 from gossamer.simulation.run import as_json
 
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable
+from functools import partial
 
 import networkx as nx
 import pytest
@@ -44,6 +45,14 @@ FAMILIES: dict[str, Callable[[], gs.Network]] = {
     "erdos_renyi_each_round": lambda: gs.erdos_renyi_each_round(9, 0.3),
 }
 
+OTHER_WEIGHTS: dict[str, Callable[[], gs.Network]] = {
+    "hypercube by another rule": lambda: gs.hypercube(3, weights="lazy_metropolis"),
+    "erdos_renyi by another rule": lambda: gs.erdos_renyi(15, 0.3, seed=1, weights="laplacian"),
+    "random_regular by another rule": lambda: gs.random_regular(
+        12, degree=3, seed=1, weights="max_degree"
+    ),
+}
+
 OWN: dict[str, Callable[[], gs.Network]] = {
     "graph": lambda: gs.from_graph(nx.random_regular_graph(4, 30, seed=3)),
     "graph by another rule": lambda: gs.from_graph(nx.barbell_graph(4, 2), "laplacian"),
@@ -75,7 +84,8 @@ OWN: dict[str, Callable[[], gs.Network]] = {
     ),
     "rounds with a name": lambda: gs.time_varying([PAIRS, OTHER_PAIRS], name="two pairs"),
 }
-EVERY = FAMILIES | OWN
+NAMED = FAMILIES | OTHER_WEIGHTS
+EVERY = NAMED | OWN
 
 
 @pytest.mark.parametrize("made", EVERY.values(), ids=EVERY)
@@ -93,11 +103,27 @@ def test_every_family_is_there():
     assert set(FAMILIES) == set(gs.NETWORKS)
 
 
-@pytest.mark.parametrize("made", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("made", NAMED.values(), ids=NAMED)
 def test_the_name_of_a_family_is_all_it_takes(made: Callable[[], gs.Network]):
     network = made()
     assert network.describe() == {"name": network.name}
     assert eval(f"gs.{network.name}") == network
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        partial(gs.hypercube, 3),
+        partial(gs.erdos_renyi, 15, 0.3, seed=1),
+        partial(gs.random_regular, 12, degree=3, seed=1),
+    ],
+    ids=["hypercube", "erdos_renyi", "random_regular"],
+)
+def test_a_family_has_the_weights_of_the_rule(family: Callable[..., gs.Network], rule: str):
+    graph = nx.Graph(family().weights.nonzero().tolist())
+    graph.remove_edges_from(nx.selfloop_edges(graph))
+    assert torch.equal(family(weights=rule).weights, gs.from_graph(graph, rule).weights)
 
 
 @settings(max_examples=60, deadline=None)

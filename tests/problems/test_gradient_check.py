@@ -66,7 +66,15 @@ def test_modules_in_single_precision_are_checked_in_double():
 
 def test_a_few_coordinates_of_many_are_chosen_by_the_seed():
     problem = gs.Quadratic(2, 5000)
-    asked = []
-    problem.local_loss = lambda x: asked.append(x.shape[1]) or gs.Quadratic.local_loss(problem, x)
-    gs.check_gradient(problem, coordinates=7)
-    assert max(asked) == 3 * 7
+    asked: list[Tensor] = []
+    problem.local_loss = lambda x: asked.append(x) or gs.Quadratic.local_loss(problem, x)
+    for seed in (0, 0, 1):
+        gs.check_gradient(problem, coordinates=7, seed=seed)
+    once = len(asked) // 3
+    first, again, other = (torch.cat(asked[k : k + once], 1) for k in range(0, 3 * once, once))
+    assert max(x.shape[1] for x in asked) == 3 * 7
+    assert torch.equal(first, again)
+    assert not torch.isin(other, first).any(), "all points are others"
+    chosen = [(x[:, :21] != x[:, 21:42]).any(1).any(0).nonzero() for x in (first, other)]
+    assert len(chosen[0]) == len(chosen[1]) == 7, "those that are above at first, and then below"
+    assert not torch.equal(*chosen)

@@ -87,6 +87,9 @@ def test_steps_that_ask_are_run_as_written_without_a_word(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gs.simulate(Dithered(0.01), PROBLEM, NETWORK, steps=3)
+    others, asks = (step_module.step_on(m, torch.float64, "cpu") for m in (gs.DSGD, Dithered))
+    assert isinstance(others, step_module.CompiledStep)
+    assert asks is Dithered.step
 
 
 def test_a_problem_that_is_one_vector_has_one_tensor():

@@ -180,7 +180,7 @@ def test_a_pickle_is_not_executed(tmp_path: Path):
             return Path.touch, (tmp_path / "executed",)
 
     (tmp_path / "bomb").write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(gs.InvalidInput):
+    with pytest.raises(gs.InvalidInput, match=r"bomb is damaged or not of Gossamer .*; give what"):
         gs.Run.load(tmp_path / "bomb")
     assert not (tmp_path / "executed").exists()
 

@@ -13,7 +13,9 @@ import torch
 from processes import context
 
 import gossamer as gs
+from gossamer.simulation import stored_runs
 from gossamer.simulation.simulation import LANES
+from gossamer.watch import stores
 
 PROBLEM, NOISE = gs.Quadratic(6, 5, seed=3), gs.StudentT(1.5)
 NETWORKS = {
@@ -306,6 +308,30 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, kind: str):
     path.write_bytes(content)
     with pytest.raises(gs.InvalidInput, match=f"store: {path} is damaged .*checksum is wrong"):
         sweep(SMALL, 40, 1, store=tmp_path)
+
+
+def test_every_file_of_records_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    store = gs.Store(tmp_path / "runs", seconds=0.01)
+    for steps, seeds in ((20, 1), (40, 1), (40, 2)):
+        sweep(SMALL, steps, seeds, store=store)
+    asked: list[Path] = []
+
+    def counted(path: Path, *words: str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+        asked.append(path)
+        return read_sealed(path, *words)
+
+    read_sealed = stored_runs.read_sealed
+    monkeypatch.setattr(stored_runs, "read_sealed", counted)
+    for use in (
+        lambda: sweep(SMALL, 60, 2, store=store),
+        lambda: store.export(tmp_path / "all.csv"),
+        lambda: stores.read(store.folder),
+    ):
+        files = sorted(store.folder.rglob("*.records.safetensors"))
+        asked.clear()
+        use()
+        assert sorted(path for path in asked if path in files) == files
+        assert len(files) >= 3
 
 
 def test_runs_whose_state_is_gone_begin_anew(tmp_path: Path):

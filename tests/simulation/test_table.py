@@ -197,3 +197,17 @@ def test_comparisons_side_by_side(found: gs.Comparison):
     assert math.isnan(frame.loc["DSGD", "ring median"])
     with pytest.raises(gs.InvalidInput, match=r"comparisons: got .*, need at least one"):
         gs.side_by_side({})
+
+
+def test_comparisons_side_by_side_by_their_means(found: gs.Comparison):
+    both = gs.side_by_side({"ring": found, "again": found}, center="mean")
+    final = found.entries[1].run.final()
+    shown = f"{final.mean():.3g} ± {final.std():.3g}"
+    (line,) = (line for line in str(both).splitlines() if line.startswith("GT-DSGD "))
+    assert re.split("  +", line)[1:] == [shown, shown]
+    assert f"Final error, {table.SPREADS['mean']}." in str(both)
+    frame = both.to_pandas().set_index("method")
+    assert frame.loc["GT-DSGD", "ring mean"] == pytest.approx(final.mean().item())
+    assert frame.loc["GT-DSGD", "ring deviation"] == pytest.approx(final.std().item())
+    with pytest.raises(gs.InvalidInput, match="center: got 'average', need one of"):
+        gs.side_by_side({"ring": found}, center="average")

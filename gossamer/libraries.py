@@ -1,0 +1,117 @@
+"""What a library is: it comes with Python, is installed or is Gossamer; the rest is own code."""
+
+import functools
+import hashlib
+import importlib.util
+import sys
+import sysconfig
+import types
+from pathlib import Path
+from typing import Any
+
+from gossamer.digests import digest_of_words
+
+LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
+LIBRARIES.append(Path(__file__).resolve().parent)
+"""Where their files are."""
+
+HEAP_TYPE = 1 << 9
+"""The flag of classes that a `class` statement makes; those of the interpreter lack it."""
+
+_VERSIONED = {*sys.stdlib_module_names, *sys.builtin_module_names, "torch", "gossamer"}
+"""What is told apart by the versions that a store keeps, or by that of Python."""
+
+
+def is_library_function(value: types.FunctionType) -> bool:
+    """Whether a function was written in a file of a library, or made by one of its modules."""
+    file = value.__code__.co_filename
+    written = not file.startswith("<")
+    return _in_libraries(file) if written else is_library_module(value.__module__)
+
+
+def is_library_class(value: type) -> bool:
+    """Whether a class was compiled, or a library has it under its name."""
+    name: Any = value.__module__
+    made_in_c = type(value).__module__ == "pybind11_builtins" or not value.__flags__ & HEAP_TYPE
+    if made_in_c or not isinstance(name, str) or name.startswith("_cython_"):
+        return True
+    if name == "builtins" or not is_library_module(name):
+        return False
+    return is_named_in_library(value) or not is_python_module(name)
+
+
+def is_library_module(name: str | None) -> bool:
+    """Whether a module comes with Python, is installed or is of Gossamer."""
+    if name is None or name == "__main__":
+        return False
+    if name in sys.builtin_module_names:
+        return True
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    every = [file] if file else getattr(module, "__path__", [])
+    places = [place for place in every if Path(place).is_absolute()]
+    parent = name.rpartition(".")[0]
+    if not places:
+        return is_library_module(parent) if parent else name in sys.stdlib_module_names
+    return all(_in_libraries(place) for place in places)
+
+
+def is_library_name(name: str) -> bool:
+    """Whether a package, imported or not, is a library."""
+    if name in sys.modules:
+        return is_library_module(name)
+    spec = importlib.util.find_spec(name)
+    if spec is None or name in sys.stdlib_module_names:
+        return True
+    places = [spec.origin] if spec.origin else spec.submodule_search_locations or []
+    return all(_in_libraries(place) for place in places)
+
+
+def is_python_module(name: str) -> bool:
+    """Whether a module is a Python file, or was written in a session."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return name not in sys.builtin_module_names if file is None else file.endswith(".py")
+
+
+def is_named_in_library(value: "types.FunctionType | type") -> bool:
+    """Whether a library has it under its name: no closure, no wrapper, and no class of a call.
+
+    A class that `type` or a decorator makes calls itself one of the module where it was made.
+    """
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    found = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    return found is value and is_library_module(value.__module__)
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_libraries(file: str) -> bool:
+    path = Path(file).resolve()
+    return any(path.is_relative_to(folder) for folder in LIBRARIES)
+
+
+def files_of(module: object) -> list[str]:
+    """What tells apart the releases of a library whose version is not kept: its Python files."""
+    top = top_of(module)
+    return [] if top in _VERSIONED or not is_library_module(top) else [_of_files(top)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_files(package: str) -> str:
+    """The digest of all files of an imported package, or of the file of a single module."""
+    module, found = sys.modules[package], dict[str, Path]()
+    for folder in map(Path, getattr(module, "__path__", [])):
+        found |= {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
+    if not found and module.__file__:
+        found = {"": Path(module.__file__)}
+    return digest_of_words(*(f"{name} {_of_file(found[name])}" for name in sorted(found)))
+
+
+def _of_file(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def top_of(module: object) -> str:
+    """The package that a module is in."""
+    return str(module).partition(".")[0]

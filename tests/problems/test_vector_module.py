@@ -1,0 +1,194 @@
+"""What may be made a function of one vector, and what is refused."""
+
+import pickle
+from functools import partial
+
+import pytest
+import torch
+from problems.modules import (
+    CLASSES,
+    IMAGES,
+    NODES,
+    VECTORS,
+    Keeping,
+    Padded,
+    RandomDepth,
+    Tied,
+    build,
+    convolution,
+    cuda,
+    perceptron,
+    points,
+    twice,
+)
+from torch import nn
+from torch.nn import functional
+
+import gossamer as gs
+from gossamer.fingerprint import fingerprint
+from gossamer.problems.module_problem import ModuleProblem
+
+
+def test_running_statistics_are_refused_with_the_way_out():
+    with pytest.raises(gs.InvalidInput, match=r"module\.1: got BatchNorm1d with running .*replace"):
+        build(perceptron(nn.BatchNorm1d(8)), VECTORS)
+
+
+def test_frozen_parameters_are_not_part_of_x():
+    module = perceptron()
+    for p in module[0].parameters():
+        p.requires_grad_(False)
+    problem = build(module, VECTORS)
+    assert problem.dim == 8 * CLASSES + CLASSES
+    with pytest.raises(gs.InvalidInput, match="parameters to be trained"):
+        build(module.requires_grad_(False), VECTORS)
+
+
+def test_tied_weights_are_one_parameter():
+    assert build(Tied(), None).dim == CLASSES * 6
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_sparse_gradients_are_refused_at_once(vectorize: bool):
+    module = nn.Sequential(nn.Embedding(CLASSES, 6, sparse=True), nn.Linear(6, CLASSES))
+    found = r"module\.0: got Embedding with sparse gradients, .*; build it with sparse=False"
+    with pytest.raises(gs.InvalidInput, match=found):
+        build(module, None, vectorize=vectorize)
+    with pytest.raises(gs.InvalidInput, match=r"fails on the first samples of node 0 .*sparse"):
+        build(Padded(0, sparse=True), None, vectorize=vectorize)
+
+
+@pytest.mark.parametrize(
+    ("module", "draws"),
+    [(perceptron(), False), (perceptron(nn.Dropout(0.5)), True), (RandomDepth(), True)],
+    ids=["perceptron", "dropout", "random depth"],
+)
+def test_whether_a_module_draws_is_learnt(module: nn.Module, draws: bool):
+    assert build(module, VECTORS, vectorize=False)._model.draws == draws
+
+
+@cuda
+@pytest.mark.parametrize("way", [{"vectorize": True}, {"vectorize": False}, {"compile": True}])
+def test_convolutions_in_float32_are_in_float32(way: dict[str, bool]):
+    problem = build(convolution(), IMAGES, **{"compile": False} | way)
+    x = points(problem)
+    exact = problem.sample_grad(x, 0, [0, 1])
+    found = problem.to("cuda", torch.float32).sample_grad(x.cuda().float(), 0, [0, 1])
+    assert float((found.cpu() - exact).norm() / exact.norm()) < 1e-5
+
+
+def test_a_layer_used_twice_stays_whole():
+    problem = build(twice(nn.Linear(8, 8)), VECTORS)
+    assert problem.dim == 5 * 8 + 8 + 8 * 8 + 8 + 8 * CLASSES + CLASSES
+    gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, dtype=torch.float32)
+    trained = torch.cat([p.flatten() for p in problem.module_at(problem.start).parameters()])
+    assert torch.equal(trained, problem.start)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_what_a_module_keeps_of_a_run_stays_in_that_copy(vectorize: bool):
+    problem = build(Keeping(), VECTORS, vectorize=vectorize)
+    before = fingerprint(problem)
+    for dtype in (torch.float32, torch.float64):
+        gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, dtype=dtype)
+    assert problem.module_at(problem.start).weights is None
+    assert fingerprint(problem) == before
+    x = points(problem)
+    copied = pickle.loads(pickle.dumps(problem))
+    assert torch.equal(copied.sample_grad(x, 0, [0, 1]), problem.sample_grad(x, 0, [0, 1]))
+
+
+def test_a_module_that_was_run_and_cannot_be_copied_is_refused():
+    module = Keeping()
+    module(torch.ones(1, 5))
+    with pytest.raises(gs.InvalidInput, match=r"Keeping, which cannot be copied .* before it is"):
+        build(module, VECTORS)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+def test_the_tensors_of_a_loss_move_with_the_module(vectorize: bool):
+    """Modules are float32, and runs float64, by default."""
+    weight = torch.tensor([1.0, 2.0, 3.0, 1.0])
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    how = {"batch_size": 4, "vectorize": vectorize}
+    loss, module = nn.CrossEntropyLoss(weight=weight), perceptron()
+    problem = ModuleProblem(module, loss, data, **how)
+    run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2)
+    assert run.x.dtype == torch.float64
+    assert loss.weight is weight
+    same = ModuleProblem(
+        module, lambda y, k: functional.cross_entropy(y, k, weight.to(y)), data, **how
+    )
+    assert torch.equal(gs.simulate(gs.DSGD(0.1), same, gs.ring(NODES), steps=2).x, run.x)
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+def test_a_loss_whose_tensors_cannot_move_names_the_precision_to_pass(vectorize: bool | None):
+    """`vmap` computes it in the higher of both."""
+    weight, data = torch.ones(CLASSES), [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    loss = partial(functional.cross_entropy, weight=weight)
+    problem = ModuleProblem(perceptron(), loss, data, batch_size=4, vectorize=vectorize)
+    task = {"problem": problem, "network": gs.ring(NODES), "steps": 2}
+    with pytest.raises(gs.InvalidInput, match=r"dtype: got torch\.float64.* dtype=torch\.float32"):
+        gs.simulate(gs.DSGD(0.1), **task)
+    gs.simulate(gs.DSGD(0.1), **task, dtype=torch.float32)
+
+
+def test_a_loss_per_sample_is_refused():
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    with pytest.raises(gs.InvalidInput, match=r"loss: got a tensor of shape \(2,\), need the mean"):
+        ModuleProblem(perceptron(), nn.CrossEntropyLoss(reduction="none"), data, batch_size=4)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (nn.Linear(6, CLASSES), "shapes cannot be multiplied"),
+        (nn.Linear(5, 1), "out of bounds"),
+        (nn.LSTM(5, 6), "'tuple' object has no attribute"),
+    ],
+)
+def test_what_does_not_fit_the_data_is_not_blamed_on_vmap(module, reason, vectorize):
+    data = [(torch.randn(9, 5), torch.full((9,), CLASSES - 1))] * NODES
+    with pytest.raises(gs.InvalidInput, match=f"fails on the first samples.*{reason}") as refusal:
+        ModuleProblem(module, functional.cross_entropy, data, batch_size=2, vectorize=vectorize)
+    assert "vectorize" not in str(refusal.value)
+
+
+def test_what_is_no_module_and_no_precision_is_refused():
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    with pytest.raises(gs.InvalidInput, match=r"module: got .*, need an nn\.Module"):
+        ModuleProblem(perceptron, functional.cross_entropy, data, batch_size=2)
+    with pytest.raises(gs.InvalidInput, match="autocast: got 'bfloat16', need one of"):
+        ModuleProblem(
+            perceptron(), functional.cross_entropy, data, batch_size=2, autocast="bfloat16"
+        )
+
+
+def test_a_module_takes_as_many_parameters_as_it_has():
+    problem = build(perceptron(), VECTORS)
+    with pytest.raises(gs.InvalidInput, match=r"x: got shape \(2,\), need shape"):
+        problem.module_at(torch.zeros(2))
+
+
+def test_module_is_left_alone():
+    module = perceptron(nn.Dropout(0.5)).eval()
+    before, state = [p.detach().clone() for p in module.parameters()], torch.get_rng_state()
+    problem = build(module, VECTORS)
+    assert torch.equal(torch.get_rng_state(), state)
+    problem.sample_grad(points(problem), 0, [0, 1])
+    assert not module.training
+    for p, value in zip(module.parameters(), before, strict=True):
+        assert torch.equal(p, value)
+        assert p.grad is None
+
+
+def test_autocast_is_near_and_keeps_the_precision_of_x():
+    module = perceptron()
+    low = build(module, VECTORS, dtype=torch.float32, autocast=torch.bfloat16)
+    x = points(low)
+    exact = build(module, VECTORS, dtype=torch.float32).sample_grad(x, 0, [0, 1])
+    found = low.sample_grad(x, 0, [0, 1])
+    assert found.dtype == torch.float32
+    assert 0 < float((found - exact).norm() / exact.norm()) < 0.02
