@@ -4,6 +4,7 @@ import copyreg
 import functools
 import hashlib
 import inspect
+import re
 import types
 import weakref
 from collections import OrderedDict
@@ -26,6 +27,9 @@ from gossamer.libraries import (
     is_python_module,
     top_of,
 )
+
+HOOKS = re.compile(r"_.*_hooks(_with_kwargs|_always_called)?")
+"""Attributes of a module, in which each hook has a number."""
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
 _NAMED = torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype
@@ -233,6 +237,9 @@ def _attributes(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     slots = _slots(kind)
     held |= {name: _slot(slot, value) for name, slot in slots.items()}
+    if isinstance(value, torch.nn.Module):  # torch numbers the hooks of all modules together
+        hooks = {name: part for name, part in held.items() if HOOKS.fullmatch(name)}
+        held |= {name: list(part.values()) for name, part in hooks.items() if part}
     return _without_computed(kind, {name: held[name] for name in sorted(held, key=str)})
 
 

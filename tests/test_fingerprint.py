@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -540,3 +541,21 @@ def test_an_installed_package_counts_by_its_files(
         digests.append([fingerprint(part) for part in (own, own.f, own.Mine, own.Mine())])
     assert digests[0] == digests[2]
     assert not set(digests[0]) & set(digests[1])
+
+
+def test_hooks_count_by_what_they_do_and_not_by_how_many_there_were_before():
+    def modules(*hooks: Callable[..., None]) -> list[nn.Module]:
+        made = [nn.ReLU() for _ in hooks]
+        for module, hook in zip(made, hooks, strict=True):
+            module.register_forward_hook(hook)
+        return made
+
+    def other(*_: object) -> None:
+        return print("other")
+
+    def silent(*_: object) -> None:
+        return None
+
+    first, same, another = map(fingerprint, modules(silent, silent, other))
+    assert first == same
+    assert len({first, another, fingerprint(nn.ReLU())}) == 3

@@ -17,11 +17,15 @@ from torch.backends import cudnn, mha
 from torch.func import functional_call
 from torch.nn.modules.conv import _ConvNd
 
+from gossamer import random_state
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, require
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
+
+TRIES = 4
+"""Evaluations with the same random numbers, which must give the same loss."""
 
 RUN = ("_training", "_evaluating")
 """Names of the copies of a module that are run."""
@@ -153,7 +157,9 @@ class VectorModule:
                     x = self.start.clone().requires_grad_()
                     loss = loss_of(x, inputs, targets)
                     _require_scalar(loss)
-                    torch.autograd.grad(loss, x)
+                    skipped = not loss.requires_grad and _generator_states() != before
+                    if not skipped:
+                        torch.autograd.grad(loss, x)
             except InvalidInput:
                 raise
             except Exception as reason:
@@ -165,6 +171,21 @@ class VectorModule:
             after = _generator_states()
             self.draws = after != before
             self.draws_elsewhere |= after[:2] != before[:2]
+        self._require_pure(inputs, targets)
+
+    def _require_pure(self, inputs: Tensor, targets: Tensor) -> None:
+        """Refuse a module that keeps something between evaluations, e.g. a generator of its own."""
+        losses, device = [], self.start.device
+        for _ in range(TRIES):
+            with random_state.seeded(0, [device] if device.type == "cuda" else []):
+                losses.append(self.training_loss(self.start, inputs, targets).detach().double())
+        first, *others = losses
+        close = {"rtol": torch.finfo(self.start.dtype).eps ** 0.5, "equal_nan": True}
+        need = "one without memory, whose loss depends on its arguments and random numbers only"
+        way_out = "draw with torch's own functions, e.g. torch.rand, not with a generator it holds"
+        found = f"{self.name}, whose loss changes from one evaluation to the next"
+        same = all(torch.allclose(first, other, **close) for other in others)
+        require(same, "module", found, need, way_out)
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""

@@ -26,6 +26,7 @@ from torch import nn
 
 import gossamer as gs
 from gossamer.captured import AS_WRITTEN
+from gossamer.problems import evaluator
 from gossamer.problems.module_problem import ModuleProblem
 
 
@@ -126,3 +127,38 @@ def test_random_evaluation_on_a_gpu(vectorize: bool):
 def test_no_points_have_no_losses(vectorize: bool):
     problem = build(perceptron(), VECTORS, vectorize=vectorize)
     assert problem.loss(problem.start.expand(0, -1)).shape == (0,)
+
+
+class Skipping(nn.Module):
+    """Leaves out its only trained layer in every other evaluation."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(5, CLASSES)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[:, :CLASSES] if self.training and random.random() < 0.5 else self.layer(x)
+
+
+def test_a_gradient_is_zero_where_no_trained_layer_is_reached():
+    problem = build(Skipping(), VECTORS, batch_size=4)
+    x = problem.start.expand(NODES, 1, -1)
+    norms = torch.stack([problem.sample_grad(x, t, [0]).norm(dim=-1) for t in range(20)])
+    assert 0 < (norms == 0).double().mean() < 1
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+def test_copies_that_fill_up_a_stack_are_not_evaluated(dropout: bool, monkeypatch):
+    """With a store, stacks have 96 runs; here 94 of them are the second one again."""
+    module = perceptron(nn.Dropout(0.5)) if dropout else perceptron()
+    problem = build(module, VECTORS, vectorize=dropout, batch_size=4)
+    calls, seeded = [], evaluator.seeded
+    monkeypatch.setattr(evaluator, "seeded", lambda *ids: calls.append(1) or seeded(*ids))
+    x = problem.start.repeat(NODES, 96, 1)
+    x[:, 0] += 1
+    seeds = [4, *[5] * 95]
+    found = problem.sample_grad(x, 3, seeds)
+    assert len(calls) == (2 if dropout else 2 * NODES)
+    expected = [problem.sample_grad(x[:, [run]], 3, [seeds[run]]) for run in (0, 95)]
+    assert torch.equal(found[:, [0, 95]], torch.cat(expected, dim=1))
+    assert torch.equal(found[:, 1:], found[:, [95]].expand(-1, 95, -1))

@@ -1,8 +1,11 @@
 """What may be made a function of one vector, and what is refused."""
 
 import pickle
+import random
+from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from problems.modules import (
@@ -21,7 +24,7 @@ from problems.modules import (
     points,
     twice,
 )
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 import gossamer as gs
@@ -192,3 +195,42 @@ def test_autocast_is_near_and_keeps_the_precision_of_x():
     found = low.sample_grad(x, 0, [0, 1])
     assert found.dtype == torch.float32
     assert 0 < float((found - exact).norm() / exact.norm()) < 0.02
+
+
+class OwnDepth(nn.Module):
+    """Skips a layer at random, by a generator that it holds, or by counting."""
+
+    def __init__(self, draw: Callable[[], float]):
+        super().__init__()
+        self.first, self.last, self.draw = nn.Linear(5, 5), nn.Linear(5, CLASSES), draw
+
+    def forward(self, x: Tensor) -> Tensor:
+        skip = self.training and self.draw() < 0.5
+        return self.last(x if skip else self.first(x).tanh())
+
+
+def alternating() -> Callable[[], float]:
+    turns = iter(range(100))
+    return lambda: next(turns) % 2
+
+
+@pytest.mark.parametrize(
+    "draw", [np.random.default_rng(0).random, random.Random(0).random, alternating()]
+)
+@pytest.mark.parametrize("vectorize", [None, False])
+def test_a_module_with_a_memory_is_refused(draw: Callable[[], float], vectorize: bool | None):
+    """Its gradients would depend on what else is evaluated."""
+    with pytest.raises(gs.InvalidInput, match=r"OwnDepth, whose loss changes .* draw with torch"):
+        build(OwnDepth(draw), VECTORS, vectorize=vectorize)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [lambda: random.random(), lambda: np.random.random(), lambda: torch.rand(()).item()],
+)
+def test_a_module_may_draw_from_the_global_generators(draw: Callable[[], float]):
+    problem = build(OwnDepth(draw), VECTORS, vectorize=False)
+    x = problem.start.expand(NODES, 1, -1)
+    grads = [problem.sample_grad(x, t, [0]) for t in (0, 1, 2, 3, 4, 0)]
+    assert torch.equal(grads[0], grads[-1])
+    assert any(not torch.equal(grads[0], other) for other in grads)
