@@ -65,3 +65,12 @@ def choice(name: str, value: str, options: Iterable[str]) -> str:
     admissible = f"one of {', '.join(known)}" if known else "none: there is nothing to choose from"
     require(value in known, name, repr(value), admissible, way_out)
     return value
+
+
+def first_line(reason: BaseException) -> str:
+    r"""What an exception says, without its details; its type if it says nothing.
+
+    >>> first_line(ValueError("no such file\nwhile reading")), first_line(RuntimeError())
+    ('no such file', 'RuntimeError')
+    """
+    return (str(reason).strip() or type(reason).__name__).splitlines()[0]

@@ -18,7 +18,7 @@ from gossamer.distributed.rendezvous import (
     require_timeout,
 )
 from gossamer.distributed.secret import opened, refuse_strangers, require_secret, sealed, secret
-from gossamer.errors import InvalidInput
+from gossamer.errors import InvalidInput, first_line
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -119,7 +119,7 @@ def _connect(timeout: float, backend: str | None) -> None:
         leave()
         problem = f"rank {rank}: the other ranks have come, but cannot be reached"
         way_out = "see which interface GLOO_SOCKET_IFNAME names, and that nothing blocks its ports"
-        raise ConnectionError(f"{problem} ({str(reason).splitlines()[0]}); {way_out}") from reason
+        raise ConnectionError(f"{problem} ({first_line(reason)}); {way_out}") from reason
     except OSError:  # somebody does not know the secret
         leave()
         raise

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gossamer.distributed.collectives import met_in
 from gossamer.distributed.failures import PeerFailure
+from gossamer.errors import first_line
 
 
 class Message(NamedTuple):
@@ -159,7 +160,7 @@ class Transport:
         try:
             yield
         except RuntimeError as error:
-            raise self.failure(batch, str(error).splitlines()[0]) from None
+            raise self.failure(batch, first_line(error)) from None
 
     def failure(self, posts: Sequence[Message], reason: str) -> PeerFailure:
         """What to raise where these failed."""
