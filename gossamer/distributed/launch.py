@@ -18,7 +18,7 @@ from gossamer.distributed.rendezvous import (
     require_timeout,
 )
 from gossamer.distributed.secret import opened, refuse_strangers, require_secret, sealed, secret
-from gossamer.errors import InvalidInput, first_line
+from gossamer.errors import first_line, refuse
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -53,9 +53,7 @@ def launched() -> bool:
     if missing and {"RANK", "WORLD_SIZE"} & set(told) and not alone:
         known = ", ".join(f"{name}={value}" for name, value in told.items())
         way_out = "start the processes by torchrun, or set all four on each of them"
-        raise InvalidInput(
-            f"environment: got {known}, need {' and '.join(missing)}, too; {way_out}"
-        )
+        refuse("environment", known, f"{' and '.join(missing)}, too", way_out)
     return not missing
 
 

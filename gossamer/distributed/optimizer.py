@@ -53,7 +53,7 @@ from gossamer.distributed.refusals import (
 from gossamer.distributed.shown_state import show, take_exactly, take_in
 from gossamer.distributed.survivors import Survivors, Word, require_drop
 from gossamer.distributed.without_compiler import without_compiler
-from gossamer.errors import require, whole
+from gossamer.errors import refuse, require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
 from gossamer.native.passes import Vector
@@ -457,11 +457,10 @@ class DecentralizedOptimizer(Optimizer):
         self, closure: Callable[[], float] | None, before: Mapping[str, Any], point: Tensor
     ) -> Tensor:
         """The gradient at `point`, with the random numbers that come after the state `before`."""
-        asking = f"{type(self.algorithm).__name__}, which asks for a gradient at another point"
-        need = "a closure that computes the loss of this step's batch and its gradients"
-        way_out = "call optimizer.step(closure)"
-        require(closure is not None, "closure", f"none for {asking}", need, way_out)
-        assert closure is not None
+        if closure is None:
+            asking = f"{type(self.algorithm).__name__}, which asks for a gradient at another point"
+            need = "a closure that computes the loss of this step's batch and its gradients"
+            refuse("closure", f"none for {asking}", need, "call optimizer.step(closure)")
         own, grads = self.x.clone(), [p.grad for p in self._flat.params]
         self._place(point, [None] * len(grads))
         try:
@@ -530,9 +529,9 @@ class DecentralizedOptimizer(Optimizer):
 
     def _most_steps(self, steps: int | None) -> int:
         """The number of steps that all ranks will take; a collective."""
-        need, way_out = "how many this rank will take", "pass it, e.g. len(batches), or wait=False"
-        require(steps is not None, "steps", None, need, way_out)
-        assert steps is not None
+        if steps is None:
+            way_out = "pass it, e.g. len(batches), or wait=False"
+            refuse("steps", None, "how many this rank will take", way_out)
         own = whole("steps", steps, 0)
         return int(max(self.gather(lambda: own)))
 
@@ -618,10 +617,10 @@ class DecentralizedOptimizer(Optimizer):
         the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
         """
         self._require_own_parameters("admit")
-        policy, way_out = "raise", "where nobody can leave, nobody can come"
         survivors = self._company.survivors
-        require(survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
-        assert survivors is not None
+        if survivors is None:
+            way_out = "where nobody can leave, nobody can come"
+            refuse("on_peer_failure", "raise", '"drop" to admit', way_out)
         waiting = survivors.waiting
         comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
         if fresh := survivors.fresh(comers):
