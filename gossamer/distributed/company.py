@@ -84,7 +84,7 @@ class Company:
     @property
     def group(self) -> dist.ProcessGroup | None:
         """The process group that connects the nodes; None for a process on its own."""
-        return self._group or launched()
+        return self._group or all_processes()
 
     @property
     def rank(self) -> int:
@@ -143,11 +143,12 @@ class Company:
         Processes may be in several companies, whose messages must not be taken for each other's,
         and some may have been in more of them than others.
         """
-        own = _lanes.free if self.lane is None else self.lane
+        global _free_lane
+        own = _free_lane if self.lane is None else self.lane
         said = self.gather(lambda: {"lane": own, "facts": facts()})
         require_agreement([each["facts"] for each in said])
         self.lane = max(each["lane"] for each in said)
-        _lanes.free = max(_lanes.free, self.lane + 1)
+        _free_lane = max(_free_lane, self.lane + 1)
         self.same_network = True
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
@@ -265,21 +266,24 @@ class Company:
         raise Diverged(words)
 
 
+_free_lane = 0
+"""The first lane in which this process has had no company."""
+
 _dropping: WeakKeyDictionary[Company, ref[dist.ProcessGroup]] = WeakKeyDictionary()
 """Those that go on without the dead, and the processes of which they do; `leave` must end these."""
 
 
 def _world() -> ref[dist.ProcessGroup]:
-    everyone = launched()
-    assert everyone is not None
-    return ref(everyone)
+    processes = all_processes()
+    assert processes is not None
+    return ref(processes)
 
 
 def _require_only_one() -> None:
     """Refuse another company that would regroup the same processes for itself."""
 
     def others() -> bool:
-        return any(processes() is launched() for processes in _dropping.values())
+        return any(processes() is all_processes() for processes in _dropping.values())
 
     if others():
         gc.collect()
@@ -288,17 +292,7 @@ def _require_only_one() -> None:
     require(not others(), "on_peer_failure", found, 'one with "drop", or "raise"', way_out)
 
 
-class Lanes:
-    """The lanes of this process."""
-
-    free = 0
-    """The first that it has had no company in."""
-
-
-_lanes = Lanes()
-
-
-def launched() -> dist.ProcessGroup | None:
+def all_processes() -> dist.ProcessGroup | None:
     """All processes that were launched together; None for one on its own."""
     return dist.group.WORLD if dist.is_initialized() else None
 

@@ -41,7 +41,7 @@ def is_late() -> bool:
     return _late and not dist.is_initialized()
 
 
-def launched() -> bool:
+def is_launched() -> bool:
     """Whether the environment says which rank of which world this process is.
 
     One that says a part of it is refused: each process would train alone. Some launchers always
@@ -87,7 +87,7 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     require_timeout(timeout)
     atexit.unregister(leave)
     atexit.register(leave)
-    if not dist.is_initialized() and launched() and not _late:
+    if not dist.is_initialized() and is_launched() and not _late:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
         _connect(timeout, backend)

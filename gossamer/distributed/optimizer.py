@@ -16,9 +16,9 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
-from gossamer.distributed.agreement import digest
+from gossamer.distributed.agreement import short_digest
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
-from gossamer.distributed.company import Company, launched, patient_store
+from gossamer.distributed.company import Company, all_processes, patient_store
 from gossamer.distributed.door import Entry, knock
 from gossamer.distributed.ends import Ends
 from gossamer.distributed.exchange import NeighborExchange, Overlap
@@ -198,15 +198,15 @@ class DecentralizedOptimizer(Optimizer):
         entry = self._knock(on_peer_failure) if is_late() else None
         survivors, known = None, {}
         if on_peer_failure == "drop":
-            began = entry["began"] if entry else require_all_processes(group or launched())
+            began = entry["began"] if entry else require_all_processes(group or all_processes())
             options = (network, range(began), timeout, min_nodes)
             survivors = Survivors(patient_store(timeout), *options)
         if entry and survivors:
             known = survivors.enter(entry, int(os.environ["RANK"]))
-        here = rank_in(group or launched()) >= 0
+        here = rank_in(group or all_processes()) >= 0
         require(here, "process_group", "one without this process", "one that it is in")
         rest = survivors.network() if entry and survivors else network
-        built = _network_of(rest, size_of(group or launched()))
+        built = _network_of(rest, size_of(group or all_processes()))
         require_fit(algorithm, built)
         self._company = Company(self._interrupted, built, timeout, group, crew, survivors)
         if not wait:
@@ -336,9 +336,9 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, the disagreement of the nodes; a collective."""
-        apart = self.x - self.mean()
+        difference = self.x - self.mean()
         with self._as_one_node():
-            distance = self.crew.norm(apart)
+            distance = self.crew.norm(difference)
         return float(self._company.average(distance.view(1)))
 
     def _require_own_parameters(self, call: str) -> None:
@@ -676,8 +676,8 @@ class DecentralizedOptimizer(Optimizer):
     def _finite_grad(self) -> Vector:
         """This node's gradient, unscaled, in pieces; 0 if some component is not finite."""
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
-        whole = scale is None and self.crew.size == 1
-        pieces = self._flat.grads_in_place() if whole else None
+        in_place = scale is None and self.crew.size == 1
+        pieces = self._flat.grads_in_place() if in_place else None
         if pieces is None:
             pieces = [self._flat.gather_grads()]
         if scale is not None:
@@ -832,14 +832,14 @@ class DecentralizedOptimizer(Optimizer):
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""
         shapes = [tuple(p.shape) for p in self._flat.params]
-        apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
+        still = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         survivors = self._company.survivors
         facts = {
             "algorithm": self.algorithm,
             "network": self.network,
-            "links": digest(self.network.describe()),
+            "links": short_digest(self.network.describe()),
             "seed": self.seed,
-            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
+            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {still}" * bool(still),
             "names of the parameters": in_short(self.parameter_names()),
             **self._shared_values(),
             "message_dtype": self.message_dtype,

@@ -28,7 +28,7 @@ LANE = 1 << 20
 """Tags of a lane: more than its messages and boxes ever have."""
 
 
-class OfThread(threading.local):
+class ThreadTraffic(threading.local):
     """What a thread that transfers messages has of its own."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Transport:
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
         self.fused = uses_nccl(group, like.device)
         self._device = like.device if self.fused else torch.device("cpu")
-        self._own = OfThread()
+        self._own = ThreadTraffic()
 
     @property
     def group(self) -> dist.ProcessGroup | None:
