@@ -123,10 +123,6 @@ class Company:
 
     # ------------------------------------------------------------------ what they do together
 
-    def do(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
-        """What the collective `act` returns, a vector of this dtype."""
-        return self.together.do(act, dtype)
-
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """What `say()` returns on every process, by node and by process of the node, as JSON."""
 
@@ -135,7 +131,7 @@ class Company:
             said = [each for node in nodes for each in node]
             return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
 
-        return list(json.loads(bytes(self.do(gathered, torch.uint8).tolist())))
+        return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
 
     def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
         """Refuse to go on unless all say the same; find a lane for their messages.
@@ -164,14 +160,14 @@ class Company:
             own = z.clone() if self.rank in members else torch.zeros_like(z)
             return self._everyone.total(own) / len(members)
 
-        return self.do(averaged, z.dtype)
+        return self.together.do(averaged, z.dtype)
 
     @torch.no_grad()
     def start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
         """Give `tensors` the values they have on the first rank that is no newcomer."""
         for tensor in tensors:
             act = lambda tensor=tensor: self._values_of(self.members(comers)[0], tensor)  # noqa: E731
-            tensor.copy_(self.do(act, tensor.dtype).view(tensor.shape))
+            tensor.copy_(self.together.do(act, tensor.dtype).view(tensor.shape))
 
     def members(self, comers: Sequence[int]) -> list[int]:
         """The ranks that are no newcomers."""
@@ -193,7 +189,7 @@ class Company:
         if isinstance(everyone, ByTorch) or self.same_network:
             return everyone.gather(value)
         assert self.group is not None
-        store = patient_store(self._timeout)
+        store = patient_store(self._timeout)  # survivors may still ask theirs if this one is lost
         return ByStore(self.group, store, self.patience).gather(value)
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
@@ -219,7 +215,7 @@ class Company:
 
     @property
     def run(self) -> str:
-        """That name."""
+        """The name under which they hear why it ends; empty if it has none."""
         return self.last_words.about if self.last_words else ""
 
     def hear_of(self, run: str) -> None:

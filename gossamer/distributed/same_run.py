@@ -17,7 +17,7 @@ class Otherwise(NamedTuple):
 
     step: int
     how: str
-    """It was saved."""
+    """What was different when it was saved, e.g. "with 4 nodes"."""
     way_out: str
 
 
