@@ -101,11 +101,6 @@ class Carrier:
         """Readers, and the boards that they have been told of."""
         self._own = ThreadBoards()
 
-    @property
-    def board_bytes(self) -> int:
-        """The size of this thread's boards."""
-        return sum(board.content.nbytes for board in self._own.boards.values())
-
     def room(self, site: int, place: int, readers: Iterable[int], size: int) -> Tensor | None:
         """Bytes on a board for one message to all readers; None if none of them reads boards.
 

@@ -89,11 +89,6 @@ class Transport:
         """Who carries the messages."""
         return self._group() if self._group else None
 
-    @property
-    def received_bytes(self) -> int:
-        """The size of this thread's receive buffers."""
-        return sum(buffer.nbytes for buffer in self._own.buffers.values())
-
     def take_bytes_sent(self) -> int:
         """Bytes of all messages that this thread has sent since it last asked."""
         taken, self._own.bytes_sent = self._own.bytes_sent, 0
