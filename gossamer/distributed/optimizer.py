@@ -1,7 +1,6 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +19,6 @@ from gossamer.distributed.agreement import short_digest
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
 from gossamer.distributed.company import Company, all_processes, patient_store
 from gossamer.distributed.door import Entry, knock
-from gossamer.distributed.ends import Ends
 from gossamer.distributed.exchange import NeighborExchange, Overlap
 from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.flat import FlatParameters
@@ -52,6 +50,7 @@ from gossamer.distributed.refusals import (
 )
 from gossamer.distributed.shown_state import show, take_exactly, take_in
 from gossamer.distributed.survivors import Survivors, Word, require_drop
+from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
 from gossamer.distributed.without_compiler import without_compiler
 from gossamer.errors import refuse, require, whole
 from gossamer.fit import require_fit
@@ -65,9 +64,6 @@ from gossamer.user_line import warn_user
 from gossamer.version import __version__
 
 OnPeerFailure = Literal["raise", "drop"]
-
-LONGEST_PAUSE = 0.5
-"""Seconds from one step to the next of a rank that waits for others to end."""
 
 COUNTS = ("bytes_sent", "nonfinite_grads")
 """What is counted over a whole run, its resumes included."""
@@ -156,9 +152,7 @@ class DecentralizedOptimizer(Optimizer):
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
     holds_average = False
     """Whether the model's parameters are x̄ now, within `averaged_parameters`."""
-    _last_grad: Tensor | None = None  # kept within until_all_end
-    _ends: Ends | None = None
-    _last_step: int | None = None  # that until_all_end allows
+    _unequal: Unequal | None = None  # within until_all_end
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
     _company: Company
@@ -396,7 +390,8 @@ class DecentralizedOptimizer(Optimizer):
         required, and it is evaluated again at that point, with the same random numbers.
         """
         self._require_own_parameters("step")
-        self._require_announced()
+        if self._unequal:
+            self._unequal.require_announced(self.steps)
         loss, before = None, rng_state() if self.algorithm.asks_local else {}
         if closure is not None:
             with torch.enable_grad():
@@ -406,19 +401,19 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
-        self._set_hyperparameters()
+        self._set_hyperparameters(self.steps)
         elsewhere = partial(self._grad_at, closure, before)
         with self._as_one_node():
             grad = self._finite_grad()
-            if self._last_grad is not None:
-                self._last_grad = joined(grad)  # a copy: gradients change where they are
+            if self._unequal:
+                self._unequal.grad = joined(grad)  # a copy: gradients change where they are
             self._advance(grad, elsewhere)
             self._show_moved()
         return loss
 
-    def _set_hyperparameters(self) -> None:
-        """Those of the next step."""
-        now, x = (self.steps, self.param_groups, self._flat.sizes), self.x
+    def _set_hyperparameters(self, t: int) -> None:
+        """Those of step t."""
+        now, x = (t, self.param_groups, self._flat.sizes), self.x
         self._node.algorithm = self._scheduled.at(*now, like=x)
         if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
             self._node.decay = self._decay.at(*now[1:], like=x)
@@ -512,35 +507,16 @@ class DecentralizedOptimizer(Optimizer):
         >>> #     for batch in batches:
         >>> #         ...; optimizer.step()
         """
-        self._last_grad, begun, began = torch.zeros_like(self.x), time.monotonic(), self.steps
+        grad = torch.zeros_like(self.x)
         if self.wait:
-            self._last_step = last = began + self._most_steps(steps)
+            self._unequal = Announced(grad, self._company, self.steps, steps)
         else:
-            self._ends = self._company.ends()
+            self._unequal = AtOwnPace(grad, self._company, self.steps)
         try:
             yield
-            if self.wait:
-                self._go_on_to(last)
-            else:
-                taken = max(1, self.steps - began)
-                self._go_on_with_others((time.monotonic() - begun) / taken)
+            self._end_together(self._unequal)
         finally:
-            self._last_grad = self._ends = self._last_step = None
-
-    def _most_steps(self, steps: int | None) -> int:
-        """The number of steps that all ranks will take; a collective."""
-        if steps is None:
-            way_out = "pass it, e.g. len(batches), or wait=False"
-            refuse("steps", None, "how many this rank will take", way_out)
-        own = whole("steps", steps, 0)
-        return int(max(self.gather(lambda: own)))
-
-    def _require_announced(self) -> None:
-        """Refuse a step that no rank has announced: the others do not take it."""
-        most = self._last_step
-        found, need = f"step {self.steps + 1}", f"at most {most}, the most that a rank announced"
-        way_out = "pass the number of steps to until_all_end(…)"
-        require(most is None or self.steps < most, "steps", found, need, way_out)
+            self._unequal = None
 
     @property
     def someone_has_ended(self) -> bool:
@@ -548,43 +524,24 @@ class DecentralizedOptimizer(Optimizer):
 
         It is always False outside of such a block. The answer may be 50 ms old.
         """
-        return self._ends is not None and bool(self._ends.told(self._company.numbers))
+        return self._unequal is not None and self._unequal.someone_has_ended
 
     @torch.no_grad()
-    def _go_on_to(self, last: int) -> None:
-        """Take steps with the last gradient until `last` have been taken."""
-        while self.steps < last:
-            self._set_hyperparameters()
-            self._go_on()
-
-    @torch.no_grad()
-    def _go_on_with_others(self, pace: float) -> None:
-        """Take steps with the last gradient, `pace` seconds each, until all have ended."""
-        ended_at = self.steps
-        self._set_hyperparameters()
-        if self._ends:
-            self._ends.tell(self._company.number)
-        while not self._all_have_ended():
-            next_one = time.monotonic() + min(pace, LONGEST_PAUSE)
-            self._go_on()
-            time.sleep(max(0.0, next_one - time.monotonic()))
-        self._node.t = int(max(self.gather(lambda: ended_at)))
+    def _end_together(self, unequal: Unequal) -> None:
+        """At the end of this rank's data, go on until all ranks have come to theirs."""
+        self._node.t = unequal.go_on(self.steps, self._repeat)
         self._show_state()
         self.come_to_rest()
 
-    def _all_have_ended(self) -> bool:
-        everyone = self._company.numbers
-        return self._ends is None or self._ends.told(everyone) >= set(everyone)
-
-    def _go_on(self) -> None:
-        """A step with the last gradient."""
+    def _repeat(self, grad: Tensor, t: int) -> int:
+        """A step with a gradient of before and the hyper-parameters of step t; the next step."""
+        self._set_hyperparameters(t)
         if not self._agreed:
             self._agree()
-        grad = self._last_grad
-        assert grad is not None
         with self._as_one_node():
             self._advance(grad, lambda _: grad)
             self._show_moved()
+        return self.steps
 
     def come_to_rest(self) -> None:
         """With `wait=False`, wait until all totals that are in transit have arrived; a collective.
