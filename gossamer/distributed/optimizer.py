@@ -530,6 +530,7 @@ class DecentralizedOptimizer(Optimizer):
     def _end_together(self, unequal: Unequal) -> None:
         """At the end of this rank's data, go on until all ranks have come to theirs."""
         self._node.t = unequal.go_on(self.steps, self._repeat)
+        self._set_hyperparameters(max(0, self.steps - 1))  # as after a step that all have taken
         self._show_state()
         self.come_to_rest()
 
