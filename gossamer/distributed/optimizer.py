@@ -18,7 +18,6 @@ from gossamer.algorithms.local import STREAM
 from gossamer.distributed.agreement import short_digest
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
 from gossamer.distributed.company import Company, all_processes, patient_store
-from gossamer.distributed.door import Entry, knock
 from gossamer.distributed.exchange import NeighborExchange, Overlap
 from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.flat import FlatParameters
@@ -38,6 +37,7 @@ from gossamer.distributed.links.refusals import (
     require_taken_up,
 )
 from gossamer.distributed.mailboxes import Posted
+from gossamer.distributed.newcomer import Newcomer
 from gossamer.distributed.node import Node, Overflow, apart, is_finite, joined
 from gossamer.distributed.param_groups import frozen, group_values, in_short, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
@@ -49,7 +49,7 @@ from gossamer.distributed.refusals import (
     require_same_node,
 )
 from gossamer.distributed.shown_state import show, take_exactly, take_in
-from gossamer.distributed.survivors import Survivors, Word, require_drop
+from gossamer.distributed.survivors import Survivors, require_drop
 from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
 from gossamer.distributed.without_compiler import without_compiler
 from gossamer.errors import refuse, require, whole
@@ -189,18 +189,16 @@ class DecentralizedOptimizer(Optimizer):
         self.nonfinite_grads = 0
         group, crew = _nodes_of(process_group, device_mesh, timeout, on_peer_failure)
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
-        entry = self._knock(on_peer_failure) if is_late() else None
-        survivors, known = None, {}
-        if on_peer_failure == "drop":
-            began = entry["began"] if entry else require_all_processes(group or all_processes())
-            options = (network, range(began), timeout, min_nodes)
-            survivors = Survivors(patient_store(timeout), *options)
-        if entry and survivors:
-            known = survivors.enter(entry, int(os.environ["RANK"]))
+        survivors, newcomer = None, None
+        if is_late():
+            newcomer = Newcomer(network, timeout, on_peer_failure, min_nodes)
+            survivors, network = newcomer.survivors, newcomer.survivors.network()
+        elif on_peer_failure == "drop":
+            everyone = range(require_all_processes(group or all_processes()))
+            survivors = Survivors(patient_store(timeout), network, everyone, timeout, min_nodes)
         here = rank_in(group or all_processes()) >= 0
         require(here, "process_group", "one without this process", "one that it is in")
-        rest = survivors.network() if entry and survivors else network
-        built = _network_of(rest, size_of(group or all_processes()))
+        built = _network_of(network, size_of(group or all_processes()))
         require_fit(algorithm, built)
         self._company = Company(self._interrupted, built, timeout, group, crew, survivors)
         if not wait:
@@ -210,7 +208,7 @@ class DecentralizedOptimizer(Optimizer):
         require(not (survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         way_out = 'pass process_group=torch.distributed.new_group(backend="gloo")'
         require(wait or not nccl, "wait", "False with NCCL", "True, or gloo", way_out)
-        self._come_in(entry, known) if entry else self._begin()
+        self._come_in(newcomer) if newcomer else self._begin()
 
     def _require_no_waiting(self) -> None:
         alone, way_out = self.crew.size == 1, "take one process per node"
@@ -594,23 +592,16 @@ class DecentralizedOptimizer(Optimizer):
         options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
         return {"options": options, "run": self._company.run}
 
-    def _knock(self, on_peer_failure: str) -> Entry:
-        """Wait outside of a run that has begun without this rank."""
-        late = f"{on_peer_failure} on rank {os.environ['RANK']}, without which the run has begun"
-        way_out = "start all ranks anew"
-        require(on_peer_failure == "drop", "on_peer_failure", late, '"drop"', way_out)
-        return knock(patient_store(self.timeout), int(os.environ["RANK"]), self.timeout)
-
-    def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
+    def _come_in(self, newcomer: Newcomer) -> None:
         """Take over what the others have."""
-        mine = words[self.rank]
+        entry, mine = newcomer.entry, newcomer.words[self.rank]
         self._company.same_network = True  # they build it as the others do
         self.came_at, self._company.together.acts = mine["step"], mine["acts"]
         self._company.hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
         self._node.place(mine["step"], self.x, self.algorithm_state)
-        self._company.hand_over(words)
+        self._company.hand_over(newcomer.words)
         self._settle(entry["comers"])
 
     def _settle(self, comers: Sequence[int]) -> None:
