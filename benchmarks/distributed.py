@@ -184,8 +184,9 @@ def memory(algorithm, dim: int | None) -> dict[str, float]:
     peak, unit = _resident("VmHWM") - before, optimizer.x.nbytes
     state = sum(z.nbytes for z in optimizer.algorithm_state)
     exchange = optimizer._node.exchange
-    messages = exchange.transport.received_bytes + exchange.carrier.board_bytes
-    held = (2 * unit + state + messages) / unit
+    received = sum(buffer.nbytes for buffer in exchange.transport._own.buffers.values())
+    boards = sum(board.content.nbytes for board in exchange.carrier._own.boards.values())
+    held = (2 * unit + state + received + boards) / unit
     return {"held": held, "peak": held + peak / unit}
 
 

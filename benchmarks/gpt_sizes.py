@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from gossamer.captured import AS_WRITTEN
 from gossamer.data import Corpus, zipf_corpus
+from gossamer.errors import first_line
 from gossamer.models.fused.head import hidden_blocks, weight_blocks
 from gossamer.models.fused.launch import shared_memory
 from gossamer.problems import LanguageProblem
@@ -112,7 +113,7 @@ def outcome(text: Corpus, chosen: Size) -> str:
     try:
         return compare(text, chosen)
     except Exception as reason:
-        return f"{type(reason).__name__}: {str(reason).splitlines()[0]}"
+        return f"{type(reason).__name__}: {first_line(reason)}"
     finally:
         torch.cuda.empty_cache()
 

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import gossamer as gs
+from gossamer.errors import first_line
 from gossamer.models import GPT
 from gossamer.problems.language import token_loss
 
@@ -172,7 +173,7 @@ def gpu_row(make: Callable[[], gs.ModuleProblem], exact: Tensor) -> Row | str:
         error = float((problem.sample_grad(x, 0, [0]) - exact).norm() / exact.norm())
         return Row(gradient, step_milliseconds(problem), error, problem.way)
     except Exception as reason:
-        return f"{type(reason).__name__}: {str(reason).splitlines()[0]}"
+        return f"{type(reason).__name__}: {first_line(reason)}"
     finally:
         torch.cuda.empty_cache()
 

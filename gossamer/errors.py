@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import SupportsIndex
+from typing import NoReturn, SupportsIndex
 
 
 class InvalidInput(ValueError):
@@ -23,9 +23,19 @@ def require(ok: bool, name: str, value: object, admissible: str, way_out: str = 
     gossamer.errors.InvalidInput: momentum: got 1.5, need a number in [0, 1); try 0.9
     """
     if not ok:
-        raise InvalidInput(
-            f"{name}: got {value}, need {admissible}" + (f"; {way_out}" if way_out else "")
-        )
+        refuse(name, value, admissible, way_out)
+
+
+def refuse(name: str, value: object, admissible: str, way_out: str = "") -> NoReturn:
+    """Raise `InvalidInput`; the arguments form its message.
+
+    >>> refuse("steps", None, "how many this rank will take")
+    Traceback (most recent call last):
+        ...
+    gossamer.errors.InvalidInput: steps: got None, need how many this rank will take
+    """
+    told = f"{name}: got {value}, need {admissible}"
+    raise InvalidInput(f"{told}; {way_out}" if way_out else told)
 
 
 def whole(name: str, value: SupportsIndex, least: int) -> int:
@@ -65,3 +75,12 @@ def choice(name: str, value: str, options: Iterable[str]) -> str:
     admissible = f"one of {', '.join(known)}" if known else "none: there is nothing to choose from"
     require(value in known, name, repr(value), admissible, way_out)
     return value
+
+
+def first_line(reason: BaseException) -> str:
+    r"""What an exception says, without its details; its type if it says nothing.
+
+    >>> first_line(ValueError("no such file\nwhile reading")), first_line(RuntimeError())
+    ('no such file', 'RuntimeError')
+    """
+    return (str(reason).strip() or type(reason).__name__).splitlines()[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from gossamer.errors import InvalidInput, choice
+from gossamer.errors import InvalidInput, choice, first_line
 
 T = TypeVar("T")
 
@@ -185,7 +185,7 @@ def _unreadable(text: str) -> InvalidInput:
 
 def _in_short(reason: Exception) -> str:
     """The first line of a complaint; Python's own about words that are no numbers, in ours."""
-    first = str(reason).partition("\n")[0] or type(reason).__name__
+    first = first_line(reason)
     word = isinstance(reason, TypeError) and "'str'" in first
     return "a word stands where a number is needed" if word else first
 

@@ -3,13 +3,15 @@
 import pytest
 
 import gossamer as gs
-from gossamer.errors import choice, require, whole
+from gossamer.errors import choice, refuse, require, whole
 
 
 def test_the_message_is_name_value_admissible_way_out():
     with pytest.raises(gs.InvalidInput) as refusal:
         require(False, "momentum", 1.5, "a number in [0, 1)", "try 0.9")
     assert str(refusal.value) == "momentum: got 1.5, need a number in [0, 1); try 0.9"
+    with pytest.raises(gs.InvalidInput, match=r"^steps: got None, need an integer$"):
+        refuse("steps", None, "an integer")
     require(True, "momentum", 0.5, "a number in [0, 1)")
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.admissible import AdmissibleSet, Positive, Real, Scalar, admissible_sets
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, refuse, require
 from gossamer.source import name_of, source_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Schedule(ABC, _Number):
         if values not in admissible:
             wrong = next(value for value in values.flatten().tolist() if value not in admissible)
             steps = f"steps {t.min():.0f} to {t.max():.0f}" if len(t) > 1 else f"step {t.max():.0f}"
-            require(False, name, f"{self}, which is {wrong:g} at {steps}", str(admissible))
+            refuse(name, f"{self}, which is {wrong:g} at {steps}", str(admissible))
 
     # ------------------------------------------------------------------ stacked runs
 

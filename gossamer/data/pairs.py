@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import default_collate
 
 from gossamer.data.moving import Device, destination, move
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, first_line, require
 
 ADMISSIBLE = "(inputs, targets) or a dataset of such pairs, all of one shape"
 
@@ -81,7 +81,7 @@ def _read(dataset: Any) -> Any:
     try:
         return default_collate(samples)
     except (RuntimeError, TypeError) as reason:
-        found = f"samples that do not stack ({str(reason).splitlines()[0]})"
+        found = f"samples that do not stack ({first_line(reason)})"
         raise InvalidInput(f"dataset: got {found}, need {ADMISSIBLE}") from reason
 
 

@@ -1,9 +1,9 @@
 """Do all ranks run the same thing? Asked before the first message of a step."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
+from gossamer.digests import digest
 from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import InvalidInput
 
@@ -31,9 +31,9 @@ def differences(everyone: Sequence[Mapping[str, str]]) -> str:
     return f"the ranks disagree on {'; '.join(found)}" if found else ""
 
 
-def digest(description: object) -> str:
+def short_digest(description: object) -> str:
     """A few letters that differ where descriptions, as JSON, do."""
-    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:12]
+    return digest(json.dumps(description, sort_keys=True))[:12]
 
 
 def who_says_what(values: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ class Mixed(NamedTuple):
     bytes_sent: int
 
 
-class Begun(NamedTuple):
+class MixUnderWay(NamedTuple):
     """A mix that is under way."""
 
     known: Known
@@ -138,7 +138,7 @@ class Ahead:
         self._stream = torch.cuda.Stream(like.device) if like.is_cuda else None
         self._threads: ThreadPoolExecutor | None = None
         self._told = torch.empty_like(like)
-        self._under_way: dict[int, Begun] = {}
+        self._under_way: dict[int, MixUnderWay] = {}
 
     def begin(
         self, t: int, known: Mapping[int, Known], held: Sequence[Tensor], memory: LinkMemory
@@ -153,7 +153,7 @@ class Ahead:
             remembered = dict(memory[site]) if site < len(memory) else {}
             job = self._job(which.verb, Call(t, site), told, remembered)
             mixed = self._submitted(job, len(known))
-            self._under_way[site] = Begun(which, told, told._version, mixed)
+            self._under_way[site] = MixUnderWay(which, told, told._version, mixed)
 
     def take(self, site: int, known: Known | None, z: Tensor) -> Mixed | None:
         """What has become of z, if the mix of this site began before the step."""

@@ -71,7 +71,7 @@ class Receipts:
 _receipts: WeakKeyDictionary[dist.ProcessGroup, Receipts] = WeakKeyDictionary()
 
 
-class OfThread(threading.local):
+class ThreadBoards(threading.local):
     """The boards of a thread, by place, and by reader where each has its own message."""
 
     def __init__(self) -> None:
@@ -99,12 +99,7 @@ class Carrier:
         """What is on others' boards, by sender and file."""
         self._shown: set[tuple[int, Address]] = set()
         """Readers, and the boards that they have been told of."""
-        self._own = OfThread()
-
-    @property
-    def board_bytes(self) -> int:
-        """The size of this thread's boards."""
-        return sum(board.content.nbytes for board in self._own.boards.values())
+        self._own = ThreadBoards()
 
     def room(self, site: int, place: int, readers: Iterable[int], size: int) -> Tensor | None:
         """Bytes on a board for one message to all readers; None if none of them reads boards.

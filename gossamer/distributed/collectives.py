@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, first_line, require
 
 LONGEST = 1 << 24
 """Bytes that a rank may say in one `gather`: some kilobytes are usual."""
@@ -139,4 +139,4 @@ def _finish(begin: Callable[[], Any], timeout: float | None) -> None:
         work = begin()
         work.wait() if timeout is None else work.wait(timedelta(seconds=timeout))
     except RuntimeError as reason:
-        raise Interrupted(str(reason).splitlines()[0]) from None
+        raise Interrupted(first_line(reason)) from None

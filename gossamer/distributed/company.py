@@ -84,7 +84,7 @@ class Company:
     @property
     def group(self) -> dist.ProcessGroup | None:
         """The process group that connects the nodes; None for a process on its own."""
-        return self._group or launched()
+        return self._group or all_processes()
 
     @property
     def rank(self) -> int:
@@ -123,10 +123,6 @@ class Company:
 
     # ------------------------------------------------------------------ what they do together
 
-    def do(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
-        """What the collective `act` returns, a vector of this dtype."""
-        return self.together.do(act, dtype)
-
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """What `say()` returns on every process, by node and by process of the node, as JSON."""
 
@@ -135,7 +131,7 @@ class Company:
             said = [each for node in nodes for each in node]
             return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
 
-        return list(json.loads(bytes(self.do(gathered, torch.uint8).tolist())))
+        return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
 
     def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
         """Refuse to go on unless all say the same; find a lane for their messages.
@@ -143,11 +139,12 @@ class Company:
         Processes may be in several companies, whose messages must not be taken for each other's,
         and some may have been in more of them than others.
         """
-        own = _lanes.free if self.lane is None else self.lane
+        global _free_lane
+        own = _free_lane if self.lane is None else self.lane
         said = self.gather(lambda: {"lane": own, "facts": facts()})
         require_agreement([each["facts"] for each in said])
         self.lane = max(each["lane"] for each in said)
-        _lanes.free = max(_lanes.free, self.lane + 1)
+        _free_lane = max(_free_lane, self.lane + 1)
         self.same_network = True
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
@@ -163,14 +160,14 @@ class Company:
             own = z.clone() if self.rank in members else torch.zeros_like(z)
             return self._everyone.total(own) / len(members)
 
-        return self.do(averaged, z.dtype)
+        return self.together.do(averaged, z.dtype)
 
     @torch.no_grad()
     def start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
         """Give `tensors` the values they have on the first rank that is no newcomer."""
         for tensor in tensors:
             act = lambda tensor=tensor: self._values_of(self.members(comers)[0], tensor)  # noqa: E731
-            tensor.copy_(self.do(act, tensor.dtype).view(tensor.shape))
+            tensor.copy_(self.together.do(act, tensor.dtype).view(tensor.shape))
 
     def members(self, comers: Sequence[int]) -> list[int]:
         """The ranks that are no newcomers."""
@@ -192,7 +189,7 @@ class Company:
         if isinstance(everyone, ByTorch) or self.same_network:
             return everyone.gather(value)
         assert self.group is not None
-        store = patient_store(self._timeout)
+        store = patient_store(self._timeout)  # survivors may still ask theirs if this one is lost
         return ByStore(self.group, store, self.patience).gather(value)
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
@@ -218,7 +215,7 @@ class Company:
 
     @property
     def run(self) -> str:
-        """That name."""
+        """The name under which they hear why it ends; empty if it has none."""
         return self.last_words.about if self.last_words else ""
 
     def hear_of(self, run: str) -> None:
@@ -265,21 +262,24 @@ class Company:
         raise Diverged(words)
 
 
+_free_lane = 0
+"""The first lane in which this process has had no company."""
+
 _dropping: WeakKeyDictionary[Company, ref[dist.ProcessGroup]] = WeakKeyDictionary()
 """Those that go on without the dead, and the processes of which they do; `leave` must end these."""
 
 
 def _world() -> ref[dist.ProcessGroup]:
-    everyone = launched()
-    assert everyone is not None
-    return ref(everyone)
+    processes = all_processes()
+    assert processes is not None
+    return ref(processes)
 
 
 def _require_only_one() -> None:
     """Refuse another company that would regroup the same processes for itself."""
 
     def others() -> bool:
-        return any(processes() is launched() for processes in _dropping.values())
+        return any(processes() is all_processes() for processes in _dropping.values())
 
     if others():
         gc.collect()
@@ -288,17 +288,7 @@ def _require_only_one() -> None:
     require(not others(), "on_peer_failure", found, 'one with "drop", or "raise"', way_out)
 
 
-class Lanes:
-    """The lanes of this process."""
-
-    free = 0
-    """The first that it has had no company in."""
-
-
-_lanes = Lanes()
-
-
-def launched() -> dist.ProcessGroup | None:
+def all_processes() -> dist.ProcessGroup | None:
     """All processes that were launched together; None for one on its own."""
     return dist.group.WORLD if dist.is_initialized() else None
 

@@ -18,7 +18,7 @@ from gossamer.distributed.rendezvous import (
     require_timeout,
 )
 from gossamer.distributed.secret import opened, refuse_strangers, require_secret, sealed, secret
-from gossamer.errors import InvalidInput
+from gossamer.errors import first_line, refuse
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -41,7 +41,7 @@ def is_late() -> bool:
     return _late and not dist.is_initialized()
 
 
-def launched() -> bool:
+def is_launched() -> bool:
     """Whether the environment says which rank of which world this process is.
 
     One that says a part of it is refused: each process would train alone. Some launchers always
@@ -53,9 +53,7 @@ def launched() -> bool:
     if missing and {"RANK", "WORLD_SIZE"} & set(told) and not alone:
         known = ", ".join(f"{name}={value}" for name, value in told.items())
         way_out = "start the processes by torchrun, or set all four on each of them"
-        raise InvalidInput(
-            f"environment: got {known}, need {' and '.join(missing)}, too; {way_out}"
-        )
+        refuse("environment", known, f"{' and '.join(missing)}, too", way_out)
     return not missing
 
 
@@ -89,7 +87,7 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     require_timeout(timeout)
     atexit.unregister(leave)
     atexit.register(leave)
-    if not dist.is_initialized() and launched() and not _late:
+    if not dist.is_initialized() and is_launched() and not _late:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
         _connect(timeout, backend)
@@ -119,7 +117,7 @@ def _connect(timeout: float, backend: str | None) -> None:
         leave()
         problem = f"rank {rank}: the other ranks have come, but cannot be reached"
         way_out = "see which interface GLOO_SOCKET_IFNAME names, and that nothing blocks its ports"
-        raise ConnectionError(f"{problem} ({str(reason).splitlines()[0]}); {way_out}") from reason
+        raise ConnectionError(f"{problem} ({first_line(reason)}); {way_out}") from reason
     except OSError:  # somebody does not know the secret
         leave()
         raise

@@ -1,7 +1,6 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,11 +15,9 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
-from gossamer.distributed.agreement import digest
+from gossamer.distributed.agreement import short_digest
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
-from gossamer.distributed.company import Company, launched, patient_store
-from gossamer.distributed.door import Entry, knock
-from gossamer.distributed.ends import Ends
+from gossamer.distributed.company import Company, all_processes, patient_store
 from gossamer.distributed.exchange import NeighborExchange, Overlap
 from gossamer.distributed.failures import PeerFailure
 from gossamer.distributed.flat import FlatParameters
@@ -40,6 +37,7 @@ from gossamer.distributed.links.refusals import (
     require_taken_up,
 )
 from gossamer.distributed.mailboxes import Posted
+from gossamer.distributed.newcomer import Newcomer
 from gossamer.distributed.node import Node, Overflow, apart, is_finite, joined
 from gossamer.distributed.param_groups import frozen, group_values, in_short, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
@@ -51,9 +49,10 @@ from gossamer.distributed.refusals import (
     require_same_node,
 )
 from gossamer.distributed.shown_state import show, take_exactly, take_in
-from gossamer.distributed.survivors import Survivors, Word, require_drop
+from gossamer.distributed.survivors import Survivors, require_drop
+from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
 from gossamer.distributed.without_compiler import without_compiler
-from gossamer.errors import require, whole
+from gossamer.errors import refuse, require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
 from gossamer.native.passes import Vector
@@ -65,9 +64,6 @@ from gossamer.user_line import warn_user
 from gossamer.version import __version__
 
 OnPeerFailure = Literal["raise", "drop"]
-
-LONGEST_PAUSE = 0.5
-"""Seconds from one step to the next of a rank that waits for others to end."""
 
 COUNTS = ("bytes_sent", "nonfinite_grads")
 """What is counted over a whole run, its resumes included."""
@@ -156,9 +152,7 @@ class DecentralizedOptimizer(Optimizer):
     _step_supports_amp_scaling = True  # else GradScaler skips step(), and the neighbours wait
     holds_average = False
     """Whether the model's parameters are x̄ now, within `averaged_parameters`."""
-    _last_grad: Tensor | None = None  # kept within until_all_end
-    _ends: Ends | None = None
-    _last_step: int | None = None  # that until_all_end allows
+    _unequal: Unequal | None = None  # within until_all_end
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
     _company: Company
@@ -195,18 +189,16 @@ class DecentralizedOptimizer(Optimizer):
         self.nonfinite_grads = 0
         group, crew = _nodes_of(process_group, device_mesh, timeout, on_peer_failure)
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
-        entry = self._knock(on_peer_failure) if is_late() else None
-        survivors, known = None, {}
-        if on_peer_failure == "drop":
-            began = entry["began"] if entry else require_all_processes(group or launched())
-            options = (network, range(began), timeout, min_nodes)
-            survivors = Survivors(patient_store(timeout), *options)
-        if entry and survivors:
-            known = survivors.enter(entry, int(os.environ["RANK"]))
-        here = rank_in(group or launched()) >= 0
+        survivors, newcomer = None, None
+        if is_late():
+            newcomer = Newcomer(network, timeout, on_peer_failure, min_nodes)
+            survivors, network = newcomer.survivors, newcomer.survivors.network()
+        elif on_peer_failure == "drop":
+            everyone = range(require_all_processes(group or all_processes()))
+            survivors = Survivors(patient_store(timeout), network, everyone, timeout, min_nodes)
+        here = rank_in(group or all_processes()) >= 0
         require(here, "process_group", "one without this process", "one that it is in")
-        rest = survivors.network() if entry and survivors else network
-        built = _network_of(rest, size_of(group or launched()))
+        built = _network_of(network, size_of(group or all_processes()))
         require_fit(algorithm, built)
         self._company = Company(self._interrupted, built, timeout, group, crew, survivors)
         if not wait:
@@ -216,7 +208,7 @@ class DecentralizedOptimizer(Optimizer):
         require(not (survivors and nccl), "on_peer_failure", "drop", "raise with NCCL")
         way_out = 'pass process_group=torch.distributed.new_group(backend="gloo")'
         require(wait or not nccl, "wait", "False with NCCL", "True, or gloo", way_out)
-        self._come_in(entry, known) if entry else self._begin()
+        self._come_in(newcomer) if newcomer else self._begin()
 
     def _require_no_waiting(self) -> None:
         alone, way_out = self.crew.size == 1, "take one process per node"
@@ -336,9 +328,9 @@ class DecentralizedOptimizer(Optimizer):
     @torch.no_grad()
     def consensus_error(self) -> float:
         """(1/n) Σ ‖x_i − x̄‖, the disagreement of the nodes; a collective."""
-        apart = self.x - self.mean()
+        difference = self.x - self.mean()
         with self._as_one_node():
-            distance = self.crew.norm(apart)
+            distance = self.crew.norm(difference)
         return float(self._company.average(distance.view(1)))
 
     def _require_own_parameters(self, call: str) -> None:
@@ -396,7 +388,8 @@ class DecentralizedOptimizer(Optimizer):
         required, and it is evaluated again at that point, with the same random numbers.
         """
         self._require_own_parameters("step")
-        self._require_announced()
+        if self._unequal:
+            self._unequal.require_announced(self.steps)
         loss, before = None, rng_state() if self.algorithm.asks_local else {}
         if closure is not None:
             with torch.enable_grad():
@@ -406,19 +399,19 @@ class DecentralizedOptimizer(Optimizer):
             self._link_more()
         if not self._agreed:
             self._agree()
-        self._set_hyperparameters()
+        self._set_hyperparameters(self.steps)
         elsewhere = partial(self._grad_at, closure, before)
         with self._as_one_node():
             grad = self._finite_grad()
-            if self._last_grad is not None:
-                self._last_grad = joined(grad)  # a copy: gradients change where they are
+            if self._unequal:
+                self._unequal.grad = joined(grad)  # a copy: gradients change where they are
             self._advance(grad, elsewhere)
             self._show_moved()
         return loss
 
-    def _set_hyperparameters(self) -> None:
-        """Those of the next step."""
-        now, x = (self.steps, self.param_groups, self._flat.sizes), self.x
+    def _set_hyperparameters(self, t: int) -> None:
+        """Those of step t."""
+        now, x = (t, self.param_groups, self._flat.sizes), self.x
         self._node.algorithm = self._scheduled.at(*now, like=x)
         if "weight_decay" not in self.algorithm.arguments:  # else it is the method's own
             self._node.decay = self._decay.at(*now[1:], like=x)
@@ -457,11 +450,10 @@ class DecentralizedOptimizer(Optimizer):
         self, closure: Callable[[], float] | None, before: Mapping[str, Any], point: Tensor
     ) -> Tensor:
         """The gradient at `point`, with the random numbers that come after the state `before`."""
-        asking = f"{type(self.algorithm).__name__}, which asks for a gradient at another point"
-        need = "a closure that computes the loss of this step's batch and its gradients"
-        way_out = "call optimizer.step(closure)"
-        require(closure is not None, "closure", f"none for {asking}", need, way_out)
-        assert closure is not None
+        if closure is None:
+            asking = f"{type(self.algorithm).__name__}, which asks for a gradient at another point"
+            need = "a closure that computes the loss of this step's batch and its gradients"
+            refuse("closure", f"none for {asking}", need, "call optimizer.step(closure)")
         own, grads = self.x.clone(), [p.grad for p in self._flat.params]
         self._place(point, [None] * len(grads))
         try:
@@ -513,35 +505,16 @@ class DecentralizedOptimizer(Optimizer):
         >>> #     for batch in batches:
         >>> #         ...; optimizer.step()
         """
-        self._last_grad, begun, began = torch.zeros_like(self.x), time.monotonic(), self.steps
+        grad = torch.zeros_like(self.x)
         if self.wait:
-            self._last_step = last = began + self._most_steps(steps)
+            self._unequal = Announced(grad, self._company, self.steps, steps)
         else:
-            self._ends = self._company.ends()
+            self._unequal = AtOwnPace(grad, self._company, self.steps)
         try:
             yield
-            if self.wait:
-                self._go_on_to(last)
-            else:
-                taken = max(1, self.steps - began)
-                self._go_on_with_others((time.monotonic() - begun) / taken)
+            self._end_together(self._unequal)
         finally:
-            self._last_grad = self._ends = self._last_step = None
-
-    def _most_steps(self, steps: int | None) -> int:
-        """The number of steps that all ranks will take; a collective."""
-        need, way_out = "how many this rank will take", "pass it, e.g. len(batches), or wait=False"
-        require(steps is not None, "steps", None, need, way_out)
-        assert steps is not None
-        own = whole("steps", steps, 0)
-        return int(max(self.gather(lambda: own)))
-
-    def _require_announced(self) -> None:
-        """Refuse a step that no rank has announced: the others do not take it."""
-        most = self._last_step
-        found, need = f"step {self.steps + 1}", f"at most {most}, the most that a rank announced"
-        way_out = "pass the number of steps to until_all_end(…)"
-        require(most is None or self.steps < most, "steps", found, need, way_out)
+            self._unequal = None
 
     @property
     def someone_has_ended(self) -> bool:
@@ -549,43 +522,25 @@ class DecentralizedOptimizer(Optimizer):
 
         It is always False outside of such a block. The answer may be 50 ms old.
         """
-        return self._ends is not None and bool(self._ends.told(self._company.numbers))
+        return self._unequal is not None and self._unequal.someone_has_ended
 
     @torch.no_grad()
-    def _go_on_to(self, last: int) -> None:
-        """Take steps with the last gradient until `last` have been taken."""
-        while self.steps < last:
-            self._set_hyperparameters()
-            self._go_on()
-
-    @torch.no_grad()
-    def _go_on_with_others(self, pace: float) -> None:
-        """Take steps with the last gradient, `pace` seconds each, until all have ended."""
-        ended_at = self.steps
-        self._set_hyperparameters()
-        if self._ends:
-            self._ends.tell(self._company.number)
-        while not self._all_have_ended():
-            next_one = time.monotonic() + min(pace, LONGEST_PAUSE)
-            self._go_on()
-            time.sleep(max(0.0, next_one - time.monotonic()))
-        self._node.t = int(max(self.gather(lambda: ended_at)))
+    def _end_together(self, unequal: Unequal) -> None:
+        """At the end of this rank's data, go on until all ranks have come to theirs."""
+        self._node.t = unequal.go_on(self.steps, self._repeat)
+        self._set_hyperparameters(max(0, self.steps - 1))  # as after a step that all have taken
         self._show_state()
         self.come_to_rest()
 
-    def _all_have_ended(self) -> bool:
-        everyone = self._company.numbers
-        return self._ends is None or self._ends.told(everyone) >= set(everyone)
-
-    def _go_on(self) -> None:
-        """A step with the last gradient."""
+    def _repeat(self, grad: Tensor, t: int) -> int:
+        """A step with a gradient of before and the hyper-parameters of step t; the next step."""
+        self._set_hyperparameters(t)
         if not self._agreed:
             self._agree()
-        grad = self._last_grad
-        assert grad is not None
         with self._as_one_node():
             self._advance(grad, lambda _: grad)
             self._show_moved()
+        return self.steps
 
     def come_to_rest(self) -> None:
         """With `wait=False`, wait until all totals that are in transit have arrived; a collective.
@@ -618,10 +573,10 @@ class DecentralizedOptimizer(Optimizer):
         the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
         """
         self._require_own_parameters("admit")
-        policy, way_out = "raise", "where nobody can leave, nobody can come"
         survivors = self._company.survivors
-        require(survivors is not None, "on_peer_failure", policy, '"drop" to admit', way_out)
-        assert survivors is not None
+        if survivors is None:
+            way_out = "where nobody can leave, nobody can come"
+            refuse("on_peer_failure", "raise", '"drop" to admit', way_out)
         waiting = survivors.waiting
         comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
         if fresh := survivors.fresh(comers):
@@ -637,23 +592,16 @@ class DecentralizedOptimizer(Optimizer):
         options = [{name: value_of(group[name]) for name in names} for group in self.param_groups]
         return {"options": options, "run": self._company.run}
 
-    def _knock(self, on_peer_failure: str) -> Entry:
-        """Wait outside of a run that has begun without this rank."""
-        late = f"{on_peer_failure} on rank {os.environ['RANK']}, without which the run has begun"
-        way_out = "start all ranks anew"
-        require(on_peer_failure == "drop", "on_peer_failure", late, '"drop"', way_out)
-        return knock(patient_store(self.timeout), int(os.environ["RANK"]), self.timeout)
-
-    def _come_in(self, entry: Entry, words: Mapping[int, Word]) -> None:
+    def _come_in(self, newcomer: Newcomer) -> None:
         """Take over what the others have."""
-        mine = words[self.rank]
+        entry, mine = newcomer.entry, newcomer.words[self.rank]
         self._company.same_network = True  # they build it as the others do
         self.came_at, self._company.together.acts = mine["step"], mine["acts"]
         self._company.hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
         self._node.place(mine["step"], self.x, self.algorithm_state)
-        self._company.hand_over(words)
+        self._company.hand_over(newcomer.words)
         self._settle(entry["comers"])
 
     def _settle(self, comers: Sequence[int]) -> None:
@@ -677,8 +625,8 @@ class DecentralizedOptimizer(Optimizer):
     def _finite_grad(self) -> Vector:
         """This node's gradient, unscaled, in pieces; 0 if some component is not finite."""
         scale = getattr(self, "grad_scale", None)  # set by GradScaler
-        whole = scale is None and self.crew.size == 1
-        pieces = self._flat.grads_in_place() if whole else None
+        in_place = scale is None and self.crew.size == 1
+        pieces = self._flat.grads_in_place() if in_place else None
         if pieces is None:
             pieces = [self._flat.gather_grads()]
         if scale is not None:
@@ -833,14 +781,14 @@ class DecentralizedOptimizer(Optimizer):
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""
         shapes = [tuple(p.shape) for p in self._flat.params]
-        apart = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
+        still = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         survivors = self._company.survivors
         facts = {
             "algorithm": self.algorithm,
             "network": self.network,
-            "links": digest(self.network.describe()),
+            "links": short_digest(self.network.describe()),
             "seed": self.seed,
-            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {apart}" * bool(apart),
+            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {still}" * bool(still),
             "names of the parameters": in_short(self.parameter_names()),
             **self._shared_values(),
             "message_dtype": self.message_dtype,

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gossamer.distributed.agreement import digest
+from gossamer.distributed.agreement import short_digest
 
 FEW = 4
 """Names that are shown one by one."""
@@ -50,7 +50,7 @@ def in_short(names: Sequence[str]) -> str:
     """
     if len(names) <= FEW:
         return ", ".join(names)
-    return f"{names[0]}, …, {names[-1]} ({digest(list(names))})"
+    return f"{names[0]}, …, {names[-1]} ({short_digest(list(names))})"
 
 
 def names_of(groups: ParamGroups, params: Sequence[Tensor]) -> list[str]:

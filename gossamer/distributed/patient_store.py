@@ -7,6 +7,7 @@ from typing import TypeVar
 from torch.distributed.distributed_c10d import Store
 
 from gossamer.distributed.secret import opened, sealed
+from gossamer.errors import first_line
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class PatientStore:
         try:
             return in_time(ask, self.patience)
         except (RuntimeError, TimeoutError) as reason:
-            self._lost = f"the rendezvous store is of no use: {str(reason).splitlines()[0]}"
+            self._lost = f"the rendezvous store is of no use: {first_line(reason)}"
             raise StoreLost(self._lost) from None
 
 

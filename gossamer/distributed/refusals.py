@@ -52,8 +52,8 @@ def _dimension_for(processes: int) -> str:
 
 def require_all_processes(group: dist.ProcessGroup | None) -> int:
     """Refuse to drop nodes of a part of the processes; how many there are."""
-    launched = dist.is_initialized()
-    require(launched, "process_group", None, 'several processes to be able to "drop"')
+    several = dist.is_initialized()
+    require(several, "process_group", None, 'several processes to be able to "drop"')
     processes, all_of_them = size_of(group), dist.get_world_size()
     part = f"{processes} of {all_of_them} processes"
     everyone = processes == all_of_them

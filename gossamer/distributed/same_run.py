@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from gossamer.distributed.agreement import who_says_what
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, refuse
 from gossamer.user_line import warn_user
 
 Parameters = Sequence[tuple[str, list[int]]]
@@ -17,7 +17,7 @@ class Otherwise(NamedTuple):
 
     step: int
     how: str
-    """It was saved."""
+    """What was different when it was saved, e.g. "with 4 nodes"."""
     way_out: str
 
 
@@ -62,13 +62,13 @@ def require_nothing_lost(offers: Sequence[Offer]) -> None:
         told = "; ".join(f"rank {rank}: {problem}" for rank, problem in problems.items())
         newest = max((one for offer in offers for one in offer.otherwise), default=None)
         way_out = newest.way_out if newest else "mend or delete these files"
-        _refuse(told, f"{way_out}, or save to another folder")
+        _refuse_files(told, f"{way_out}, or save to another folder")
     if any(offer.complete for offer in offers):
         way_out = "restore its folder, or use another folder to start anew"
-        _refuse(who_has_what(offers), way_out)
+        _refuse_files(who_has_what(offers), way_out)
 
 
-def _refuse(told: str, way_out: str) -> None:
+def _refuse_files(told: str, way_out: str) -> NoReturn:
     raise InvalidInput(f"checkpoint: no step that all ranks can resume; {told}; {way_out}")
 
 
@@ -89,7 +89,7 @@ def require_newest(step: int, offers: Sequence[Offer]) -> None:
         newest = max(newer)
         need = f"no newer step than {step}, the last that can be resumed as this run was started"
         way_out = f"{newest.way_out}, or move its folder away to go back"
-        require(False, "checkpoint", f"step {newest.step} {newest.how}", need, way_out)
+        refuse("checkpoint", f"step {newest.step} {newest.how}", need, way_out)
 
 
 def warn_of_replaced(

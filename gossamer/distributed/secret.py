@@ -25,7 +25,7 @@ import torch.distributed as dist
 
 from gossamer.distributed.collectives import connects_on_use, device_of, rank_in, size_of
 from gossamer.distributed.rendezvous import ranks_text
-from gossamer.errors import require
+from gossamer.errors import first_line, require
 
 VARIABLE = "GOSSAMER_SECRET"
 SHORTEST = 16
@@ -112,7 +112,7 @@ def _swap(sent: Mapping[int, bytes], group: dist.ProcessGroup, timeout: float) -
         try:
             work.wait(timedelta(seconds=max(0.1, deadline - time.monotonic())))
         except RuntimeError as reason:
-            silent[peer] = str(reason).splitlines()[0]
+            silent[peer] = first_line(reason)
     if silent:
         problem = f"{ranks_text(sorted(silent))}: did not prove in {timeout:g} s to know the secret"
         raise ConnectionError(f"{problem} ({'; '.join(silent.values())})")

@@ -17,7 +17,7 @@ from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
 from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import require_secret
 from gossamer.distributed.tree import linked
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, first_line, require
 from gossamer.networks import Network, StaticNetwork
 from gossamer.networks.modified import layers
 from gossamer.user_line import warn_user
@@ -166,7 +166,7 @@ class Survivors:
             return {self.numbers.index(number): word for number, word in words.items()}
         except (RuntimeError, OSError) as error:
             late = "timed out: " if time.monotonic() - start > self.patience else ""
-            reason = f"{late}{str(error).splitlines()[0]}"
+            reason = f"{late}{first_line(error)}"
             step, acts = words[me]["step"], words[me]["acts"]
             failure = PeerFailure(self.numbers.index(me), [], step, reason)
             return self.regroup(None, failure, step, acts, self._greeting)

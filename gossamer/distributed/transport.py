@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gossamer.distributed.collectives import met_in
 from gossamer.distributed.failures import PeerFailure
+from gossamer.errors import first_line
 
 
 class Message(NamedTuple):
@@ -27,7 +28,7 @@ LANE = 1 << 20
 """Tags of a lane: more than its messages and boxes ever have."""
 
 
-class OfThread(threading.local):
+class ThreadTraffic(threading.local):
     """What a thread that transfers messages has of its own."""
 
     def __init__(self) -> None:
@@ -81,17 +82,12 @@ class Transport:
         self._group = weakref.ref(group) if group else None  # `leave` waits for groups not held
         self.fused = uses_nccl(group, like.device)
         self._device = like.device if self.fused else torch.device("cpu")
-        self._own = OfThread()
+        self._own = ThreadTraffic()
 
     @property
     def group(self) -> dist.ProcessGroup | None:
         """Who carries the messages."""
         return self._group() if self._group else None
-
-    @property
-    def received_bytes(self) -> int:
-        """The size of this thread's receive buffers."""
-        return sum(buffer.nbytes for buffer in self._own.buffers.values())
 
     def take_bytes_sent(self) -> int:
         """Bytes of all messages that this thread has sent since it last asked."""
@@ -159,7 +155,7 @@ class Transport:
         try:
             yield
         except RuntimeError as error:
-            raise self.failure(batch, str(error).splitlines()[0]) from None
+            raise self.failure(batch, first_line(error)) from None
 
     def failure(self, posts: Sequence[Message], reason: str) -> PeerFailure:
         """What to raise where these failed."""

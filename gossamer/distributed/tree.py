@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gossamer.distributed.collectives import LONGEST, Interrupted, met_in, read_json
-from gossamer.errors import require
+from gossamer.errors import first_line, require
 from gossamer.networks import Network
 
 CHUNK = 1 << 20
@@ -88,7 +88,7 @@ class Tree:
                 self._tell(child, told)
             self._finish()
         except RuntimeError as reason:
-            raise Interrupted(str(reason).splitlines()[0]) from None
+            raise Interrupted(first_line(reason)) from None
         return [told[str(node)] for node in range(len(told))]
 
     def total(self, tensor: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ class Tree:
                 self._spread(chunk, work)
             self._finish()
         except RuntimeError as reason:
-            raise Interrupted(str(reason).splitlines()[0]) from None
+            raise Interrupted(first_line(reason)) from None
         return tensor.copy_(host.view(tensor.shape)) if tensor.is_cuda else tensor
 
     def _summed(self, chunk: Tensor) -> Any:

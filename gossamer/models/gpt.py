@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gossamer.errors import InvalidInput, choice, require, whole
+from gossamer.errors import choice, refuse, require, whole
 from gossamer.interval import FRACTION, within
 from gossamer.seeding import stream
 
@@ -109,7 +109,7 @@ class GPT(nn.Module):
         """The logits of the next token at every position."""
         if tokens.shape[-1] > self.context:
             found = f"windows of {tokens.shape[-1]}"
-            raise InvalidInput(f"tokens: got {found}, need at most context = {self.context}")
+            refuse("tokens", found, f"at most context = {self.context}")
         h = self.token(tokens) + self.position.weight[: tokens.shape[-1]]
         if self.style == "gpt":
             h = functional.dropout(h, self.dropout, self.training)

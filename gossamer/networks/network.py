@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from gossamer.errors import InvalidInput
+from gossamer.errors import InvalidInput, refuse
 from gossamer.interval import Interval, within
 from gossamer.networks.channel import Channel
 from gossamer.networks.compressors import Compressor
@@ -230,10 +230,9 @@ class Network(ABC):
         The remaining nodes can build it without a message. Networks that change, and networks whose
         W is not symmetric, are refused; build a new network for the remaining nodes instead.
         """
-        raise InvalidInput(
-            f"network: got {self.name}, need one that does not change, with W = Wᵀ, to go on "
-            f"without node {node}; build the survivors' network anew, e.g. with gs.ring(n - 1)"
-        )
+        need = f"one that does not change, with W = Wᵀ, to go on without node {node}"
+        way_out = "build the survivors' network anew, e.g. with gs.ring(n - 1)"
+        refuse("network", self.name, need, way_out)
 
     @abstractmethod
     def channel(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gossamer.errors import InvalidInput
+from gossamer.errors import refuse
 from gossamer.interval import NONNEGATIVE, POSITIVE
 from gossamer.noise.noise import Noise, NormMoment, set_within
 
@@ -58,10 +58,9 @@ class Growing(Noise):
 
     def norm_moment(self, p: float, scales: Tensor) -> NormMoment:
         """There is none that holds at every point."""
-        raise InvalidInput(
-            f"noise: got {self}, which grows with the gradient, need one with E‖ξ‖^p ≤ σ^p "
-            "wherever the gradient is taken; give p and sigma for the gradients you expect"
-        )
+        need = "one with E‖ξ‖^p ≤ σ^p wherever the gradient is taken"
+        way_out = "give p and sigma for the gradients you expect"
+        refuse("noise", f"{self}, which grows with the gradient", need, way_out)
 
     @property
     def data(self) -> dict[str, list[float]]:

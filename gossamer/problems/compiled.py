@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from gossamer.problems.vector_module import exact_convolutions, first_line
+from gossamer.errors import first_line
+from gossamer.problems.vector_module import exact_convolutions
 from gossamer.progress import tell
 
 TensorFunction = Callable[..., Tensor]

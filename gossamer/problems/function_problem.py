@@ -10,7 +10,7 @@ from torch.func import grad, vmap
 
 from gossamer.data.moving import Device
 from gossamer.digests import digest
-from gossamer.errors import InvalidInput, require, whole
+from gossamer.errors import InvalidInput, first_line, require, whole
 from gossamer.problems.batches import NodeOrders
 from gossamer.problems.flat_program import FlatProgram
 from gossamer.problems.node_data import NodeData
@@ -22,7 +22,6 @@ from gossamer.problems.penalty import (
     penalized_grad,
 )
 from gossamer.problems.problem import Problem, as_call
-from gossamer.problems.vector_module import first_line
 from gossamer.source import name_of, source_of
 
 NodeLoss = Callable[..., Tensor]

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from gossamer.data.moving import Device
-from gossamer.errors import require
+from gossamer.errors import refuse, require
 from gossamer.problems.alignment import aligned
 from gossamer.problems.batches import NodeOrders
 from gossamer.problems.node_data import NodeData, Parts, as_parts
@@ -124,10 +124,9 @@ class LinearModel(Problem):
         return torch.baddbmm(self._offset, aligned(x), self._rows.mT)
 
     def _held_out_scores(self, points: Tensor) -> Tensor:
-        way_out = f"{type(self).__name__}(…, validation=(features, labels))"
-        require(self.has_validation, "validation", None, "data given to the problem", way_out)
-        assert self._held_out_rows is not None
-        assert self._held_out_offset is not None
+        if self._held_out_rows is None or self._held_out_offset is None:
+            way_out = f"{type(self).__name__}(…, validation=(features, labels))"
+            refuse("validation", None, "data given to the problem", way_out)
         return self._held_out_offset + points @ self._held_out_rows.mT
 
     def _smoothness(self) -> float | None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gossamer.data.moving import Device
 from gossamer.data.pairs import Pairs, as_pairs
 from gossamer.digests import digest
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, refuse, require
 from gossamer.problems.batches import NodeBatches
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
 from gossamer.problems.faster_evaluator import FasterEvaluator
@@ -167,17 +167,17 @@ class ModuleProblem(Problem):
 
     def validation_loss(self, points: Tensor) -> Tensor:
         """The mean loss on the validation data, without penalty: `(points, dim)` → `(points,)`."""
-        require(self._validation is not None, "validation", None, "data given to the problem")
         there = self.to(points.device, points.dtype)
-        assert there._validation is not None
+        if there._validation is None:
+            refuse("validation", None, "data given to the problem")
         return there._dataset_loss(points, there._validation)
 
     def accuracy(self, points: Tensor) -> Tensor:
         """The share of right answers on the validation data: `(points, dim)` → `(points,)`."""
-        need = "data given to the problem, with integers as targets"
-        require(self.has_accuracy, "validation", self._validation, need)
         there = self.to(points.device, points.dtype)
-        assert there._validation is not None
+        if there._validation is None or not self.has_accuracy:
+            need = "data given to the problem, with integers as targets"
+            refuse("validation", self._validation, need)
         return _mean(there._answers, points, there._validation)
 
     def _dataset_loss(self, points: Tensor, data: Pairs) -> Tensor:

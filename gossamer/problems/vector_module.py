@@ -19,7 +19,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from gossamer import random_state
 from gossamer.data.moving import Device
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, first_line, require
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
@@ -225,11 +225,6 @@ def _copied(module: nn.Module) -> nn.Module:
             f"module: got {type(module).__name__}, which cannot be copied ({first_line(reason)}); "
             "need a module that holds no results of a computation: give it before it is run"
         ) from reason
-
-
-def first_line(reason: Exception) -> str:
-    """What an exception says, without its details."""
-    return (str(reason) or type(reason).__name__).splitlines()[0]
 
 
 @contextmanager

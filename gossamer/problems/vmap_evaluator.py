@@ -13,11 +13,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from gossamer.captured import Captured
 from gossamer.data.moving import Device
-from gossamer.errors import InvalidInput
+from gossamer.errors import InvalidInput, first_line
 from gossamer.problems.compiled import Compiled
 from gossamer.problems.evaluator import ModelGradients, seeded, stacked_gradients
 from gossamer.problems.padding import PaddingRows
-from gossamer.problems.vector_module import ALONE, VectorModule, exact_convolutions, first_line
+from gossamer.problems.vector_module import ALONE, VectorModule, exact_convolutions
 
 EVALUATIONS_AT_ONCE = 2048
 """Points times samples of which losses are evaluated together."""

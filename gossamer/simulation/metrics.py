@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, refuse, require
 from gossamer.problems import Problem
 from gossamer.simulation.stack import Stack
 
@@ -231,16 +231,18 @@ def _choose(asked: str | Measure, stack: Stack) -> Metric:
     measure = METRICS.get(asked) if isinstance(asked, str) else asked
     if measure is None:
         told = _told_by_the_method(stack)
-        return told[str(asked)] if asked in told else _refuse(repr(asked), stack)
+        return told[str(asked)] if asked in told else _refuse_metric(repr(asked), stack)
     metric = _as_metric(measure)
     missing = metric.missing(stack)
-    return _refuse(f"{metric.name!r}, which needs {missing}", stack) if missing else metric
+    if missing:
+        _refuse_metric(f"{metric.name!r}, which needs {missing}", stack)
+    return metric
 
 
-def _refuse(found: str, stack: Stack) -> NoReturn:
+def _refuse_metric(found: str, stack: Stack) -> NoReturn:
     here = f"on this problem with {type(stack.algorithm).label}"
     among = f"names among {', '.join(available_metrics(stack))} {here}, or functions of a stack"
-    raise InvalidInput(f"metrics: got {found}, need {among}")
+    refuse("metrics", found, among)
 
 
 def _as_metric(measure: Measure) -> Metric:

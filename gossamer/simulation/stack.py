@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Local, state_dtype
 from gossamer.algorithms.local import STREAM
-from gossamer.errors import require
+from gossamer.errors import refuse, require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
 from gossamer.native import Lanes, NativeLoop
@@ -223,7 +223,7 @@ class Stack:
         grad = self._model_grad(x)
         if grad.shape != x.shape:  # broadcasting would hide it
             found = f"shape {tuple(grad.shape)} at points of shape {tuple(x.shape)}"
-            require(False, "local_grad", found, "one gradient per point, the same shape")
+            refuse("local_grad", found, "one gradient per point, the same shape")
         return grad if self._noise is None else self._noise.add(grad, self.t)
 
     def _grad_with(self, x: Tensor, drawn: Tensor | None) -> Tensor:

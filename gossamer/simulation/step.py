@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Interval, Mix, Shapes, admissible_sets
+from gossamer.errors import first_line
 from gossamer.networks import Mixer
 from gossamer.triton_language import installed
 
@@ -117,7 +118,7 @@ def _untraced_kind() -> Callable[[Mix], Mix]:
 
 
 def _taken_as_written(algorithm: Algorithm[Any], reason: Exception) -> str:
-    short = str(reason).strip().partition("\n")[0]
+    short = first_line(reason)
     return (
         f"{type(algorithm).__name__}.step cannot be compiled and is run as it is written, which is "
         f"slower ({type(reason).__name__}: {short}). Compiled, t and the hyper-parameters are "

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Schedule
 from gossamer.algorithms.stacked_schedules import in_floats
-from gossamer.errors import require
+from gossamer.errors import refuse, require
 from gossamer.files import whole_file, writable, write_csv
 from gossamer.fingerprint import fingerprint
 from gossamer.interval import Interval, within
@@ -100,9 +100,8 @@ class Store:
     def merge(self, other: "Store | str | os.PathLike[str]") -> int:
         """Copy the files that another store has and this one lacks; returns how many."""
         source = as_store(other)
-        there = source is not None and source.folder.is_dir()
-        require(there, "merge", other, "a store whose folder is there")
-        assert source is not None
+        if source is None or not source.folder.is_dir():
+            refuse("merge", other, "a store whose folder is there")
         copied = 0
         for task in source.tasks():
             folder = writable(self.folder / task.folder.name, "store", "choose another folder")

@@ -16,7 +16,7 @@ from gossamer.distributed.optimizer import OnPeerFailure
 from gossamer.distributed.refusals import require_node_per_process
 from gossamer.distributed.rendezvous import require_timeout
 from gossamer.distributed.survivors import require_drop
-from gossamer.errors import InvalidInput, choice, require, whole
+from gossamer.errors import InvalidInput, choice, refuse, require, whole
 from gossamer.networks import NETWORKS, Network, from_text
 from gossamer.spec import build
 
@@ -132,9 +132,9 @@ def _require_data(config: TrainConfig) -> None:
 def make_algorithm(config: TrainConfig) -> Algorithm[Any]:
     """The method of a configuration; what does not fit is refused by name."""
     method = named(config.algorithm)
-    need = "a method without its hyper-parameters, which are options of their own"
-    require(isinstance(method, type), "algorithm", config.algorithm, need, "e.g. DSGD --lr 0.1")
-    assert isinstance(method, type)
+    if not isinstance(method, type):
+        need = "a method without its hyper-parameters, which are options of their own"
+        refuse("algorithm", config.algorithm, need, "e.g. DSGD --lr 0.1")
     known = admissible_sets(method)
     for name in config.hyperparameters:
         choice(f"hyper-parameter of {config.algorithm}", name, known)

@@ -11,7 +11,7 @@ import torch
 from processes import Dead, Processes, on_ranks
 from torch import Tensor, nn
 
-from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DIGing, GTAdam, GTNSGDm, PushSum
+from gossamer.algorithms import DSGD, GTDSGD, Algorithm, DIGing, GTAdam, GTNSGDm, Linear, PushSum
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure
 from gossamer.distributed.carrier import Carrier
 from gossamer.distributed.links import Wire, links_of
@@ -229,6 +229,23 @@ def of_unequal_length(rank: int) -> tuple[bool, int, str]:
     return all(map(torch.equal, *ends)), training.optimizer.steps, refused
 
 
+def with_a_schedule(rank: int) -> list[float]:
+    """The step sizes shown after a block of unequal length, and after one of a resumed run."""
+    shown, before = [], None
+    for steps in (3 + rank, 1):
+        x = nn.Parameter(torch.ones(DIM, dtype=torch.float64))
+        optimizer = DecentralizedOptimizer([x], GTDSGD(lr=Linear(0.1, 100)), ring, wait=False)
+        if before is not None:
+            optimizer.load_state_dict(before)
+        with optimizer.until_all_end():
+            for _ in range(steps):
+                x.grad = torch.ones_like(x)
+                optimizer.step()
+        shown.append(optimizer.param_groups[0]["lr"])
+        before = optimizer.state_dict()
+    return shown
+
+
 class OftenMixed(GTDSGD):
     """Two mixes in a step, after as many as leave one too many."""
 
@@ -255,6 +272,7 @@ def everything(rank: int, folder: Path) -> dict:
         "slow": with_a_slow_rank(rank, folder),
         "saved": saved_and_resumed(rank, folder),
         "unequal": of_unequal_length(rank),
+        "schedule": with_a_schedule(rank),
         "too many": with_too_many_mixes(rank),
         "train": train(data="blobs", steps=20, log_every=8, wait=False, lr=0.1, momentum=0.8),
     }
@@ -287,6 +305,11 @@ def test_a_rank_that_waits_repeats_its_last_gradient_until_all_end(found):
         assert same
         assert steps == 5
         assert refused.startswith("steps: got None, need how many this rank will take")
+
+
+def test_after_unequal_lengths_all_follow_the_schedule_from_where_all_are(found):
+    for one in found:
+        assert one["schedule"] == pytest.approx([0.095, 0.094])  # of the steps 5 and 6
 
 
 def test_a_step_with_too_many_mixes_is_refused(found):

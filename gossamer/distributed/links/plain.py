@@ -120,7 +120,7 @@ class PlainLinks(Links):
             return self._placed(weights, call, z, call.room.into)
         read_by_others = self.wire.carrier.holds(z)
         out = z if call.room and not read_by_others else torch.empty_like(z)
-        begun: deque[Begun] = deque()
+        begun: deque[PartUnderWay] = deque()
         for number, (own, total) in enumerate(self.wire.parts(z, out)):
             begun.append(self._begin(call, own, total, number % 2))
             if len(begun) == 2:
@@ -138,7 +138,7 @@ class PlainLinks(Links):
             part.carried.release()
         return out
 
-    def _begin(self, call: Call, own: Tensor, total: Tensor, place: int) -> "Begun":
+    def _begin(self, call: Call, own: Tensor, total: Tensor, place: int) -> "PartUnderWay":
         """The same message to all."""
         round_t = self.rounds(call.t)
         said = call.room.said if call.room else None
@@ -146,15 +146,16 @@ class PlainLinks(Links):
             said = self.wire.message(call.site, place, round_t.sends, own)
         sent = dict.fromkeys(round_t.sends, said)
         lengths = dict.fromkeys(round_t.hears, said.nbytes)
-        return Begun(own, total, said, self.wire.carrier.begin(call.site, sent, lengths, place))
+        carried = self.wire.carrier.begin(call.site, sent, lengths, place)
+        return PartUnderWay(own, total, said, carried)
 
     def _sum_up(
-        self, weights: Mapping[int, float], part: "Begun", squares: list[float] | None
+        self, weights: Mapping[int, float], part: "PartUnderWay", squares: list[float] | None
     ) -> None:
         mixed(*self._terms(weights, part), part.total, squares)
         part.carried.release()
 
-    def _terms(self, weights: Mapping[int, float], part: "Begun") -> Terms:
+    def _terms(self, weights: Mapping[int, float], part: "PartUnderWay") -> Terms:
         """What is to be summed up, when it has come."""
         received, message = part.carried.arrived(), part.message
         told = {r: content.view(message.dtype) for r, content in received.items()}
@@ -162,7 +163,7 @@ class PlainLinks(Links):
         return Terms(list(weights.values()), [told[r] for r in weights], part.own, message)
 
 
-class Begun(NamedTuple):
+class PartUnderWay(NamedTuple):
     """A part of what is mixed, the messages about which are under way."""
 
     own: Tensor
