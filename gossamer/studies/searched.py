@@ -1,7 +1,6 @@
 """Studies that search for hyper-parameters: how much of it, and the unit that does it."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +10,13 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation import Tuned, tune
+from gossamer.simulation.search_sets import SearchSet
 from gossamer.studies.records import hundredth
 
 Method = type[Algorithm[Any]]
 
-SearchSet = Mapping[str, Sequence[Any]]
-"""Hyper-parameter → values to try, numbers or words."""
+Entry = tuple[Method, SearchSet]
+"""A method and what is searched for it."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from gossamer.studies.methods.standing import (
     robust,
     worst_share,
 )
-from gossamer.studies.searched import Method, SearchSet, Size
+from gossamer.studies.searched import Entry, Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NETWORKS, NODES, NOISES
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METHODS: dict[str, tuple[Method, SearchSet]] = SYNTHETIC | {
+METHODS: dict[str, Entry] = SYNTHETIC | {
     algorithm.label: (algorithm, search_set(algorithm))
     for algorithm in (DSGDCClip, GTAdam, QGDSGDm, NormalizedDSGD)
 }

@@ -35,13 +35,13 @@ from gossamer.experiments import (
 )
 from gossamer.networks import QSGD, Network, Sign, TopK, random_digraph, ring
 from gossamer.noise import Noise
-from gossamer.simulation import search_set
+from gossamer.simulation.search_sets import SearchSet, search_set
 from gossamer.simulation.words import show_bytes, show_hyperparameters, spread
 from gossamer.studies.methods.compared import Alike, Different
 from gossamer.studies.methods.matrix import Cells, matrices, show
 from gossamer.studies.methods.on_network import OnNetwork, admitted, bytes_per_step
 from gossamer.studies.methods.standing import AS_GOOD, OURS, as_good, median_error, robust
-from gossamer.studies.searched import Method, SearchSet, Size
+from gossamer.studies.searched import Entry, Method, Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NODES
@@ -73,8 +73,6 @@ NETWORKS: dict[str, Network] = {
 
 NOISES: dict[str, Noise] = {name: ALL_NOISES[name] for name in ("Gaussian", "Student-t")}
 HEAVY = "Student-t"
-
-Entry = tuple[Method, SearchSet]
 
 
 def _searched(*algorithms: Method) -> dict[str, Entry]:

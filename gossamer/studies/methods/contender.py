@@ -11,8 +11,9 @@ from torch import Tensor
 from gossamer.experiments import Result
 from gossamer.problems import Quadratic
 from gossamer.simulation import Tuned, sweep
+from gossamer.simulation.search_sets import SearchSet
 from gossamer.studies.methods.apart import Apart, dissimilarity
-from gossamer.studies.searched import Searched, SearchSet
+from gossamer.studies.searched import Searched
 from gossamer.theory import Parameters, admissible_p, parameters
 
 

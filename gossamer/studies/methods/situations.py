@@ -7,7 +7,8 @@ from typing import NamedTuple
 from gossamer.algorithms import DSGDCClip, DSGDGClip, GTClip, GTNSGDm
 from gossamer.networks import Network, complete, ring
 from gossamer.noise import AlphaStable, Gaussian, Noise
-from gossamer.studies.searched import Method, SearchSet
+from gossamer.simulation.search_sets import SearchSet
+from gossamer.studies.searched import Entry
 
 NODES = DIMENSION = 20
 SCALE = 0.3
@@ -66,7 +67,7 @@ CLIP_LEVELS = [a * b for b in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0) for a in (1,
 MOMENTA = [0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
 
 CLIPPING: SearchSet = {"lr": STEP_SIZES, "clip": CLIP_LEVELS}
-METHODS: dict[str, tuple[Method, SearchSet]] = {
+METHODS: dict[str, Entry] = {
     "GT-NSGDm": (GTNSGDm, {"lr": STEP_SIZES, "momentum": MOMENTA}),
     "GT-Clip (gradient)": (GTClip, {**CLIPPING, "clipped": ["gradient"]}),
     "GT-Clip (tracker)": (GTClip, {**CLIPPING, "clipped": ["tracker"]}),

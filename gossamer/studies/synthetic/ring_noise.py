@@ -17,8 +17,8 @@ from gossamer.experiments import (
 )
 from gossamer.plots import curve, panels, style
 from gossamer.simulation import Halving
+from gossamer.simulation.search_sets import SearchSet
 from gossamer.simulation.words import show_hyperparameters, spread
-from gossamer.studies.searched import SearchSet
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import (
