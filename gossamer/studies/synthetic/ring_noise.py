@@ -1,7 +1,6 @@
 """The paper's comparison on the 20-node ring under Gaussian, Student-t and α-stable noise."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gossamer.colours import looks
@@ -17,8 +16,8 @@ from gossamer.experiments import (
 )
 from gossamer.plots import curve, panels, style
 from gossamer.simulation import Halving
-from gossamer.simulation.search_sets import SearchSet
 from gossamer.simulation.words import show_hyperparameters, spread
+from gossamer.studies.searched import Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import (
@@ -45,22 +44,6 @@ STABLE = 2.0
 """A method is stable where no seed ends above this multiple of the initial error."""
 
 
-@dataclass(frozen=True)
-class Size:
-    """The paper does not print its number of steps; 3,000 to 10,000 reproduces its figures."""
-
-    steps: int
-    tuning_seeds: int
-    fresh_seeds: int = 5
-
-    values: int | None = None
-    """Of each hyper-parameter, the last of its search set; None takes all."""
-
-    def of(self, grid: SearchSet) -> SearchSet:
-        """The values to try at this size."""
-        return {name: values[-(self.values or len(values)) :] for name, values in grid.items()}
-
-
 class RingNoise(Experiment[Size]):
     """Seven methods × three noises, tuned on the paper's grids, reported on fresh seeds."""
 
@@ -75,10 +58,11 @@ class RingNoise(Experiment[Size]):
     )
 
     sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size(steps=32, tuning_seeds=1, fresh_seeds=2, values=2),
+        "test": Size(steps=32, tuning_seeds=1, fresh_seeds=2, every=6),
         "quick": Size(steps=3_000, tuning_seeds=1),
         "full": Size(steps=10_000, tuning_seeds=3),
     }
+    """The paper does not print its number of steps; 3,000 to 10,000 reproduces its figures."""
 
     def units(self, size: Size, seed: int) -> list[Unit]:
         """A unit per noise and method."""

@@ -158,7 +158,7 @@ def test_figure_and_tables(final):
 
 
 def test_small_study_end_to_end():
-    """The real units of every method, with two values each, through to the page's tables."""
+    """The real units of every method, with a few values each, through to the page's tables."""
     made = at_test_size(STUDY)
     assert list(made) == list(ring_noise())
     assert [len(table.rows) for table in STUDY.tables(made)] == [21, 21]
