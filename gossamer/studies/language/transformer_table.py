@@ -179,13 +179,13 @@ def _unit(protocol: str, method: str, size: Size, seed: int) -> Unit:
     settings = size.searched(all_settings)
     return Tuned(
         f"{protocol} {method}",
-        algorithm,
-        settings,
-        size.task(TASKS[protocol], seed),
-        NETWORKS,
-        OnOneNode(schedule_for(settings)),
-        tuning_seeds(seed, 1),
-        fresh_seeds(seed, size.fresh_seeds),
+        algorithm=algorithm,
+        settings=settings,
+        task=size.task(TASKS[protocol], seed),
+        networks=NETWORKS,
+        search=OnOneNode(schedule_for(settings)),
+        tuning_seeds=tuning_seeds(seed, 1),
+        fresh_seeds=fresh_seeds(seed, size.fresh_seeds),
     )
 
 

@@ -73,7 +73,7 @@ class OnOneNode:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tuned(Unit):
     """A method tuned for every network and trained there."""
 

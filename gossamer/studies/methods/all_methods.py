@@ -34,7 +34,6 @@ from gossamer.studies.methods.standing import (
     worst_share,
 )
 from gossamer.studies.searched import Entry, Size
-from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NETWORKS, NODES, NOISES
 
@@ -87,17 +86,13 @@ class AllMethods(Experiment[Size]):
         return [
             Compared(
                 unit_name(kind, noise, method),
-                algorithm,
-                size.of(grid),
-                NETWORKS["ring"],
-                NOISES[noise],
-                size.steps,
-                tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds(seed, size.fresh_seeds),
-                nodes[kind],
+                **size.search(entry, seed),
+                network=NETWORKS["ring"],
+                noise=NOISES[noise],
+                nodes=nodes[kind],
             )
             for kind, noise in SITUATIONS
-            for method, (algorithm, grid) in METHODS.items()
+            for method, entry in METHODS.items()
         ]
 
     def figures(self, results: Results) -> Figures:

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -42,7 +42,6 @@ from gossamer.studies.methods.matrix import Cells, matrices, show
 from gossamer.studies.methods.on_network import OnNetwork, admitted, bytes_per_step
 from gossamer.studies.methods.standing import AS_GOOD, OURS, as_good, median_error, robust
 from gossamer.studies.searched import Entry, Method, Size
-from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NODES
 from gossamer.studies.synthetic.task import NOISES as ALL_NOISES
@@ -139,12 +138,13 @@ class NetworksSize(Size):
 
     extensions: int
 
-    def steps_in(self, part: str, network: str, algorithm: Method) -> int:
-        """As many as the part of the study says."""
+    def of_part(self, part: str, network: str, algorithm: Method) -> "NetworksSize":
+        """With as many steps as the part of the study says."""
         if part != "equal bytes":
-            return self.steps
+            return self
         whole = _bytes_per_step(GTAdam, "clean")
-        return round(self.whole_steps * whole / _bytes_per_step(algorithm, network))
+        steps = round(self.whole_steps * whole / _bytes_per_step(algorithm, network))
+        return replace(self, steps=steps)
 
 
 @cache
@@ -191,14 +191,10 @@ class BadNetworks(Experiment[NetworksSize]):
         return [
             OnNetwork(
                 unit_name(part, network, noise, method),
-                kind,
-                size.of(grid),
-                NETWORKS[network],
-                NOISES[noise],
-                size.steps_in(part, network, kind),
-                tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds(seed, size.fresh_seeds),
-                Alike(NODES, seed) if part == "alike" else different,
+                **size.of_part(part, network, kind).search((kind, grid), seed),
+                network=NETWORKS[network],
+                noise=NOISES[noise],
+                nodes=Alike(NODES, seed) if part == "alike" else different,
                 extensions=size.extensions,
             )
             for part, networks in PARTS.items()

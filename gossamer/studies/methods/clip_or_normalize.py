@@ -35,7 +35,6 @@ from gossamer.studies.methods.situations import (
 )
 from gossamer.studies.methods.standing import OURS
 from gossamer.studies.searched import Size
-from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.wording import edges_in_words, none_on_an_edge
 
 if TYPE_CHECKING:
@@ -89,18 +88,14 @@ class ClipOrNormalize(Experiment[ClipSize]):
         return [
             Contender(
                 unit_name(situation, method),
-                algorithm,
-                size.of(grid),
-                NETWORKS[situation.network],
-                situation.noise,
-                size.steps,
-                tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds(seed, size.fresh_seeds),
-                Apart(NODES, DIMENSION, situation.spread, seed),
-                size.extensions,
+                **size.search(entry, seed),
+                network=NETWORKS[situation.network],
+                noise=situation.noise,
+                nodes=Apart(NODES, DIMENSION, situation.spread, seed),
+                extensions=size.extensions,
             )
             for situation in SITUATIONS
-            for method, (algorithm, grid) in METHODS.items()
+            for method, entry in METHODS.items()
         ]
 
     def finding(self, results: Results) -> str:

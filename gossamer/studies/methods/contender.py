@@ -17,7 +17,7 @@ from gossamer.studies.searched import Searched
 from gossamer.theory import Parameters, admissible_p, parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contender(Searched):
     """A method with a step size and a second parameter, `clip` or `momentum`.
 

@@ -19,7 +19,7 @@ from gossamer.studies.methods.compared import Alike, Different
 from gossamer.studies.searched import Method, Searched
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OnNetwork(Searched):
     """A method on a network, tuned by halving."""
 

@@ -18,7 +18,6 @@ from gossamer.plots import curve, panels, style
 from gossamer.simulation import Halving
 from gossamer.simulation.words import show_hyperparameters, spread
 from gossamer.studies.searched import Size
-from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import (
     NETWORKS,
@@ -69,18 +68,14 @@ class RingNoise(Experiment[Size]):
         return [
             Tuned(
                 f"{noise} {method}",
-                algorithm,
-                size.of(grid),
-                NETWORKS["ring"],
-                NOISES[noise],
-                size.steps,
+                **size.search(entry, seed),
+                network=NETWORKS["ring"],
+                noise=NOISES[noise],
                 data_seed=seed,
-                tuning_seeds=tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds=fresh_seeds(seed, size.fresh_seeds),
                 halving=Halving(),
             )
             for noise in NOISES
-            for method, (algorithm, grid) in SYNTHETIC.items()
+            for method, entry in SYNTHETIC.items()
         ]
 
     def finding(self, results: Results) -> str:

@@ -12,7 +12,7 @@ from gossamer.studies.searched import Searched
 from gossamer.studies.synthetic.task import curves
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tuned(Searched):
     """A method under one noise."""
 

@@ -38,7 +38,7 @@ FACTOR = 1.25
 """An error up to this factor above the grid's best counts as equal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Momenta(Unit):
     """GT-NSGDm with every momentum of a grid and of two rules, the step size tuned for each."""
 
@@ -124,15 +124,15 @@ class AutoMomentum(Experiment[MomentaSize]):
         return [
             Momenta(
                 name,
-                noise,
-                NETWORKS["ring"],
-                size.samples,
-                size.steps,
-                tuple(MOMENTA[:: size.every]),
-                tuple(STEP_SIZES[:: size.every]),
-                seed,
-                tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds(seed, size.fresh_seeds),
+                noise=noise,
+                network=NETWORKS["ring"],
+                samples=size.samples,
+                steps=size.steps,
+                momenta=tuple(MOMENTA[:: size.every]),
+                step_sizes=tuple(STEP_SIZES[:: size.every]),
+                data_seed=seed,
+                tuning_seeds=tuning_seeds(seed, size.tuning_seeds),
+                fresh_seeds=fresh_seeds(seed, size.fresh_seeds),
             )
             for name, noise in NOISES.items()
         ]

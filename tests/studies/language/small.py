@@ -19,11 +19,11 @@ def tuned(
     """A method on the small task, tuned with one seed and reported on two."""
     return Tuned(
         "small",
-        algorithm,
-        settings,
-        dataclasses.replace(SMALL, **changes),
-        {name: NETWORKS[name] for name in networks},
-        OnOneNode(FEW),
+        algorithm=algorithm,
+        settings=settings,
+        task=dataclasses.replace(SMALL, **changes),
+        networks={name: NETWORKS[name] for name in networks},
+        search=OnOneNode(FEW),
         tuning_seeds=(500,),
         fresh_seeds=(0, 1),
     )

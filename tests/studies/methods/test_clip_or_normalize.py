@@ -207,10 +207,10 @@ def test_a_mistake_is_made_in_one_parameter_and_the_right_direction():
 def small(algorithm: type[gs.Algorithm[Any]], **grid: list[Any]) -> Contender:
     return Contender(
         "small",
-        algorithm,
-        grid,
-        gs.ring(4),
-        gs.StudentT(1.5, 0.1),
+        algorithm=algorithm,
+        grid=grid,
+        network=gs.ring(4),
+        noise=gs.StudentT(1.5, 0.1),
         steps=100,
         tuning_seeds=(500,),
         fresh_seeds=(0, 1),
