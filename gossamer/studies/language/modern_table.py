@@ -1,7 +1,6 @@
 """Today's methods on two corpora, beside published losses, and which one to take for models."""
 
 import dataclasses
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,7 @@ from gossamer.studies.language.task import (
     TinyShakespeare,
     final_losses,
     mean_loss,
+    mean_lowest_loss,
 )
 from gossamer.studies.language.tuned import Schedule
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
@@ -418,14 +418,9 @@ def _printed(results: Results, corpus: str, method: str) -> Verdict:
     )
 
 
-def on_the_way(result: Result) -> float:
-    """The lowest loss that a run has had along its way, mean of the runs."""
-    return statistics.fmean(min(run) for run in zip(*result["validation_loss"], strict=True))
-
-
 def _along_the_way(results: Results) -> Verdict:
     found = {
-        f"{method} on {corpus}": on_the_way(results[tuned_name(corpus, method)]) - printed
+        f"{method} on {corpus}": mean_lowest_loss(results[tuned_name(corpus, method)]) - printed
         for corpus, losses in PRINTED.items()
         for method, printed in losses.items()
     }

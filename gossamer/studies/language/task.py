@@ -273,3 +273,8 @@ def final_losses(curve: Result) -> list[float]:
 def mean_loss(curve: Result) -> float:
     """Their mean, as the paper reports it."""
     return statistics.fmean(final_losses(curve))
+
+
+def mean_lowest_loss(curve: Result) -> float:
+    """The lowest recorded validation loss of every seed, and the mean of these."""
+    return statistics.fmean(min(run) for run in zip(*curve["validation_loss"], strict=True))
