@@ -45,7 +45,7 @@ from gossamer.studies.searched import Entry, Method, Size
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NODES
 from gossamer.studies.synthetic.task import NOISES as ALL_NOISES
-from gossamer.studies.wording import edges_in_words, none_on_an_edge
+from gossamer.studies.wording import edges_in_words, least_to_most, none_on_an_edge
 from gossamer.text import listing
 
 if TYPE_CHECKING:
@@ -463,7 +463,7 @@ def _ours_survives(results: Results) -> Verdict:
     times = _ours_on_bad_networks(results)
     return Verdict(
         f"{OURS} survives every bad network, under both noises, where nodes differ",
-        f"as a multiple of its error on the clean network: {_range(times)}",
+        f"as a multiple of its error on the clean network: {least_to_most(times.items(), _times)}",
         {where: multiple <= SURVIVES for where, multiple in times.items()},
         source="ours",
     )
@@ -481,10 +481,11 @@ def _ours_on_bad_networks(results: Results) -> dict[str, float]:
 
 def _ours_as_good(results: Results, part: str, noise: str) -> Verdict:
     found = {network: in_situation(results, part, network, noise) for network in PARTS[part]}
+    times = _beside_the_lowest(found)
     return Verdict(
         f"Under {noise} noise, where nodes {_are(part)}, the error of {OURS} is at most {AS_GOOD} "
         "times the lowest on every network",
-        f"as a multiple of the lowest error: {_range(_beside_the_lowest(found))}",
+        f"as a multiple of the lowest error: {least_to_most(times.items(), _times)}",
         {network: OURS in near_the_lowest(of) for network, of in found.items()},
         "SClip-EF and DSGD-Clip shrink their steps; all other methods have constant steps. The "
         "noise is independent in every coordinate, which favours signs and clipping by coordinate.",
@@ -501,16 +502,6 @@ def _beside_the_lowest(found: Mapping[str, Mapping[str, Result]]) -> dict[str, f
     """Network → our error there, as a multiple of the lowest."""
     lowest = {network: median_error(next(iter(of.values()))) for network, of in found.items()}
     return {network: _multiple(of[OURS], lowest[network]) for network, of in found.items()}
-
-
-def _range(multiples: Mapping[str, float]) -> str:
-    """From the least to the most, and where these are.
-
-    >>> _range({"clean": 1.0, "signs": 2.5, "one-way": 0.5})
-    '0.50 (one-way) to 2.50 (signs)'
-    """
-    ends = (f(multiples, key=multiples.__getitem__) for f in (min, max))
-    return " to ".join(f"{_times(multiples[where])} ({where})" for where in ends)
 
 
 def _times(multiple: float) -> str:
@@ -578,11 +569,12 @@ def _without_a_tracker(results: Results, part: str) -> Verdict:
     }
     best = {where: next(iter(of)) for where, of in plain.items() if of}
     lowest = {where: median_error(next(iter(of.values()))) for where, of in found.items()}
+    times = {where: _multiple(plain[where][m], lowest[where]) for where, m in best.items()}
     return Verdict(
         f"Where nodes {_are(part)}, the best method without a tracker is within {AS_GOOD} times "
         "the lowest error, on every network on which such methods run",
         "error of the best method without a tracker as a multiple of the lowest: "
-        + _range({w: _multiple(plain[w][m], lowest[w]) for w, m in best.items()}),
+        + least_to_most(times.items(), _times),
         {where: method in near_the_lowest(found[where]) for where, method in best.items()},
         source="ours",
     )
@@ -601,7 +593,7 @@ def _short_messages(results: Results) -> Verdict:
         "At equal bytes every method ends lower with short or rare messages than with whole ones",
         f"the messages with which the {len(best)} combinations of method and noise end lowest: "
         + "; ".join(f"{network} for {count}" for network, count in Counter(best.values()).items())
-        + f". {_from_least_to_most(gain)}",
+        + f". {_gain(gain)}",
         {who: network != "clean" for who, network in best.items()},
         "Only methods that are robust with whole messages count. Nodes differ here.",
         source="ours",
@@ -618,11 +610,8 @@ def _lowest(found: Mapping[str, Result]) -> str:
     return min(found, key=lambda where: rank(found[where]))
 
 
-def _from_least_to_most(gain: Mapping[str, float]) -> str:
-    if not gain:
+def _gain(times: Mapping[str, float]) -> str:
+    if not times:
         return "With whole messages no method is robust"
-    least, most = min(gain, key=gain.__getitem__), max(gain, key=gain.__getitem__)
-    return (
-        f"With whole messages they end {gain[least]:.1f} times ({least}) to {gain[most]:.1f} times "
-        f"({most}) as high"
-    )
+    found = least_to_most(times.items(), "{:.1f} times".format)
+    return f"With whole messages they end {found} as high"

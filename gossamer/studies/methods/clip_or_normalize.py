@@ -35,7 +35,7 @@ from gossamer.studies.methods.situations import (
 )
 from gossamer.studies.methods.standing import OURS
 from gossamer.studies.searched import Size
-from gossamer.studies.wording import edges_in_words, none_on_an_edge
+from gossamer.studies.wording import edges_in_words, least_to_most, none_on_an_edge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -338,15 +338,14 @@ def _grouped(value: Callable[[Situation], float]) -> dict[str, list[float]]:
     return found
 
 
-def _listed(found: Mapping[str, Sequence[float]]) -> str:
+def _range(found: Mapping[str, Sequence[float]]) -> str:
     """The least and the most of all groups, and the groups in which they are.
 
-    >>> _listed({"alike": [0.5, 0.25], "apart": [2.0]})
+    >>> _range({"alike": [0.5, 0.25], "apart": [2.0]})
     '0.25 (alike) to 2 (apart)'
     """
-    least = min(found, key=lambda group: min(found[group]))
-    most = max(found, key=lambda group: max(found[group]))
-    return f"{min(found[least]):.3g} ({least}) to {max(found[most]):.3g} ({most})"
+    pairs = ((group, value) for group, values in found.items() for value in values)
+    return least_to_most(pairs, "{:.3g}".format)
 
 
 def _clip_is_as_good(results: Results, shape: str) -> Verdict:
@@ -355,7 +354,7 @@ def _clip_is_as_good(results: Results, shape: str) -> Verdict:
     every = list(chain(*found.values()))
     return Verdict(
         f"Under {shape} noise the best way to clip ends as low as {OURS}, or lower",
-        f"error as a multiple of that of {OURS}: {_listed(found)}; clearly lower in "
+        f"error as a multiple of that of {OURS}: {_range(found)}; clearly lower in "
         f"{sum(value < 1 / MATTERS for value in every)} of {len(every)} situations",
         {group: max(values) <= MATTERS for group, values in found.items()},
         f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation. "
@@ -369,7 +368,7 @@ def _clipped_tracker(results: Results) -> Verdict:
     found = _grouped(lambda s: multiple(results, s, TRACKER, OURS))
     return Verdict(
         f"A clipped tracker ends as low as {OURS}",
-        f"error as a multiple of that of {OURS}: {_listed(found)}",
+        f"error as a multiple of that of {OURS}: {_range(found)}",
         {group: max(values) <= MATTERS for group, values in found.items()},
         f"It holds if the error is at most {MATTERS} times that of {OURS} in every situation.",
         source="ours",
@@ -381,7 +380,7 @@ def _what_to_clip(results: Results) -> Verdict:
     return Verdict(
         "With gradient tracking, clipping the gradient ends as low as clipping the tracker",
         "error with clipped gradients as a multiple of that with a clipped tracker: "
-        + _listed(found),
+        + _range(found),
         {group: max(values) <= MATTERS for group, values in found.items()},
         f"It holds if the error with clipped gradients is at most {MATTERS} times that with a "
         "clipped tracker in every situation.",
@@ -394,7 +393,7 @@ def _track(results: Results) -> Verdict:
     return Verdict(
         "If gradients are clipped and nodes differ, tracking lowers the error",
         f"error of {PLAIN} (no tracking) as a multiple of that of {GRADIENT} (tracking): "
-        f"{_listed(found)}",
+        f"{_range(found)}",
         {
             group: statistics.median(values) >= MATTERS
             for group, values in found.items()
