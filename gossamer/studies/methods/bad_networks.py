@@ -125,7 +125,7 @@ SURVIVES = 2.0
 """A method survives a network where it is robust, and its median error is at most this multiple of
 its error on the clean network."""
 
-TENTH = 2
+TENTH = OnNetwork.levels.index(0.1)
 """Place of a tenth of the initial error among the levels of a unit."""
 
 

@@ -24,13 +24,16 @@ from gossamer.studies.methods.apart import Apart
 from gossamer.studies.methods.contender import Contender
 from gossamer.studies.methods.situations import (
     DIMENSION,
+    GRADIENT,
     METHODS,
     NETWORKS,
     NODES,
+    PLAIN,
     SITUATIONS,
     SKEWNESS,
     SPREADS,
     TAILS,
+    TRACKER,
     Situation,
 )
 from gossamer.studies.methods.standing import OURS
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_, GRADIENT, TRACKER, PLAIN, _ = METHODS
 CLIPPED = [method for method in METHODS if method != OURS]
 
 MATTERS = 1.25

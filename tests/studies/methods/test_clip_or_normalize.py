@@ -9,16 +9,16 @@ from made_up import INITIAL, MadeUp, draw, verdict
 
 import gossamer as gs
 from gossamer.studies.methods.apart import Apart, dissimilarity
-from gossamer.studies.methods.clip_or_normalize import (
-    CLIPPED,
-    GRADIENT,
-    PLAIN,
-    TRACKER,
-    ClipOrNormalize,
-    unit_name,
-)
+from gossamer.studies.methods.clip_or_normalize import CLIPPED, ClipOrNormalize, unit_name
 from gossamer.studies.methods.contender import Contender, clip_rule, neighbours
-from gossamer.studies.methods.situations import METHODS, SITUATIONS, TAILS
+from gossamer.studies.methods.situations import (
+    GRADIENT,
+    METHODS,
+    PLAIN,
+    SITUATIONS,
+    TAILS,
+    TRACKER,
+)
 from gossamer.studies.methods.standing import OURS
 
 MISTAKES = ("lr ÷ 4", "lr × 4", "clip ÷ 4", "clip × 4")
