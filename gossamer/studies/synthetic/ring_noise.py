@@ -23,8 +23,9 @@ from gossamer.studies.synthetic.task import (
     NETWORKS,
     NOISES,
     PRINTED_LAMBDA,
+    ROBUST,
     final_errors,
-    median_error,
+    median_final_error,
 )
 from gossamer.studies.synthetic.tuned import Tuned
 from gossamer.text import listing
@@ -32,9 +33,6 @@ from gossamer.text import listing
 HEAVY = ("Student-t", "α-stable")
 NEAR = 2.0
 """A method is near-optimal while its median error is at most this multiple of the lowest."""
-
-ROBUST = 0.5
-"""A method is robust where no seed ends above this share of the initial error."""
 
 FAR = 0.25
 """A method fails to reach the optimum where its median ends above this share of the initial."""
@@ -223,7 +221,7 @@ def _clip(results: Results) -> Verdict:
 
 def _stable_but_far(results: Results, noise: str, method: str) -> bool:
     curve = results[f"{noise} {method}"]["grid"]
-    far = median_error(curve) >= FAR * curve["error"][0][0]
+    far = median_final_error(curve) >= FAR * curve["error"][0][0]
     return far and _worst(results, noise, method) <= STABLE
 
 
@@ -248,12 +246,12 @@ def _robust(results: Results) -> Verdict:
 
 def _over_best(results: Results, noise: str, method: str) -> float:
     """Median error as a multiple of the lowest of all methods."""
-    medians = {m: median_error(results[f"{noise} {m}"]["grid"]) for m in SYNTHETIC}
+    medians = {m: median_final_error(results[f"{noise} {m}"]["grid"]) for m in SYNTHETIC}
     return medians[method] / min(medians.values())
 
 
 def _lowest(results: Results, noise: str) -> str:
-    return min(SYNTHETIC, key=lambda m: median_error(results[f"{noise} {m}"]["grid"]))
+    return min(SYNTHETIC, key=lambda m: median_final_error(results[f"{noise} {m}"]["grid"]))
 
 
 def _best(results: Results) -> Verdict:
@@ -293,7 +291,7 @@ def _search(results: Results) -> Verdict:
 
 def _ratio(result: Result) -> float:
     """Error of halving's choice over error of the grid's; 1 where both diverge."""
-    halving, grid = median_error(result["halving"]), median_error(result["grid"])
+    halving, grid = median_final_error(result["halving"]), median_final_error(result["grid"])
     return 1.0 if halving == grid else halving / grid
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 from made_up import INITIAL, at_test_size, draw, ring_noise, tuned, verdict
 
-from gossamer.studies.synthetic.ring_noise import HEAVY, ROBUST, STABLE, RingNoise
-from gossamer.studies.synthetic.task import NOISES
+from gossamer.studies.synthetic.ring_noise import HEAVY, STABLE, RingNoise
+from gossamer.studies.synthetic.task import NOISES, ROBUST
 
 STUDY = RingNoise()
 THROWN = [0.2, 0.2, 0.2, 0.2, 19.0]
