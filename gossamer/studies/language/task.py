@@ -2,6 +2,7 @@
 
 import dataclasses
 import statistics
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from gossamer.models.gpt import Style
 from gossamer.networks import Network, complete, exponential, ring
 from gossamer.noise import Noise
 from gossamer.problems.language import LanguageProblem, LanguageProtocol
+from gossamer.provenance import device_name
 from gossamer.simulation import Run, simulate
 
 NODES = 8
@@ -253,6 +255,11 @@ def corpus_facts(task: Task, device: str) -> Result:
         "parameters": task.problem(device).dim,
         "unigram_loss": text.unigram_loss(),
     }
+
+
+def machine(device: str, began: float) -> Result:
+    """Where it was computed, and the seconds since `began`, a time of `time.perf_counter`."""
+    return {"machine": device_name(device), "seconds": round(time.perf_counter() - began, 1)}
 
 
 def curves(run: Run) -> Result:

@@ -9,9 +9,8 @@ from typing import Any
 from gossamer.algorithms import Algorithm
 from gossamer.experiments import Result, Unit
 from gossamer.networks import Network, complete
-from gossamer.provenance import device_name
 from gossamer.simulation import Halving, Sweep, sweep
-from gossamer.studies.language.task import Task, curves, simulation, train
+from gossamer.studies.language.task import Task, curves, machine, simulation, train
 
 Schedule = tuple[tuple[float, float], ...]
 """Share of T, share of the settings that goes on in a search."""
@@ -100,8 +99,7 @@ class Tuned(Unit):
             },
             "steps": self.task.steps(device),
             "steps_per_epoch": self.task.problem(device).steps_per_epoch,
-            "machine": device_name(device),
-            "seconds": round(time.perf_counter() - began, 1),
+            **machine(device, began),
         }
 
     def trained(self, chosen: Result, network: Network, device: str) -> Result:
