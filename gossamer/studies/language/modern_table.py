@@ -35,7 +35,7 @@ from gossamer.studies.language.task import (
     mean_loss,
     mean_lowest_loss,
 )
-from gossamer.studies.language.tuned import Schedule
+from gossamer.studies.language.tuned import Rungs
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.wording import edges_in_words, listed, mean_and_deviation
 from gossamer.text import listing
@@ -78,7 +78,7 @@ MOVED = (*FAMILY, "GT-Adam")
 
 TOLERANCE = 0.1
 AS_GOOD = 1.05
-SCHEDULE: Schedule = ((1 / 8, 0.5), (1 / 4, 0.3), (1 / 2, 0.15))
+RUNGS: Rungs = ((1 / 8, 0.5), (1 / 4, 0.3), (1 / 2, 0.15))
 EXTENSIONS = 3
 MINUTES = 20
 
@@ -207,7 +207,7 @@ def _search(corpus: str, method: str, size: Size, seed: int) -> Search:
     algorithm, settings = MODERN[method]
     where = (_task(corpus, size, seed), NETWORKS["ring"])
     (tuned_on,) = tuning_seeds(seed, 1)
-    return Search(algorithm, size.searched(settings), *where, tuned_on, SCHEDULE, EXTENSIONS)
+    return Search(algorithm, size.searched(settings), *where, tuned_on, RUNGS, EXTENSIONS)
 
 
 def _tuned(corpus: str, method: str, size: Size, seed: int) -> Unit:

@@ -16,7 +16,7 @@ from gossamer.simulation.edges import grid_edges
 from gossamer.simulation.runner import Resources
 from gossamer.simulation.simulation import Simulation
 from gossamer.studies.language.task import Task, curves, machine, simulation, train
-from gossamer.studies.language.tuned import Schedule, Settings, scores
+from gossamer.studies.language.tuned import Rungs, Settings, scores
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Search:
     task: Task
     network: Network
     seed: int
-    schedule: Schedule
+    schedule: Rungs
     extensions: int
 
     records: int = 32

@@ -27,7 +27,7 @@ from gossamer.studies.synthetic.task import (
     final_errors,
     median_final_error,
 )
-from gossamer.studies.synthetic.tuned import Tuned
+from gossamer.studies.synthetic.tuned import TunedTwice
 from gossamer.text import listing
 
 HEAVY = ("Student-t", "α-stable")
@@ -64,7 +64,7 @@ class RingNoise(Experiment[Size]):
     def units(self, size: Size, seed: int) -> list[Unit]:
         """A unit per noise and method."""
         return [
-            Tuned(
+            TunedTwice(
                 f"{noise} {method}",
                 **size.search(entry, seed),
                 network=NETWORKS["ring"],

@@ -4,9 +4,9 @@ import pytest
 
 import gossamer as gs
 from gossamer.simulation import Halving
-from gossamer.studies.synthetic.tuned import Tuned
+from gossamer.studies.synthetic.tuned import TunedTwice
 
-UNIT = Tuned(
+UNIT = TunedTwice(
     "small",
     algorithm=gs.DSGD,
     grid={"lr": [1e-3, 0.05, 0.1]},
