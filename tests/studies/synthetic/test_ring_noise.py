@@ -153,8 +153,6 @@ def test_figure_and_tables(final):
     assert len(chosen.rows) == len(halving.rows) == 21
     assert chosen.rows[0][:3] == ["Gaussian", "DSGD", "lr = 0.01"]
     assert halving.rows[0][-2:] == ["1.00", "30%"]
-    for table in (chosen, halving):
-        assert all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_small_study_end_to_end():
