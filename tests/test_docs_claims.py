@@ -22,10 +22,11 @@ from gossamer.experiments import Options, Result, Results, Verdict, Work
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language import modern_table as modern
 from gossamer.studies.methods import all_methods as every
-from gossamer.studies.methods import bad_networks as networks
 from gossamer.studies.methods import clip_or_normalize as clip
+from gossamer.studies.methods.bad_networks import reading as networks
+from gossamer.studies.methods.bad_networks import situations as bad
 from gossamer.studies.methods.situations import SITUATIONS, Situation
-from gossamer.studies.methods.standing import median_error, robust
+from gossamer.studies.methods.standing import OURS, median_error, robust
 from gossamer.theory import fit_slope
 
 ROOT = Path(__file__).parent.parent
@@ -131,7 +132,7 @@ def no_momentum(results: Results) -> bool:
 
 def each(results: Results, *methods: str, part: str = "different", noise: str = "") -> list[Result]:
     """How the methods did on all networks of a part, under one noise or both."""
-    noises = [noise] if noise else list(networks.NOISES)
+    noises = [noise] if noise else list(bad.NOISES)
     return [
         result
         for method in methods
@@ -148,7 +149,7 @@ def loses(results: Results, method: str, noise: str) -> dict[str, float]:
 
 def as_ours(results: Results, method: str, noise: str, part: str = "different") -> dict[str, float]:
     """Network → the error of a method as a multiple of GT-NSGDm's."""
-    found, ours = (networks.on_networks(results, part, noise, m) for m in (method, networks.OURS))
+    found, ours = (networks.on_networks(results, part, noise, m) for m in (method, OURS))
     return {n: median_error(of) / median_error(ours[n]) for n, of in found.items()}
 
 
@@ -210,10 +211,10 @@ def a_run_of_two_ends_high(results: Results) -> bool:
     )
 
 
-TRACKING = [m for m, (algorithm, _) in networks.METHODS.items() if algorithm.tracker]
+TRACKING = [m for m, (algorithm, _) in bad.METHODS.items() if algorithm.tracker]
 TAMED = ["Normalized DSGD", "DSGD-GClip", "DSGD-CClip", "DSGD-Clip", "SClip-EF"]
 TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
-UNTAMED = [m for m in networks.METHODS if m not in TAMED]
+UNTAMED = [m for m in bad.METHODS if m not in TAMED]
 PLAIN = ("DSGD", "DSGD-GClip", "DSGD-CClip")
 SHORT = ("top tenth", "signs", "every 5th")
 SHORTEST = ("four bits", "signs", "lossy, short, rare")
@@ -222,15 +223,15 @@ SHORTEST = ("four bits", "signs", "lossy, short, rare")
 def need_whole_messages(results: Results) -> bool:
     found = [
         networks.on_networks(results, "different", noise, method)
-        for noise in networks.NOISES
+        for noise in bad.NOISES
         for method in ("EXTRA", "Exact Diffusion")
     ]
     return not any(robust(of[network]) for of in found for network in SHORT)
 
 
 def untamed_end_twice_as_high(results: Results) -> bool:
-    for network in networks.NETWORKS:
-        found = networks.in_situation(results, "different", network, networks.HEAVY)
+    for network in bad.NETWORKS:
+        found = networks.in_situation(results, "different", network, bad.HEAVY)
         lowest, *_ = map(median_error, found.values())
         others = [median_error(of) for m, of in found.items() if m in UNTAMED and robust(of)]
         if min(others) < 1.95 * lowest:
@@ -240,15 +241,15 @@ def untamed_end_twice_as_high(results: Results) -> bool:
 
 def survives_and_is_nowhere_the_lowest(results: Results) -> bool:
     found = [
-        networks.on_networks(results, part, noise, networks.OURS)
-        for part in networks.KINDS
-        for noise in networks.NOISES
+        networks.on_networks(results, part, noise, OURS)
+        for part in bad.KINDS
+        for noise in bad.NOISES
     ]
     return all(len(networks.survived(of)) == len(of) for of in found) and not any(
-        next(iter(networks.in_situation(results, part, network, noise))) == networks.OURS
-        for part, names in networks.PARTS.items()
+        next(iter(networks.in_situation(results, part, network, noise))) == OURS
+        for part, names in bad.PARTS.items()
         for network in names
-        for noise in networks.NOISES
+        for noise in bad.NOISES
     )
 
 
@@ -259,7 +260,7 @@ def loses_to_shrinking_steps(results: Results) -> bool:
 
 
 def loses_most_where_alike(results: Results) -> bool:
-    alike = {"noise": networks.HEAVY, "part": "alike"}
+    alike = {"noise": bad.HEAVY, "part": "alike"}
     clipped = [m for m in TAMED if "Clip" in m and "tracker" not in m]
     return max(as_ours(results, "SClip-EF", **alike).values()) <= 1 / 3 and all(
         as_ours(results, method, **alike)["clean"] < 1 for method in clipped
@@ -270,16 +271,14 @@ def at_equal_bytes(results: Results) -> list[str]:
     """The network on which each method ends lowest at equal bytes, under each noise."""
     found = [
         networks.on_networks(results, "equal bytes", noise, method)
-        for noise in networks.NOISES
-        for method in networks.METHODS
+        for noise in bad.NOISES
+        for method in bad.METHODS
     ]
     return [min(of, key=lambda network: networks.rank(of[network])) for of in found]
 
 
 def short_messages_win(results: Results) -> bool:
-    whole = [
-        results[f"equal bytes, clean, {n}, {m}"] for n in networks.NOISES for m in networks.METHODS
-    ]
+    whole = [results[f"equal bytes, clean, {n}, {m}"] for n in bad.NOISES for m in bad.METHODS]
     return all(map(robust, whole)) and "clean" not in at_equal_bytes(results)
 
 
@@ -290,7 +289,7 @@ NETWORKS = {
     "On no network is their error more than 1.5 times that on the clean network": lambda r: all(
         max(loses(r, method, noise).values()) <= 1.5
         for method in ("Momentum Tracking", "MoTEF", "GT-NSGDm")
-        for noise in networks.NOISES
+        for noise in bad.NOISES
     ),
     "its error is more than six times that on the clean network": lambda r: all(
         loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
@@ -302,19 +301,19 @@ NETWORKS = {
     ),
     "no step size made them robust, under either noise": need_whole_messages,
     "no method without clipping or normalization is robust on any network": lambda r: (
-        not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
+        not any(map(robust, each(r, *UNTAMED, part="alike", noise=bad.HEAVY)))
     ),
     "even the best of them ends at about twice the lowest error of all methods, or higher": (
         untamed_end_twice_as_high
     ),
     "where nodes differ, DSGD survives every network on which it runs": lambda r: (
-        max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
-        and all(map(robust, each(r, "DSGD", noise=networks.HEAVY)))
+        max(loses(r, "DSGD", bad.HEAVY).values()) <= networks.SURVIVES
+        and all(map(robust, each(r, "DSGD", noise=bad.HEAVY)))
     ),
     "The same holds for Normalized DSGD, under either noise": lambda r: all(
         max(loses(r, "Normalized DSGD", noise).values()) <= networks.SURVIVES
         and as_lowest(r, "Normalized DSGD", noise)[0] > 10
-        for noise in networks.NOISES
+        for noise in bad.NOISES
     ),
     "GT-NSGDm survives every network here, but on none is its error the lowest": (
         survives_and_is_nowhere_the_lowest
@@ -322,7 +321,7 @@ NETWORKS = {
     "SClip-EF and DSGD-Clip end lower on the networks *clean*, *one-way*, *loss both ways* and "
     "*four bits*. Both methods shrink": loses_to_shrinking_steps,
     "where nodes differ, GT-SignSGDm ends lower than GT-NSGDm on every network": lambda r: (
-        max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
+        max(as_ours(r, "GT-SignSGDm", bad.HEAVY).values()) < 1
     ),
     "SClip-EF ends at a third of GT-NSGDm's error or less on every network": loses_most_where_alike,
     "every method ended lower with short or rare messages": short_messages_win,
@@ -530,7 +529,7 @@ CLAIMS += [
         "algorithms/GTSignSGDm.md",
         "within 1.25 times the lowest error on all eleven networks of the page [Bad networks](",
         "bad-networks",
-        lambda r: max(of_eleven(r, "GT-SignSGDm", networks.HEAVY)) <= 1.25,
+        lambda r: max(of_eleven(r, "GT-SignSGDm", bad.HEAVY)) <= 1.25,
     ),
     Claim(
         "algorithms/MomentumTracking.md",
@@ -540,7 +539,7 @@ CLAIMS += [
         "bad-networks",
         lambda r: (
             max(of_eleven(r, "Momentum Tracking", "Gaussian")) <= 1.6
-            and min(of_eleven(r, "Momentum Tracking", networks.HEAVY)) >= 1.95
+            and min(of_eleven(r, "Momentum Tracking", bad.HEAVY)) >= 1.95
         ),
     ),
     Claim(
@@ -622,7 +621,7 @@ def takes(found: Sequence[Any], choices: ModuleType) -> list[str]:
 def loses_most_where_nodes_are_alike(choices: ModuleType) -> bool:
     """The three rows of tuned methods in which GT-NSGDm has the largest multiples."""
     rows = [row for name, made in choices.CHOICES.items() if name != "guessed" for row in made()]
-    rows.sort(key=lambda row: choices.multiples(row.situations)[networks.OURS])
+    rows.sort(key=lambda row: choices.multiples(row.situations)[OURS])
     return all("alike" in row.known and "heavy" in row.known for row in rows[-3:])
 
 
@@ -676,13 +675,13 @@ def on_the_good_network(kind: str, noise: str) -> dict[str, float]:
 
 def alike_the_same_end_lowest(choices: ModuleType) -> bool:
     rows = [row for row in choices.clean() if "alike" in row.known]
-    lowest = [next(iter(on_the_good_network("alike", noise))) for noise in networks.NOISES]
+    lowest = [next(iter(on_the_good_network("alike", noise))) for noise in bad.NOISES]
     return takes(rows, choices) == lowest == ["DSGD-Clip", "SClip-EF"]
 
 
 def apart_others_end_lower(choices: ModuleType) -> bool:
     rows = [row for row in choices.clean() if "different" in row.known]
-    found = [on_the_good_network("different", noise) for noise in networks.NOISES]
+    found = [on_the_good_network("different", noise) for noise in bad.NOISES]
     lowest = [next(iter(of)) for of in found]
     times = [
         f"{of[method] / of['DSGD-Clip']:.2f}" for of, method in zip(found, lowest, strict=True)
@@ -709,9 +708,7 @@ FIVE = "GT-NSGDm, DSGD-GClip, DSGD-CClip, GT-Clip (gradient) and GT-Clip (tracke
 
 def all_at_once(_: ModuleType) -> bool:
     """What the page says of the network with all faults."""
-    return networks.NETWORKS["all at once"].name.endswith(
-        ".drops(0.1).compressed(TopK(0.2)).every(2)"
-    )
+    return bad.NETWORKS["all at once"].name.endswith(".drops(0.1).compressed(TopK(0.2)).every(2)")
 
 
 def a_fair_momentum(_: ModuleType) -> bool:
@@ -788,7 +785,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "is the lowest as long as no noise is added": lowest_where_noise_is_that_of_the_data,
     "robust in every situation of the three studies behind these tables": robust_everywhere,
     "GT-NSGDm suffers least from a wrong guess": lambda choices: (
-        set(takes(choices.guessed(), choices)) == {networks.OURS}
+        set(takes(choices.guessed(), choices)) == {OURS}
     ),
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
     "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
@@ -811,7 +808,7 @@ def test_the_words_on_faults_are_those_of_the_networks(choices: ModuleType):
     (words,) = [words for words, names in choices.BAD["alike"].items() if names == ("all at once",)]
     assert "only a fifth of the coordinates, in every 2nd step only" in words
     assert all_at_once(choices)
-    assert {*choices.WELL, *choices.ILL} == set(networks.NETWORKS) - {"clean"}
+    assert {*choices.WELL, *choices.ILL} == set(bad.NETWORKS) - {"clean"}
 
 
 @pytest.mark.parametrize("words", CHOSEN)

@@ -15,8 +15,8 @@ from gossamer.studies.language.modern_table import tuned_name
 from gossamer.studies.language.task import final_losses
 from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
-from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
+from gossamer.studies.methods.bad_networks import situations as bad_networks
 from gossamer.studies.theory.rates import NOISY, RULES
 from gossamer.studies.wording import mean_and_deviation
 

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.studies.methods.compared import Different
-from gossamer.studies.methods.on_network import (
+from gossamer.studies.methods.bad_networks.on_network import (
     OnNetwork,
     admitted,
     bytes_per_step,
     bytes_until,
 )
+from gossamer.studies.methods.compared import Different
 
 LR = {"lr": [0.1]}
 RING, ONE_WAY = gs.ring(6), gs.random_digraph(6, degree=2)
