@@ -22,10 +22,11 @@ from gossamer.experiments import Options, Result, Results, Verdict, Work
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language import modern_table as modern
 from gossamer.studies.methods import all_methods as every
-from gossamer.studies.methods import clip_or_normalize as clip
 from gossamer.studies.methods.bad_networks import reading as networks
 from gossamer.studies.methods.bad_networks import situations as bad
-from gossamer.studies.methods.situations import SITUATIONS, Situation
+from gossamer.studies.methods.clip_or_normalize import reading as clip
+from gossamer.studies.methods.clip_or_normalize import situations as clipping
+from gossamer.studies.methods.clip_or_normalize.situations import SITUATIONS, Situation
 from gossamer.studies.methods.standing import OURS, median_error, robust
 from gossamer.theory import fit_slope
 
@@ -60,7 +61,7 @@ def beside(results: Results, method: str, other: str, **fixed: object) -> list[f
 
 def best_clipping(results: Results) -> list[float]:
     found = [(s, min(clip.CLIPPED, key=clip.median_errors(results, s).get)) for s in SITUATIONS]
-    return [clip.multiple(results, s, method, clip.OURS) for s, method in found]
+    return [clip.multiple(results, s, method, OURS) for s, method in found]
 
 
 def clipping_is_as_low(results: Results) -> bool:
@@ -85,7 +86,7 @@ def the_winner_is_among_the_worst(results: Results) -> bool:
 def gains_with_heavier_tails(results: Results) -> bool:
     for spread in (0.0, 1.0):
         ring = {"spread": spread, "shape": "symmetric", "network": "2-hop ring"}
-        found = beside(results, "DSGD-CClip", clip.OURS, **ring)
+        found = beside(results, "DSGD-CClip", OURS, **ring)
         if found != sorted(found):
             return False
     return True
@@ -101,7 +102,7 @@ def gaussian_ends_alike(results: Results) -> bool:
 
 def mistakes(results: Results, method: str) -> list[list[float]]:
     """Situation by situation, what each of the four mistakes costs."""
-    found = [results[clip.unit_name(s, method)] for s in SITUATIONS]
+    found = [results[clipping.unit_name(s, method)] for s in SITUATIONS]
     return [
         [
             statistics.median(clip.ratios(errors, result["tuned"]["errors"]))
@@ -112,7 +113,7 @@ def mistakes(results: Results, method: str) -> list[list[float]]:
 
 
 def short_steps_are_dearest(results: Results) -> bool:
-    for method in clip.METHODS:
+    for method in clipping.METHODS:
         middles = [statistics.median(of) for of in zip(*mistakes(results, method), strict=True)]
         if max(middles) != middles[0]:
             return False
@@ -126,7 +127,7 @@ def guess_high(results: Results) -> bool:
 
 
 def no_momentum(results: Results) -> bool:
-    found = [results[clip.unit_name(s, clip.OURS)]["tuned"] for s in situations(shape="symmetric")]
+    found = [results[clipping.unit_name(s, OURS)]["tuned"] for s in situations(shape="symmetric")]
     return {tuned["hyperparameters"]["momentum"] for tuned in found} == {0}
 
 
@@ -350,15 +351,15 @@ CLAIMS = [
         ),
         "The heavier the tails, the more it gains": gains_with_heavier_tails,
         "The error of GT-NSGDm is at most 1.26 times that of GT-Clip (tracker)": lambda r: (
-            1.25 < max(beside(r, clip.OURS, clip.TRACKER, spread=10.0, shape="symmetric")) <= 1.26
+            1.25 < max(beside(r, OURS, clipping.TRACKER, spread=10.0, shape="symmetric")) <= 1.26
         ),
         "Its error is between a twentieth and a third lower than that of GT-NSGDm": lambda r: all(
             1 / 20 <= 1 - times <= 1 / 3
-            for times in beside(r, clip.GRADIENT, clip.OURS, shape="skewed")
+            for times in beside(r, clipping.GRADIENT, OURS, shape="skewed")
         ),
         "except that both kinds of clipped DSGD end higher": gaussian_ends_alike,
         "whose error is never more than 2 % higher than that of GT-NSGDm": lambda r: (
-            max(beside(r, clip.TRACKER, clip.OURS)) <= 1.02
+            max(beside(r, clipping.TRACKER, OURS)) <= 1.02
         ),
         "under symmetric noise the best momentum was always 0": no_momentum,
         "a step size that is too small is the costliest mistake, for every method": (
@@ -500,7 +501,7 @@ CLAIMS += [
         "is up to 5.09 times that of GT-Clip (gradient). In the median situation with nodes 1 "
         "apart, the error of DSGD-GClip is only 1.03 times that of GT-Clip (gradient)": (
             lambda r: (
-                f"{statistics.median(beside(r, 'DSGD-GClip', clip.GRADIENT, spread=1.0)):.2f}"
+                f"{statistics.median(beside(r, 'DSGD-GClip', clipping.GRADIENT, spread=1.0)):.2f}"
                 == "1.03"
                 and measured(CLIP, "tracking lowers", "to 5.09 (nodes 10 apart")(r)
                 and judged(CLIP, r, "tracking lowers").holds_for.count("10 apart") == 2
@@ -644,7 +645,7 @@ def lowest_where_noise_is_that_of_the_data(_: ModuleType) -> bool:
 def robust_everywhere(_: ModuleType) -> bool:
     in_six, on_networks = stored("all-methods"), stored("bad-networks")
     found = [of for name, of in (in_six | on_networks).items() if name.endswith(", GT-NSGDm")]
-    clipped = [stored(CLIP)[clip.unit_name(s, clip.OURS)] for s in SITUATIONS]
+    clipped = [stored(CLIP)[clipping.unit_name(s, OURS)] for s in SITUATIONS]
     ends = [max(of["tuned"]["errors"]) / of["initial"] for of in clipped]
     return all(map(robust, found)) and max(ends) < 0.5 and len(found) == 6 + 22 + 12 + 12
 
@@ -777,7 +778,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     ),
     "They are ten of the library's [twenty-three methods]": ten_of_twenty_three,
     f"The table compares five methods: {FIVE}.": lambda _: (
-        set(re.split(", | and ", FIVE)) == set(clip.METHODS)
+        set(re.split(", | and ", FIVE)) == set(clipping.METHODS)
     ),
     "only the tenth or fifth of the coordinates that changed most": all_at_once,
     "They are sent in every 5th or every 2nd step only": all_at_once,

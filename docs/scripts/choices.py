@@ -12,10 +12,11 @@ from markup import table
 from gossamer.experiments import Result, Results
 from gossamer.studies.language.modern_table import TASKS, losses
 from gossamer.studies.methods import all_methods
-from gossamer.studies.methods import clip_or_normalize as clip
 from gossamer.studies.methods.bad_networks import reading as bad_networks
 from gossamer.studies.methods.bad_networks.situations import METHODS, PARTS
-from gossamer.studies.methods.situations import SITUATIONS, Situation
+from gossamer.studies.methods.clip_or_normalize import reading as clip
+from gossamer.studies.methods.clip_or_normalize import situations as clipping
+from gossamer.studies.methods.clip_or_normalize.situations import SITUATIONS, Situation
 from gossamer.studies.methods.standing import AS_GOOD, OURS, median_error, robust
 
 NAMED = 4
@@ -96,7 +97,7 @@ def constant_steps() -> list[Choice]:
                 if s.shape == shape and s.spread in spreads and s.tail < 2
             ],
         )
-        for shape in clip.SKEWNESS
+        for shape in clipping.SKEWNESS
         for nodes, spreads in APART.items()
     ]
 
@@ -165,7 +166,7 @@ def guessed() -> list[Choice]:
 
 
 def _second_is_off(results: Results, situation: Situation) -> Errors:
-    found = {m: results[clip.unit_name(situation, m)]["mistuned"] for m in clip.METHODS}
+    found = {m: results[clipping.unit_name(situation, m)]["mistuned"] for m in clipping.METHODS}
     return {
         m: max(statistics.median(e) for what, e in of.items() if not what.startswith("lr"))
         for m, of in found.items()

@@ -9,7 +9,7 @@ from gossamer.studies.language.transformer_readings import TransformerReadings
 from gossamer.studies.language.transformer_table import TransformerTable
 from gossamer.studies.methods.all_methods import AllMethods
 from gossamer.studies.methods.bad_networks.study import BadNetworks
-from gossamer.studies.methods.clip_or_normalize import ClipOrNormalize
+from gossamer.studies.methods.clip_or_normalize.study import ClipOrNormalize
 from gossamer.studies.synthetic.connectivity import Connectivity
 from gossamer.studies.synthetic.nodes import Nodes
 from gossamer.studies.synthetic.noise_level import NoiseLevel

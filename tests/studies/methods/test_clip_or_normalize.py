@@ -8,17 +8,19 @@ import torch
 from made_up import INITIAL, MadeUp, draw, verdict
 
 import gossamer as gs
-from gossamer.studies.methods.apart import Apart, dissimilarity
-from gossamer.studies.methods.clip_or_normalize import CLIPPED, ClipOrNormalize, unit_name
-from gossamer.studies.methods.contender import Contender, clip_rule, neighbours
-from gossamer.studies.methods.situations import (
+from gossamer.studies.methods.clip_or_normalize.apart import Apart, dissimilarity
+from gossamer.studies.methods.clip_or_normalize.contender import Contender, clip_rule, neighbours
+from gossamer.studies.methods.clip_or_normalize.reading import CLIPPED
+from gossamer.studies.methods.clip_or_normalize.situations import (
     GRADIENT,
     METHODS,
     PLAIN,
     SITUATIONS,
     TAILS,
     TRACKER,
+    unit_name,
 )
+from gossamer.studies.methods.clip_or_normalize.study import ClipOrNormalize
 from gossamer.studies.methods.standing import OURS
 
 MISTAKES = ("lr ÷ 4", "lr × 4", "clip ÷ 4", "clip × 4")

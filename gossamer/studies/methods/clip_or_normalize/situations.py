@@ -77,3 +77,8 @@ METHODS: dict[str, Entry] = {
     PLAIN: (DSGDGClip, CLIPPING),
     "DSGD-CClip": (DSGDCClip, CLIPPING),
 }
+
+
+def unit_name(situation: Situation, method: str) -> str:
+    """Of a method in one situation."""
+    return f"{situation.name}, {method}"

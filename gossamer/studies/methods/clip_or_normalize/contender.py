@@ -12,7 +12,7 @@ from gossamer.experiments import Result
 from gossamer.problems import Quadratic
 from gossamer.simulation import Tuned, sweep
 from gossamer.simulation.search_sets import SearchSet
-from gossamer.studies.methods.apart import Apart, dissimilarity
+from gossamer.studies.methods.clip_or_normalize.apart import Apart, dissimilarity
 from gossamer.studies.searched import Searched
 from gossamer.theory import Parameters, admissible_p, parameters
 
