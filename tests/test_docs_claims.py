@@ -20,7 +20,10 @@ import pytest
 from gossamer.algorithms import ALGORITHMS
 from gossamer.experiments import Options, Result, Results, Verdict, Work
 from gossamer.studies import EXPERIMENTS
-from gossamer.studies.language import modern_table as modern
+from gossamer.studies.language import grids
+from gossamer.studies.language.modern_table import reading as modern
+from gossamer.studies.language.modern_table import situations as corpora
+from gossamer.studies.language.task import mean_loss, mean_lowest_loss
 from gossamer.studies.methods import all_methods as every
 from gossamer.studies.methods.bad_networks import reading as networks
 from gossamer.studies.methods.bad_networks import situations as bad
@@ -376,32 +379,32 @@ CLAIMS += [
 def gaps_to_print(results: Results, loss: Callable[[Result], float]) -> list[float]:
     """How far each printed loss of modern-table is from one of ours."""
     return [
-        abs(loss(results[modern.tuned_name(corpus, method)]) - printed)
-        for corpus, losses in modern.PRINTED.items()
+        abs(loss(results[corpora.tuned_name(corpus, method)]) - printed)
+        for corpus, losses in corpora.PRINTED.items()
         for method, printed in losses.items()
     ]
 
 
 MODERN: dict[str, Callable[[Results], bool]] = {
     "Five of the eight printed losses are within 0.1 of our final losses": lambda r: (
-        sum(gap <= 0.1 for gap in gaps_to_print(r, modern.mean_loss)) == 5
+        sum(gap <= 0.1 for gap in gaps_to_print(r, mean_loss)) == 5
     ),
     "All eight are within 0.1 of the lowest losses during our runs": lambda r: (
-        max(gaps_to_print(r, modern.mean_lowest_loss)) <= 0.1
-        and len(gaps_to_print(r, modern.mean_lowest_loss)) == 8
+        max(gaps_to_print(r, mean_lowest_loss)) <= 0.1
+        and len(gaps_to_print(r, mean_lowest_loss)) == 8
     ),
     "GT-LayerNSGDm ends lowest on Multi30k (words), and DeMuon on Tiny Shakespeare": lambda r: (
         modern.gaps(r)["GT-LayerNSGDm"]["Multi30k"] == 1
         and modern.gaps(r)["DeMuon"]["Tiny Shakespeare"] == 1
     ),
-    "We trained these four and thirteen others": lambda _: len(modern.MODERN) == 17,
+    "We trained these four and thirteen others": lambda _: len(grids.MODERN) == 17,
     "nine of the seventeen methods. Of these nine, the four methods of that paper end highest": (
         lambda r: (
-            len(modern.FIRST) == 9
+            len(corpora.FIRST) == 9
             and all(
-                min(modern.gaps(r)[m][corpus] for m in modern.PUBLISHED)
-                > max(modern.gaps(r)[m][corpus] for m in modern.MOVED)
-                for corpus in modern.TASKS
+                min(modern.gaps(r)[m][corpus] for m in corpora.PUBLISHED)
+                > max(modern.gaps(r)[m][corpus] for m in corpora.MOVED)
+                for corpus in corpora.TASKS
             )
         )
     ),
@@ -637,7 +640,7 @@ def lowest_where_noise_is_that_of_the_data(_: ModuleType) -> bool:
     """DeMuon, on characters; under noise in each coordinate GT-SignSGDm is, on both corpora."""
     found = modern.gaps_everywhere(stored("modern-table"))
     calm = ("ring", "directed exponential", "complete", "sorted shards")
-    noisy = [found["GT-SignSGDm"][f"{corpus}, Student-t noise"] for corpus in modern.TASKS]
+    noisy = [found["GT-SignSGDm"][f"{corpus}, Student-t noise"] for corpus in corpora.TASKS]
     on_characters = [found["DeMuon"][f"Tiny Shakespeare, {place}"] for place in calm]
     return {*noisy, *on_characters} == {1.0}
 
@@ -746,13 +749,13 @@ def tracks_on_bad_networks(choices: ModuleType) -> bool:
 
 
 def signs_gain_less_if_all_is_large_at_once(_: ModuleType) -> bool:
-    for corpus in modern.TASKS:
+    for corpus in corpora.TASKS:
         signs, ours = (
-            stored("modern-table")[modern.elsewhere_name(corpus, m)]["places"]
+            stored("modern-table")[corpora.elsewhere_name(corpus, m)]["places"]
             for m in ("GT-SignSGDm", "GT-NSGDm")
         )
         each, at_once = (
-            modern.mean_loss(signs[place]) / modern.mean_loss(ours[place])
+            mean_loss(signs[place]) / mean_loss(ours[place])
             for place in ("Student-t noise", "Student-t noise, all at once")
         )
         if not each < at_once < 1:

@@ -10,7 +10,8 @@ from gather import gathered
 from markup import table
 
 from gossamer.experiments import Result, Results
-from gossamer.studies.language.modern_table import TASKS, losses
+from gossamer.studies.language.modern_table.reading import losses
+from gossamer.studies.language.modern_table.situations import TASKS
 from gossamer.studies.methods import all_methods
 from gossamer.studies.methods.bad_networks import reading as bad_networks
 from gossamer.studies.methods.bad_networks.situations import METHODS, PARTS

@@ -14,7 +14,8 @@ from gather import gathered
 from gossamer.experiments import Result
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language.grids import MODERN
-from gossamer.studies.language.modern_table import TASKS, candidate, gaps, tuned_name
+from gossamer.studies.language.modern_table.reading import candidate, gaps
+from gossamer.studies.language.modern_table.situations import TASKS, tuned_name
 from gossamer.studies.methods import all_methods
 from gossamer.studies.methods.bad_networks import reading as bad_networks
 from gossamer.studies.methods.bad_networks.situations import NETWORKS, NOISES

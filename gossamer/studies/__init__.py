@@ -3,7 +3,7 @@
 from typing import Any
 
 from gossamer.experiments import Experiment
-from gossamer.studies.language.modern_table import ModernTable
+from gossamer.studies.language.modern_table.study import ModernTable
 from gossamer.studies.language.noise_evidence import NoiseEvidence
 from gossamer.studies.language.transformer_readings import TransformerReadings
 from gossamer.studies.language.transformer_table import TransformerTable

@@ -6,17 +6,17 @@ import pytest
 from made_up import draw, verdict
 
 from gossamer.studies.language.grids import MODERN
-from gossamer.studies.language.modern_table import (
+from gossamer.studies.language.modern_table.reading import candidate
+from gossamer.studies.language.modern_table.situations import (
     FAMILY,
     MOVED,
     PRINTED,
     PUBLISHED,
     TASKS,
-    ModernTable,
-    candidate,
     elsewhere_name,
     tuned_name,
 )
+from gossamer.studies.language.modern_table.study import ModernTable
 from gossamer.studies.language.on_the_ring import Elsewhere
 
 STUDY = ModernTable()
