@@ -113,7 +113,6 @@ class MadeUp:
         """First cell → the others, of the table whose title begins so."""
         tables = self.study.tables(self.made(changed))
         (table,) = [table for table in tables if table.title.startswith(title)]
-        assert all(len(row) == len(table.columns) for row in table.rows)
         return {row[0]: list(row[1:]) for row in table.rows}
 
     def named_on(self, page: str) -> list[int]:

@@ -20,12 +20,17 @@ import pytest
 from gossamer.algorithms import ALGORITHMS
 from gossamer.experiments import Options, Result, Results, Verdict, Work
 from gossamer.studies import EXPERIMENTS
-from gossamer.studies.language import modern_table as modern
+from gossamer.studies.language import grids
+from gossamer.studies.language.modern_table import reading as modern
+from gossamer.studies.language.modern_table import situations as corpora
+from gossamer.studies.language.task import mean_loss, mean_lowest_loss
 from gossamer.studies.methods import all_methods as every
-from gossamer.studies.methods import bad_networks as networks
-from gossamer.studies.methods import clip_or_normalize as clip
-from gossamer.studies.methods.situations import SITUATIONS, Situation
-from gossamer.studies.methods.standing import median_error, robust
+from gossamer.studies.methods.bad_networks import reading as networks
+from gossamer.studies.methods.bad_networks import situations as bad
+from gossamer.studies.methods.clip_or_normalize import reading as clip
+from gossamer.studies.methods.clip_or_normalize import situations as clipping
+from gossamer.studies.methods.clip_or_normalize.situations import SITUATIONS, Situation
+from gossamer.studies.methods.standing import OURS, median_error, robust
 from gossamer.theory import fit_slope
 
 ROOT = Path(__file__).parent.parent
@@ -59,7 +64,7 @@ def beside(results: Results, method: str, other: str, **fixed: object) -> list[f
 
 def best_clipping(results: Results) -> list[float]:
     found = [(s, min(clip.CLIPPED, key=clip.median_errors(results, s).get)) for s in SITUATIONS]
-    return [clip.multiple(results, s, method, clip.OURS) for s, method in found]
+    return [clip.multiple(results, s, method, OURS) for s, method in found]
 
 
 def clipping_is_as_low(results: Results) -> bool:
@@ -84,7 +89,7 @@ def the_winner_is_among_the_worst(results: Results) -> bool:
 def gains_with_heavier_tails(results: Results) -> bool:
     for spread in (0.0, 1.0):
         ring = {"spread": spread, "shape": "symmetric", "network": "2-hop ring"}
-        found = beside(results, "DSGD-CClip", clip.OURS, **ring)
+        found = beside(results, "DSGD-CClip", OURS, **ring)
         if found != sorted(found):
             return False
     return True
@@ -100,7 +105,7 @@ def gaussian_ends_alike(results: Results) -> bool:
 
 def mistakes(results: Results, method: str) -> list[list[float]]:
     """Situation by situation, what each of the four mistakes costs."""
-    found = [results[clip.unit_name(s, method)] for s in SITUATIONS]
+    found = [results[clipping.unit_name(s, method)] for s in SITUATIONS]
     return [
         [
             statistics.median(clip.ratios(errors, result["tuned"]["errors"]))
@@ -111,7 +116,7 @@ def mistakes(results: Results, method: str) -> list[list[float]]:
 
 
 def short_steps_are_dearest(results: Results) -> bool:
-    for method in clip.METHODS:
+    for method in clipping.METHODS:
         middles = [statistics.median(of) for of in zip(*mistakes(results, method), strict=True)]
         if max(middles) != middles[0]:
             return False
@@ -125,13 +130,13 @@ def guess_high(results: Results) -> bool:
 
 
 def no_momentum(results: Results) -> bool:
-    found = [results[clip.unit_name(s, clip.OURS)]["tuned"] for s in situations(shape="symmetric")]
+    found = [results[clipping.unit_name(s, OURS)]["tuned"] for s in situations(shape="symmetric")]
     return {tuned["hyperparameters"]["momentum"] for tuned in found} == {0}
 
 
 def each(results: Results, *methods: str, part: str = "different", noise: str = "") -> list[Result]:
     """How the methods did on all networks of a part, under one noise or both."""
-    noises = [noise] if noise else list(networks.NOISES)
+    noises = [noise] if noise else list(bad.NOISES)
     return [
         result
         for method in methods
@@ -148,7 +153,7 @@ def loses(results: Results, method: str, noise: str) -> dict[str, float]:
 
 def as_ours(results: Results, method: str, noise: str, part: str = "different") -> dict[str, float]:
     """Network → the error of a method as a multiple of GT-NSGDm's."""
-    found, ours = (networks.on_networks(results, part, noise, m) for m in (method, networks.OURS))
+    found, ours = (networks.on_networks(results, part, noise, m) for m in (method, OURS))
     return {n: median_error(of) / median_error(ours[n]) for n, of in found.items()}
 
 
@@ -210,10 +215,10 @@ def a_run_of_two_ends_high(results: Results) -> bool:
     )
 
 
-TRACKING = [m for m, (algorithm, _) in networks.METHODS.items() if algorithm.tracker]
+TRACKING = [m for m, (algorithm, _) in bad.METHODS.items() if algorithm.tracker]
 TAMED = ["Normalized DSGD", "DSGD-GClip", "DSGD-CClip", "DSGD-Clip", "SClip-EF"]
 TAMED += ["GT-Clip (gradient)", "GT-Clip (tracker)", "GT-SignSGDm", "GT-NSGDm"]
-UNTAMED = [m for m in networks.METHODS if m not in TAMED]
+UNTAMED = [m for m in bad.METHODS if m not in TAMED]
 PLAIN = ("DSGD", "DSGD-GClip", "DSGD-CClip")
 SHORT = ("top tenth", "signs", "every 5th")
 SHORTEST = ("four bits", "signs", "lossy, short, rare")
@@ -222,15 +227,15 @@ SHORTEST = ("four bits", "signs", "lossy, short, rare")
 def need_whole_messages(results: Results) -> bool:
     found = [
         networks.on_networks(results, "different", noise, method)
-        for noise in networks.NOISES
+        for noise in bad.NOISES
         for method in ("EXTRA", "Exact Diffusion")
     ]
     return not any(robust(of[network]) for of in found for network in SHORT)
 
 
 def untamed_end_twice_as_high(results: Results) -> bool:
-    for network in networks.NETWORKS:
-        found = networks.in_situation(results, "different", network, networks.HEAVY)
+    for network in bad.NETWORKS:
+        found = networks.in_situation(results, "different", network, bad.HEAVY)
         lowest, *_ = map(median_error, found.values())
         others = [median_error(of) for m, of in found.items() if m in UNTAMED and robust(of)]
         if min(others) < 1.95 * lowest:
@@ -240,15 +245,15 @@ def untamed_end_twice_as_high(results: Results) -> bool:
 
 def survives_and_is_nowhere_the_lowest(results: Results) -> bool:
     found = [
-        networks.on_networks(results, part, noise, networks.OURS)
-        for part in networks.KINDS
-        for noise in networks.NOISES
+        networks.on_networks(results, part, noise, OURS)
+        for part in bad.KINDS
+        for noise in bad.NOISES
     ]
     return all(len(networks.survived(of)) == len(of) for of in found) and not any(
-        next(iter(networks.in_situation(results, part, network, noise))) == networks.OURS
-        for part, names in networks.PARTS.items()
+        next(iter(networks.in_situation(results, part, network, noise))) == OURS
+        for part, names in bad.PARTS.items()
         for network in names
-        for noise in networks.NOISES
+        for noise in bad.NOISES
     )
 
 
@@ -259,7 +264,7 @@ def loses_to_shrinking_steps(results: Results) -> bool:
 
 
 def loses_most_where_alike(results: Results) -> bool:
-    alike = {"noise": networks.HEAVY, "part": "alike"}
+    alike = {"noise": bad.HEAVY, "part": "alike"}
     clipped = [m for m in TAMED if "Clip" in m and "tracker" not in m]
     return max(as_ours(results, "SClip-EF", **alike).values()) <= 1 / 3 and all(
         as_ours(results, method, **alike)["clean"] < 1 for method in clipped
@@ -270,16 +275,14 @@ def at_equal_bytes(results: Results) -> list[str]:
     """The network on which each method ends lowest at equal bytes, under each noise."""
     found = [
         networks.on_networks(results, "equal bytes", noise, method)
-        for noise in networks.NOISES
-        for method in networks.METHODS
+        for noise in bad.NOISES
+        for method in bad.METHODS
     ]
     return [min(of, key=lambda network: networks.rank(of[network])) for of in found]
 
 
 def short_messages_win(results: Results) -> bool:
-    whole = [
-        results[f"equal bytes, clean, {n}, {m}"] for n in networks.NOISES for m in networks.METHODS
-    ]
+    whole = [results[f"equal bytes, clean, {n}, {m}"] for n in bad.NOISES for m in bad.METHODS]
     return all(map(robust, whole)) and "clean" not in at_equal_bytes(results)
 
 
@@ -290,7 +293,7 @@ NETWORKS = {
     "On no network is their error more than 1.5 times that on the clean network": lambda r: all(
         max(loses(r, method, noise).values()) <= 1.5
         for method in ("Momentum Tracking", "MoTEF", "GT-NSGDm")
-        for noise in networks.NOISES
+        for noise in bad.NOISES
     ),
     "its error is more than six times that on the clean network": lambda r: all(
         loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
@@ -302,19 +305,19 @@ NETWORKS = {
     ),
     "no step size made them robust, under either noise": need_whole_messages,
     "no method without clipping or normalization is robust on any network": lambda r: (
-        not any(map(robust, each(r, *UNTAMED, part="alike", noise=networks.HEAVY)))
+        not any(map(robust, each(r, *UNTAMED, part="alike", noise=bad.HEAVY)))
     ),
     "even the best of them ends at about twice the lowest error of all methods, or higher": (
         untamed_end_twice_as_high
     ),
     "where nodes differ, DSGD survives every network on which it runs": lambda r: (
-        max(loses(r, "DSGD", networks.HEAVY).values()) <= networks.SURVIVES
-        and all(map(robust, each(r, "DSGD", noise=networks.HEAVY)))
+        max(loses(r, "DSGD", bad.HEAVY).values()) <= networks.SURVIVES
+        and all(map(robust, each(r, "DSGD", noise=bad.HEAVY)))
     ),
     "The same holds for Normalized DSGD, under either noise": lambda r: all(
         max(loses(r, "Normalized DSGD", noise).values()) <= networks.SURVIVES
         and as_lowest(r, "Normalized DSGD", noise)[0] > 10
-        for noise in networks.NOISES
+        for noise in bad.NOISES
     ),
     "GT-NSGDm survives every network here, but on none is its error the lowest": (
         survives_and_is_nowhere_the_lowest
@@ -322,7 +325,7 @@ NETWORKS = {
     "SClip-EF and DSGD-Clip end lower on the networks *clean*, *one-way*, *loss both ways* and "
     "*four bits*. Both methods shrink": loses_to_shrinking_steps,
     "where nodes differ, GT-SignSGDm ends lower than GT-NSGDm on every network": lambda r: (
-        max(as_ours(r, "GT-SignSGDm", networks.HEAVY).values()) < 1
+        max(as_ours(r, "GT-SignSGDm", bad.HEAVY).values()) < 1
     ),
     "SClip-EF ends at a third of GT-NSGDm's error or less on every network": loses_most_where_alike,
     "every method ended lower with short or rare messages": short_messages_win,
@@ -351,15 +354,15 @@ CLAIMS = [
         ),
         "The heavier the tails, the more it gains": gains_with_heavier_tails,
         "The error of GT-NSGDm is at most 1.26 times that of GT-Clip (tracker)": lambda r: (
-            1.25 < max(beside(r, clip.OURS, clip.TRACKER, spread=10.0, shape="symmetric")) <= 1.26
+            1.25 < max(beside(r, OURS, clipping.TRACKER, spread=10.0, shape="symmetric")) <= 1.26
         ),
         "Its error is between a twentieth and a third lower than that of GT-NSGDm": lambda r: all(
             1 / 20 <= 1 - times <= 1 / 3
-            for times in beside(r, clip.GRADIENT, clip.OURS, shape="skewed")
+            for times in beside(r, clipping.GRADIENT, OURS, shape="skewed")
         ),
         "except that both kinds of clipped DSGD end higher": gaussian_ends_alike,
         "whose error is never more than 2 % higher than that of GT-NSGDm": lambda r: (
-            max(beside(r, clip.TRACKER, clip.OURS)) <= 1.02
+            max(beside(r, clipping.TRACKER, OURS)) <= 1.02
         ),
         "under symmetric noise the best momentum was always 0": no_momentum,
         "a step size that is too small is the costliest mistake, for every method": (
@@ -376,32 +379,32 @@ CLAIMS += [
 def gaps_to_print(results: Results, loss: Callable[[Result], float]) -> list[float]:
     """How far each printed loss of modern-table is from one of ours."""
     return [
-        abs(loss(results[modern.tuned_name(corpus, method)]) - printed)
-        for corpus, losses in modern.PRINTED.items()
+        abs(loss(results[corpora.tuned_name(corpus, method)]) - printed)
+        for corpus, losses in corpora.PRINTED.items()
         for method, printed in losses.items()
     ]
 
 
 MODERN: dict[str, Callable[[Results], bool]] = {
     "Five of the eight printed losses are within 0.1 of our final losses": lambda r: (
-        sum(gap <= 0.1 for gap in gaps_to_print(r, modern.mean_loss)) == 5
+        sum(gap <= 0.1 for gap in gaps_to_print(r, mean_loss)) == 5
     ),
     "All eight are within 0.1 of the lowest losses during our runs": lambda r: (
-        max(gaps_to_print(r, modern.on_the_way)) <= 0.1
-        and len(gaps_to_print(r, modern.on_the_way)) == 8
+        max(gaps_to_print(r, mean_lowest_loss)) <= 0.1
+        and len(gaps_to_print(r, mean_lowest_loss)) == 8
     ),
     "GT-LayerNSGDm ends lowest on Multi30k (words), and DeMuon on Tiny Shakespeare": lambda r: (
         modern.gaps(r)["GT-LayerNSGDm"]["Multi30k"] == 1
         and modern.gaps(r)["DeMuon"]["Tiny Shakespeare"] == 1
     ),
-    "We trained these four and thirteen others": lambda _: len(modern.MODERN) == 17,
+    "We trained these four and thirteen others": lambda _: len(grids.MODERN) == 17,
     "nine of the seventeen methods. Of these nine, the four methods of that paper end highest": (
         lambda r: (
-            len(modern.FIRST) == 9
+            len(corpora.FIRST) == 9
             and all(
-                min(modern.gaps(r)[m][corpus] for m in modern.PUBLISHED)
-                > max(modern.gaps(r)[m][corpus] for m in modern.MOVED)
-                for corpus in modern.TASKS
+                min(modern.gaps(r)[m][corpus] for m in corpora.PUBLISHED)
+                > max(modern.gaps(r)[m][corpus] for m in corpora.MOVED)
+                for corpus in corpora.TASKS
             )
         )
     ),
@@ -501,7 +504,7 @@ CLAIMS += [
         "is up to 5.09 times that of GT-Clip (gradient). In the median situation with nodes 1 "
         "apart, the error of DSGD-GClip is only 1.03 times that of GT-Clip (gradient)": (
             lambda r: (
-                f"{statistics.median(beside(r, 'DSGD-GClip', clip.GRADIENT, spread=1.0)):.2f}"
+                f"{statistics.median(beside(r, 'DSGD-GClip', clipping.GRADIENT, spread=1.0)):.2f}"
                 == "1.03"
                 and measured(CLIP, "tracking lowers", "to 5.09 (nodes 10 apart")(r)
                 and judged(CLIP, r, "tracking lowers").holds_for.count("10 apart") == 2
@@ -530,7 +533,7 @@ CLAIMS += [
         "algorithms/GTSignSGDm.md",
         "within 1.25 times the lowest error on all eleven networks of the page [Bad networks](",
         "bad-networks",
-        lambda r: max(of_eleven(r, "GT-SignSGDm", networks.HEAVY)) <= 1.25,
+        lambda r: max(of_eleven(r, "GT-SignSGDm", bad.HEAVY)) <= 1.25,
     ),
     Claim(
         "algorithms/MomentumTracking.md",
@@ -540,7 +543,7 @@ CLAIMS += [
         "bad-networks",
         lambda r: (
             max(of_eleven(r, "Momentum Tracking", "Gaussian")) <= 1.6
-            and min(of_eleven(r, "Momentum Tracking", networks.HEAVY)) >= 1.95
+            and min(of_eleven(r, "Momentum Tracking", bad.HEAVY)) >= 1.95
         ),
     ),
     Claim(
@@ -622,7 +625,7 @@ def takes(found: Sequence[Any], choices: ModuleType) -> list[str]:
 def loses_most_where_nodes_are_alike(choices: ModuleType) -> bool:
     """The three rows of tuned methods in which GT-NSGDm has the largest multiples."""
     rows = [row for name, made in choices.CHOICES.items() if name != "guessed" for row in made()]
-    rows.sort(key=lambda row: choices.multiples(row.situations)[networks.OURS])
+    rows.sort(key=lambda row: choices.multiples(row.situations)[OURS])
     return all("alike" in row.known and "heavy" in row.known for row in rows[-3:])
 
 
@@ -637,7 +640,7 @@ def lowest_where_noise_is_that_of_the_data(_: ModuleType) -> bool:
     """DeMuon, on characters; under noise in each coordinate GT-SignSGDm is, on both corpora."""
     found = modern.gaps_everywhere(stored("modern-table"))
     calm = ("ring", "directed exponential", "complete", "sorted shards")
-    noisy = [found["GT-SignSGDm"][f"{corpus}, Student-t noise"] for corpus in modern.TASKS]
+    noisy = [found["GT-SignSGDm"][f"{corpus}, Student-t noise"] for corpus in corpora.TASKS]
     on_characters = [found["DeMuon"][f"Tiny Shakespeare, {place}"] for place in calm]
     return {*noisy, *on_characters} == {1.0}
 
@@ -645,7 +648,7 @@ def lowest_where_noise_is_that_of_the_data(_: ModuleType) -> bool:
 def robust_everywhere(_: ModuleType) -> bool:
     in_six, on_networks = stored("all-methods"), stored("bad-networks")
     found = [of for name, of in (in_six | on_networks).items() if name.endswith(", GT-NSGDm")]
-    clipped = [stored(CLIP)[clip.unit_name(s, clip.OURS)] for s in SITUATIONS]
+    clipped = [stored(CLIP)[clipping.unit_name(s, OURS)] for s in SITUATIONS]
     ends = [max(of["tuned"]["errors"]) / of["initial"] for of in clipped]
     return all(map(robust, found)) and max(ends) < 0.5 and len(found) == 6 + 22 + 12 + 12
 
@@ -676,13 +679,13 @@ def on_the_good_network(kind: str, noise: str) -> dict[str, float]:
 
 def alike_the_same_end_lowest(choices: ModuleType) -> bool:
     rows = [row for row in choices.clean() if "alike" in row.known]
-    lowest = [next(iter(on_the_good_network("alike", noise))) for noise in networks.NOISES]
+    lowest = [next(iter(on_the_good_network("alike", noise))) for noise in bad.NOISES]
     return takes(rows, choices) == lowest == ["DSGD-Clip", "SClip-EF"]
 
 
 def apart_others_end_lower(choices: ModuleType) -> bool:
     rows = [row for row in choices.clean() if "different" in row.known]
-    found = [on_the_good_network("different", noise) for noise in networks.NOISES]
+    found = [on_the_good_network("different", noise) for noise in bad.NOISES]
     lowest = [next(iter(of)) for of in found]
     times = [
         f"{of[method] / of['DSGD-Clip']:.2f}" for of, method in zip(found, lowest, strict=True)
@@ -709,9 +712,7 @@ FIVE = "GT-NSGDm, DSGD-GClip, DSGD-CClip, GT-Clip (gradient) and GT-Clip (tracke
 
 def all_at_once(_: ModuleType) -> bool:
     """What the page says of the network with all faults."""
-    return networks.NETWORKS["all at once"].name.endswith(
-        ".drops(0.1).compressed(TopK(0.2)).every(2)"
-    )
+    return bad.NETWORKS["all at once"].name.endswith(".drops(0.1).compressed(TopK(0.2)).every(2)")
 
 
 def a_fair_momentum(_: ModuleType) -> bool:
@@ -748,13 +749,13 @@ def tracks_on_bad_networks(choices: ModuleType) -> bool:
 
 
 def signs_gain_less_if_all_is_large_at_once(_: ModuleType) -> bool:
-    for corpus in modern.TASKS:
+    for corpus in corpora.TASKS:
         signs, ours = (
-            stored("modern-table")[modern.elsewhere_name(corpus, m)]["places"]
+            stored("modern-table")[corpora.elsewhere_name(corpus, m)]["places"]
             for m in ("GT-SignSGDm", "GT-NSGDm")
         )
         each, at_once = (
-            modern.mean_loss(signs[place]) / modern.mean_loss(ours[place])
+            mean_loss(signs[place]) / mean_loss(ours[place])
             for place in ("Student-t noise", "Student-t noise, all at once")
         )
         if not each < at_once < 1:
@@ -780,7 +781,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     ),
     "They are ten of the library's [twenty-three methods]": ten_of_twenty_three,
     f"The table compares five methods: {FIVE}.": lambda _: (
-        set(re.split(", | and ", FIVE)) == set(clip.METHODS)
+        set(re.split(", | and ", FIVE)) == set(clipping.METHODS)
     ),
     "only the tenth or fifth of the coordinates that changed most": all_at_once,
     "They are sent in every 5th or every 2nd step only": all_at_once,
@@ -788,7 +789,7 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "is the lowest as long as no noise is added": lowest_where_noise_is_that_of_the_data,
     "robust in every situation of the three studies behind these tables": robust_everywhere,
     "GT-NSGDm suffers least from a wrong guess": lambda choices: (
-        set(takes(choices.guessed(), choices)) == {networks.OURS}
+        set(takes(choices.guessed(), choices)) == {OURS}
     ),
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
     "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
@@ -811,7 +812,7 @@ def test_the_words_on_faults_are_those_of_the_networks(choices: ModuleType):
     (words,) = [words for words, names in choices.BAD["alike"].items() if names == ("all at once",)]
     assert "only a fifth of the coordinates, in every 2nd step only" in words
     assert all_at_once(choices)
-    assert {*choices.WELL, *choices.ILL} == set(networks.NETWORKS) - {"clean"}
+    assert {*choices.WELL, *choices.ILL} == set(bad.NETWORKS) - {"clean"}
 
 
 @pytest.mark.parametrize("words", CHOSEN)

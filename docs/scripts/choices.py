@@ -10,10 +10,14 @@ from gather import gathered
 from markup import table
 
 from gossamer.experiments import Result, Results
-from gossamer.studies.language.modern_table import TASKS, losses
-from gossamer.studies.methods import all_methods, bad_networks
-from gossamer.studies.methods import clip_or_normalize as clip
-from gossamer.studies.methods.situations import SITUATIONS, Situation
+from gossamer.studies.language.modern_table.reading import losses
+from gossamer.studies.language.modern_table.situations import TASKS
+from gossamer.studies.methods import all_methods
+from gossamer.studies.methods.bad_networks import reading as bad_networks
+from gossamer.studies.methods.bad_networks.situations import METHODS, PARTS
+from gossamer.studies.methods.clip_or_normalize import reading as clip
+from gossamer.studies.methods.clip_or_normalize import situations as clipping
+from gossamer.studies.methods.clip_or_normalize.situations import SITUATIONS, Situation
 from gossamer.studies.methods.standing import AS_GOOD, OURS, median_error, robust
 
 NAMED = 4
@@ -94,7 +98,7 @@ def constant_steps() -> list[Choice]:
                 if s.shape == shape and s.spread in spreads and s.tail < 2
             ],
         )
-        for shape in clip.SKEWNESS
+        for shape in clipping.SKEWNESS
         for nodes, spreads in APART.items()
     ]
 
@@ -104,9 +108,7 @@ ILL = ("loss in bursts", "top tenth", "signs", "every 5th", "lossy, short, rare"
 BAD = {
     "alike": {
         "one of these faults: one-way links; messages lost at random; messages that carry only a "
-        "tenth of the coordinates; messages in every 5th step only": (
-            bad_networks.PARTS["alike"][1:-1]
-        ),
+        "tenth of the coordinates; messages in every 5th step only": (PARTS["alike"][1:-1]),
         "several faults at once, e.g. one-way links, messages lost at random, and messages that "
         "carry only a fifth of the coordinates, in every 2nd step only": ("all at once",),
     },
@@ -148,7 +150,7 @@ def few_bytes() -> list[Choice]:
 def _at_best(results: Results, noise: str) -> Errors:
     return {
         m: min(_errors(bad_networks.on_networks(results, "equal bytes", noise, m)).values())
-        for m in bad_networks.METHODS
+        for m in METHODS
     }
 
 
@@ -165,7 +167,7 @@ def guessed() -> list[Choice]:
 
 
 def _second_is_off(results: Results, situation: Situation) -> Errors:
-    found = {m: results[clip.unit_name(situation, m)]["mistuned"] for m in clip.METHODS}
+    found = {m: results[clipping.unit_name(situation, m)]["mistuned"] for m in clipping.METHODS}
     return {
         m: max(statistics.median(e) for what, e in of.items() if not what.startswith("lr"))
         for m, of in found.items()

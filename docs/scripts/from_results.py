@@ -9,14 +9,14 @@ from markup import table
 
 from gossamer.experiments import Results, Table, Verdict
 from gossamer.studies.language.grids import MODERN, TRANSFORMER
-from gossamer.studies.language.modern_table import PRINTED as PUBLISHED
-from gossamer.studies.language.modern_table import TASKS as CORPORA
-from gossamer.studies.language.modern_table import tuned_name
+from gossamer.studies.language.modern_table.situations import PRINTED as PUBLISHED
+from gossamer.studies.language.modern_table.situations import TASKS as CORPORA
+from gossamer.studies.language.modern_table.situations import tuned_name
 from gossamer.studies.language.task import final_losses
 from gossamer.studies.language.transformer_table import PRINTED
 from gossamer.studies.language.transformer_table import TASKS as PROTOCOLS
-from gossamer.studies.methods import bad_networks
 from gossamer.studies.methods.all_methods import METHODS
+from gossamer.studies.methods.bad_networks import situations as bad_networks
 from gossamer.studies.theory.rates import NOISY, RULES
 from gossamer.studies.wording import mean_and_deviation
 

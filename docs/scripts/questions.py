@@ -14,8 +14,11 @@ from gather import gathered
 from gossamer.experiments import Result
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language.grids import MODERN
-from gossamer.studies.language.modern_table import TASKS, candidate, gaps, tuned_name
-from gossamer.studies.methods import all_methods, bad_networks
+from gossamer.studies.language.modern_table.reading import candidate, gaps
+from gossamer.studies.language.modern_table.situations import TASKS, tuned_name
+from gossamer.studies.methods import all_methods
+from gossamer.studies.methods.bad_networks import reading as bad_networks
+from gossamer.studies.methods.bad_networks.situations import NETWORKS, NOISES
 from gossamer.studies.methods.standing import median_error
 
 Settings = Mapping[str, Any]
@@ -40,7 +43,7 @@ class Answer(NamedTuple):
 def good() -> list[Answer]:
     """A good network: by nodes and tails."""
     results = gathered("all-methods").results
-    network = bad_networks.NETWORKS["clean"].name
+    network = NETWORKS["clean"].name
     situations = product(all_methods.KINDS, choices.NOISES.items())
     return [
         Answer(
@@ -78,8 +81,8 @@ def _on(row: Choice, nodes: str, network: str, tails: str, noise: str) -> Answer
         f"Nodes {nodes}, {tails}",
         row,
         nodes,
-        bad_networks.NETWORKS[network].name,
-        str(bad_networks.NOISES[noise]),
+        NETWORKS[network].name,
+        str(NOISES[noise]),
         EXPERIMENTS["bad-networks"].sizes["full"].steps,
         bad_networks.in_situation(gathered("bad-networks").results, nodes, network, noise),
     )

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gossamer.errors import require
+
 Holds = Literal["yes", "partly", "no"]
 
 Source = Literal["paper", "setting", "published", "ours"]
@@ -80,4 +82,13 @@ class Table:
 
     title: str
     columns: Sequence[str]
+
     rows: Sequence[Sequence[str]]
+    """Each with a cell for every column."""
+
+    def __post_init__(self) -> None:
+        need = f"a cell for each of the {len(self.columns)} columns {list(self.columns)}"
+        for row in self.rows:
+            found = f"{list(row)} in the table {self.title!r}"
+            fits = len(row) == len(self.columns)
+            require(fits, "rows", found, need, 'a cell may be empty, ""')

@@ -9,8 +9,8 @@ STEP_SIZES = [1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0, 5.0
 MOMENTA = [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99]
 CLIP_LEVELS = [1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0]
 
-SearchSet = Mapping[str, Sequence[float]]
-"""Hyper-parameter → values to try."""
+SearchSet = Mapping[str, Sequence[Any]]
+"""Hyper-parameter → values to try, numbers or words."""
 
 BY_NAME: SearchSet = {
     "lr": STEP_SIZES,

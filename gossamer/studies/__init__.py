@@ -3,13 +3,13 @@
 from typing import Any
 
 from gossamer.experiments import Experiment
-from gossamer.studies.language.modern_table import ModernTable
+from gossamer.studies.language.modern_table.study import ModernTable
 from gossamer.studies.language.noise_evidence import NoiseEvidence
 from gossamer.studies.language.transformer_readings import TransformerReadings
 from gossamer.studies.language.transformer_table import TransformerTable
 from gossamer.studies.methods.all_methods import AllMethods
-from gossamer.studies.methods.bad_networks import BadNetworks
-from gossamer.studies.methods.clip_or_normalize import ClipOrNormalize
+from gossamer.studies.methods.bad_networks.study import BadNetworks
+from gossamer.studies.methods.clip_or_normalize.study import ClipOrNormalize
 from gossamer.studies.synthetic.connectivity import Connectivity
 from gossamer.studies.synthetic.nodes import Nodes
 from gossamer.studies.synthetic.noise_level import NoiseLevel

@@ -1,9 +1,8 @@
 """Studies that search for hyper-parameters: how much of it, and the unit that does it."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from gossamer.algorithms import Algorithm
 from gossamer.experiments import Unit
@@ -11,15 +10,27 @@ from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation import Tuned, tune
+from gossamer.simulation.search_sets import SearchSet
 from gossamer.studies.records import hundredth
+from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 
 Method = type[Algorithm[Any]]
 
-SearchSet = Mapping[str, Sequence[Any]]
-"""Hyper-parameter → values to try, numbers or words."""
+Entry = tuple[Method, SearchSet]
+"""A method and what is searched for it."""
 
 
-@dataclass(frozen=True)
+class SearchFields(TypedDict):
+    """The fields of a `Searched` unit that follow from its method and the size of the study."""
+
+    algorithm: Method
+    grid: SearchSet
+    steps: int
+    tuning_seeds: tuple[int, ...]
+    fresh_seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Size:
     """How long and how often every method runs, and how much of its search set is tried."""
 
@@ -38,8 +49,19 @@ class Size:
         """
         return {name: values[:: self.every] for name, values in grid.items()}
 
+    def search(self, entry: Entry, seed: int) -> SearchFields:
+        """What is searched for a method at this size; `seed` is the study's own."""
+        algorithm, grid = entry
+        return {
+            "algorithm": algorithm,
+            "grid": self.of(grid),
+            "steps": self.steps,
+            "tuning_seeds": tuning_seeds(seed, self.tuning_seeds),
+            "fresh_seeds": fresh_seeds(seed, self.fresh_seeds),
+        }
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Searched(Unit):
     """A method in one situation: searched on tuning seeds, reported on fresh ones."""
 

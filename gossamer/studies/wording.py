@@ -1,7 +1,7 @@
 """How numbers of the results are written in tables and verdicts."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gossamer.experiments import Verdict
 
@@ -44,3 +44,14 @@ def listed(values: Mapping[str, float]) -> str:
     'ring 0.250, complete 0.300'
     """
     return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
+
+
+def least_to_most(values: Iterable[tuple[str, float]], show: Callable[[float], str]) -> str:
+    """The least and the most of some numbers, and the first places where these are.
+
+    >>> least_to_most([("clean", 1.0), ("signs", 2.5), ("one-way", 0.5)], "{:.2f}".format)
+    '0.50 (one-way) to 2.50 (signs)'
+    """
+    known = list(values)
+    ends = (end(known, key=lambda pair: pair[1]) for end in (min, max))
+    return " to ".join(f"{show(value)} ({where})" for where, value in ends)

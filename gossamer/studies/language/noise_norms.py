@@ -11,9 +11,8 @@ from gossamer.algorithms import DSGD
 from gossamer.experiments import Result, Unit
 from gossamer.networks import complete
 from gossamer.problems.module_problem import ModuleProblem
-from gossamer.provenance import device_name
 from gossamer.simulation import Stack
-from gossamer.studies.language.task import Task
+from gossamer.studies.language.task import Task, machine
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,7 @@ class NoiseAlongTraining(Unit):
             "final_validation_loss": _validation_loss(problem, stack.x),
             "parameters": problem.dim,
             "steps_per_epoch": problem.steps_per_epoch,
-            "machine": device_name(device),
-            "seconds": round(time.perf_counter() - began, 1),
+            **machine(device, began),
         }
 
 

@@ -10,14 +10,13 @@ from gossamer.algorithms import Algorithm
 from gossamer.experiments import Result, Unit
 from gossamer.networks import Network
 from gossamer.noise import Noise
-from gossamer.provenance import device_name
 from gossamer.simulation import Halving
 from gossamer.simulation._tune import SearchPlan, extended_sweep
 from gossamer.simulation.edges import grid_edges
 from gossamer.simulation.runner import Resources
 from gossamer.simulation.simulation import Simulation
-from gossamer.studies.language.task import Task, curves, simulation, train
-from gossamer.studies.language.tuned import Schedule, Settings, scores
+from gossamer.studies.language.task import Task, curves, machine, simulation, train
+from gossamer.studies.language.tuned import Rungs, Settings, scores
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Search:
     task: Task
     network: Network
     seed: int
-    schedule: Schedule
+    schedule: Rungs
     extensions: int
 
     records: int = 32
@@ -122,8 +121,3 @@ class Elsewhere(Unit):
 def of_seed(task: Task, seed: int) -> Task:
     """The task from the initial weights of a seed."""
     return dataclasses.replace(task, seed=seed)
-
-
-def machine(device: str, began: float) -> Result:
-    """Where it was computed, and how long that took."""
-    return {"machine": device_name(device), "seconds": round(time.perf_counter() - began, 1)}

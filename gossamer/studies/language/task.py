@@ -2,6 +2,7 @@
 
 import dataclasses
 import statistics
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from gossamer.models.gpt import Style
 from gossamer.networks import Network, complete, exponential, ring
 from gossamer.noise import Noise
 from gossamer.problems.language import LanguageProblem, LanguageProtocol
+from gossamer.provenance import device_name
 from gossamer.simulation import Run, simulate
 
 NODES = 8
@@ -255,6 +257,11 @@ def corpus_facts(task: Task, device: str) -> Result:
     }
 
 
+def machine(device: str, began: float) -> Result:
+    """Where it was computed, and the seconds since `began`, a time of `time.perf_counter`."""
+    return {"machine": device_name(device), "seconds": round(time.perf_counter() - began, 1)}
+
+
 def curves(run: Run) -> Result:
     """The validation losses of a run along its steps, rounded for storage."""
     return {
@@ -273,3 +280,8 @@ def final_losses(curve: Result) -> list[float]:
 def mean_loss(curve: Result) -> float:
     """Their mean, as the paper reports it."""
     return statistics.fmean(final_losses(curve))
+
+
+def mean_lowest_loss(curve: Result) -> float:
+    """The lowest recorded validation loss of every seed, and the mean of these."""
+    return statistics.fmean(min(run) for run in zip(*curve["validation_loss"], strict=True))

@@ -23,6 +23,7 @@ from gossamer.studies.language.task import (
     Task,
     curves,
     mean_loss,
+    mean_lowest_loss,
     train,
 )
 from gossamer.studies.language.transformer_table import PRINTED, TASKS, meets_goal, on_plateau
@@ -177,12 +178,7 @@ def _printed(method: str) -> float:
 
 def _cell(results: Results, reading: str, row: str) -> str:
     result = results.get(f"{reading} {row}")
-    return "–" if result is None else f"{mean_loss(result):.3f} ({_lowest(result):.3f})"
-
-
-def _lowest(result: Result) -> float:
-    """The lowest loss along a run, on average."""
-    return statistics.fmean(min(run) for run in zip(*result["validation_loss"], strict=True))
+    return "–" if result is None else f"{mean_loss(result):.3f} ({mean_lowest_loss(result):.3f})"
 
 
 def _parts_row(results: Results, reading: str, row: str) -> list[str]:

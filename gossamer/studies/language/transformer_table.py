@@ -28,7 +28,7 @@ from gossamer.studies.language.task import (
     final_losses,
     mean_loss,
 )
-from gossamer.studies.language.tuned import OnOneNode, Tuned, schedule_for
+from gossamer.studies.language.tuned import OnOneNode, TunedPerNetwork, rungs_for
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.wording import listed, mean_and_deviation
 
@@ -177,15 +177,15 @@ def methods(results: Results, protocol: str) -> list[str]:
 def _unit(protocol: str, method: str, size: Size, seed: int) -> Unit:
     algorithm, all_settings = TRANSFORMER[method]
     settings = size.searched(all_settings)
-    return Tuned(
+    return TunedPerNetwork(
         f"{protocol} {method}",
-        algorithm,
-        settings,
-        size.task(TASKS[protocol], seed),
-        NETWORKS,
-        OnOneNode(schedule_for(settings)),
-        tuning_seeds(seed, 1),
-        fresh_seeds(seed, size.fresh_seeds),
+        algorithm=algorithm,
+        settings=settings,
+        task=size.task(TASKS[protocol], seed),
+        networks=NETWORKS,
+        search=OnOneNode(rungs_for(settings)),
+        tuning_seeds=tuning_seeds(seed, 1),
+        fresh_seeds=fresh_seeds(seed, size.fresh_seeds),
     )
 
 

@@ -9,20 +9,19 @@ from typing import Any
 from gossamer.algorithms import Algorithm
 from gossamer.experiments import Result, Unit
 from gossamer.networks import Network, complete
-from gossamer.provenance import device_name
 from gossamer.simulation import Halving, Sweep, sweep
-from gossamer.studies.language.task import Task, curves, simulation, train
+from gossamer.studies.language.task import Task, curves, machine, simulation, train
 
-Schedule = tuple[tuple[float, float], ...]
+Rungs = tuple[tuple[float, float], ...]
 """Share of T, share of the settings that goes on in a search."""
 
 Settings = tuple[dict[str, float], ...]
 
-FEW: Schedule = ((1 / 8, 0.6), (1 / 4, 0.45))
-HUNDREDS: Schedule = ((1 / 16, 0.5), (1 / 8, 0.3), (1 / 4, 0.15))
+FEW: Rungs = ((1 / 8, 0.6), (1 / 4, 0.45))
+HUNDREDS: Rungs = ((1 / 16, 0.5), (1 / 8, 0.3), (1 / 4, 0.15))
 
 
-def schedule_for(settings: Settings) -> Schedule:
+def rungs_for(settings: Settings) -> Rungs:
     """How a search of that many settings ends hopeless ones; a handful runs to the end."""
     return () if len(settings) <= 4 else FEW if len(settings) <= 100 else HUNDREDS
 
@@ -35,12 +34,12 @@ class OnOneNode:
     there is no dropout.
     """
 
-    schedule: Schedule
+    schedule: Rungs
 
     finalists: int = 3
     """Settings that are compared on every network."""
 
-    def search(self, unit: "Tuned", device: str) -> Result:
+    def search(self, unit: "TunedPerNetwork", device: str) -> Result:
         """Which hyper-parameters to train with on each network, and what that cost."""
         central = self.central(unit, device)
         finalists = lowest(central, self.finalists)
@@ -56,7 +55,7 @@ class OnOneNode:
             "chosen": {name: found.best().hyperparameters for name, found in compared.items()},
         }
 
-    def central(self, unit: "Tuned", device: str) -> Sweep:
+    def central(self, unit: "TunedPerNetwork", device: str) -> Sweep:
         """All settings on one node, for as many steps as the network will take."""
         alone = dataclasses.replace(unit.task, num_nodes=1, dropout=0.0)
         arguments = simulation(unit.task, unit.records // 2, device)
@@ -73,8 +72,8 @@ class OnOneNode:
         )
 
 
-@dataclass(frozen=True)
-class Tuned(Unit):
+@dataclass(frozen=True, kw_only=True)
+class TunedPerNetwork(Unit):
     """A method tuned for every network and trained there."""
 
     algorithm: type[Algorithm[Any]]
@@ -100,8 +99,7 @@ class Tuned(Unit):
             },
             "steps": self.task.steps(device),
             "steps_per_epoch": self.task.problem(device).steps_per_epoch,
-            "machine": device_name(device),
-            "seconds": round(time.perf_counter() - began, 1),
+            **machine(device, began),
         }
 
     def trained(self, chosen: Result, network: Network, device: str) -> Result:

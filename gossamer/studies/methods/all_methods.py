@@ -33,8 +33,7 @@ from gossamer.studies.methods.standing import (
     robust,
     worst_share,
 )
-from gossamer.studies.searched import Method, SearchSet, Size
-from gossamer.studies.seeds import fresh_seeds, tuning_seeds
+from gossamer.studies.searched import Entry, Size
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NETWORKS, NODES, NOISES
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METHODS: dict[str, tuple[Method, SearchSet]] = SYNTHETIC | {
+METHODS: dict[str, Entry] = SYNTHETIC | {
     algorithm.label: (algorithm, search_set(algorithm))
     for algorithm in (DSGDCClip, GTAdam, QGDSGDm, NormalizedDSGD)
 }
@@ -87,17 +86,13 @@ class AllMethods(Experiment[Size]):
         return [
             Compared(
                 unit_name(kind, noise, method),
-                algorithm,
-                size.of(grid),
-                NETWORKS["ring"],
-                NOISES[noise],
-                size.steps,
-                tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds(seed, size.fresh_seeds),
-                nodes[kind],
+                **size.search(entry, seed),
+                network=NETWORKS["ring"],
+                noise=NOISES[noise],
+                nodes=nodes[kind],
             )
             for kind, noise in SITUATIONS
-            for method, (algorithm, grid) in METHODS.items()
+            for method, entry in METHODS.items()
         ]
 
     def figures(self, results: Results) -> Figures:

@@ -35,7 +35,7 @@ class Different:
         return Quadratic(self.num_nodes, self.dim, spread=self.spread, seed=self.seed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared(Searched):
     """A method in one situation, tuned by the full grid."""
 

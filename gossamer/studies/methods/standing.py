@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Mapping
 
 from gossamer.experiments import Result
-from gossamer.studies.synthetic.ring_noise import ROBUST
+from gossamer.studies.synthetic.task import ROBUST
 
 OURS = "GT-NSGDm"
 

@@ -7,7 +7,12 @@ from gossamer.experiments import Experiment, Figures, Results, Table, Unit, Verd
 from gossamer.plots import curve, panels, style
 from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, STABLE, Size, curve_unit
-from gossamer.studies.synthetic.task import NETWORKS, PRINTED_LAMBDA, final_errors, median_error
+from gossamer.studies.synthetic.task import (
+    NETWORKS,
+    PRINTED_LAMBDA,
+    final_errors,
+    median_final_error,
+)
 from gossamer.studies.wording import listed
 
 COMPARABLE = 1.25
@@ -55,7 +60,7 @@ class Connectivity(Experiment[Size]):
     def verdicts(self, results: Results) -> list[Verdict]:
         """The four λ's, and comparable final errors."""
         near = {n: abs(network.lam - PRINTED_LAMBDA[n]) < 1e-3 for n, network in NETWORKS.items()}
-        errors = {name: median_error(results[name]) for name in NETWORKS}
+        errors = {name: median_final_error(results[name]) for name in NETWORKS}
         ratio = max(errors.values()) / min(errors.values())
         return [
             Verdict(

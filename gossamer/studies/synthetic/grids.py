@@ -9,9 +9,9 @@ from gossamer.algorithms import (
     SClipEF,
 )
 from gossamer.simulation import search_set
-from gossamer.studies.searched import Method, SearchSet
+from gossamer.studies.searched import Entry
 
-SYNTHETIC: dict[str, tuple[Method, SearchSet]] = {
+SYNTHETIC: dict[str, Entry] = {
     "DSGD": (DSGD, search_set(DSGD)),
     "GT-DSGD": (GTDSGD, search_set(GTDSGD)),
     "DSGD-Clip": (DSGDClip, {**search_set(DSGDClip), "clip_exponent": [0.4]}),

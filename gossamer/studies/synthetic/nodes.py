@@ -25,7 +25,7 @@ from gossamer.problems import RobustRegression
 from gossamer.simulation import sweep
 from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, STABLE, Size, curve_unit
-from gossamer.studies.synthetic.task import final_errors, median_error
+from gossamer.studies.synthetic.task import final_errors, median_final_error
 
 PRINTED = {2: 0.40, 5: 0.35, 10: 0.29, 20: 0.20, 40: 0.21}
 TOLERANCE = 0.08
@@ -106,7 +106,7 @@ class Nodes(Experiment[Size]):
         """The final error for every number of nodes."""
         where = "final error, complete networks"
         return [
-            Printed(where, f"{n} nodes", printed, median_error(curve), final_errors(curve))
+            Printed(where, f"{n} nodes", printed, median_final_error(curve), final_errors(curve))
             for n, printed in PRINTED.items()
             for curve in [results[f"n={n}"]]
         ]
@@ -121,7 +121,7 @@ class Nodes(Experiment[Size]):
             left.set(xlabel="step t", ylabel="average estimation error", yscale="log")
             left.legend()
             finals = [final_errors(results[f"n={n}"]) for n in PRINTED]
-            medians = [median_error(results[f"n={n}"]) for n in PRINTED]
+            medians = [median_final_error(results[f"n={n}"]) for n in PRINTED]
             low = [m - min(f) for m, f in zip(medians, finals, strict=True)]
             high = [max(f) - m for m, f in zip(medians, finals, strict=True)]
             right.errorbar(
@@ -149,7 +149,7 @@ class Nodes(Experiment[Size]):
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """The five printed numbers, faster convergence and the speed-up."""
-        ours = {n: median_error(results[f"n={n}"]) for n in PRINTED}
+        ours = {n: median_final_error(results[f"n={n}"]) for n in PRINTED}
         return [_printed(results, ours), _faster(results), _speed_up(ours)]
 
 

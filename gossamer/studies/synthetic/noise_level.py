@@ -9,7 +9,7 @@ from gossamer.noise import AlphaStable, Gaussian, Noise
 from gossamer.plots import curve, panels, style
 from gossamer.simulation.words import spread
 from gossamer.studies.synthetic.curve import NAMED, SIZES, Size, curve_unit
-from gossamer.studies.synthetic.task import NETWORKS, final_errors, median_error
+from gossamer.studies.synthetic.task import NETWORKS, final_errors, median_final_error
 
 GAUSSIAN = [1.0, 2.0, 4.0]
 STABLE = [0.1, 0.3, 1.0]
@@ -62,7 +62,7 @@ class NoiseLevel(Experiment[Size]):
 
     def verdicts(self, results: Results) -> list[Verdict]:
         """The error grows with σ, and is smallest at unit Gaussian variance."""
-        errors = {name: median_error(result) for name, result in results.items()}
+        errors = {name: median_final_error(result) for name, result in results.items()}
         grows = {
             f"{family} noise": increasing([errors[name] for name in members])
             for family, members in FAMILIES.items()

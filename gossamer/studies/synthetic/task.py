@@ -31,6 +31,9 @@ PRINTED_LAMBDA = {
     "complete": 0.0,
 }
 
+ROBUST = 0.5
+"""A method is robust where no seed ends above this share of the initial error."""
+
 
 def curves(run: Run) -> Result:
     """The error of every seed over the steps, as plain lists."""
@@ -42,6 +45,6 @@ def final_errors(curve: Result) -> list[float]:
     return list(curve["error"][-1])
 
 
-def median_error(curve: Result) -> float:
+def median_final_error(curve: Result) -> float:
     """Median over the seeds of the last recorded error."""
     return statistics.median(final_errors(curve))

@@ -4,17 +4,16 @@ from dataclasses import dataclass
 
 import torch
 
-from gossamer import simulation
 from gossamer.experiments import Result
 from gossamer.problems import RobustRegression
-from gossamer.simulation import Halving
+from gossamer.simulation import Halving, Tuned
 from gossamer.studies.searched import Searched
 from gossamer.studies.synthetic.task import curves
 
 
-@dataclass(frozen=True)
-class Tuned(Searched):
-    """A method under one noise."""
+@dataclass(frozen=True, kw_only=True)
+class TunedTwice(Searched):
+    """A method under one noise, tuned by the full grid, and by halving."""
 
     data_seed: int
     halving: Halving
@@ -33,7 +32,7 @@ class Tuned(Searched):
         }
 
 
-def chosen(found: simulation.Tuned) -> Result:
+def chosen(found: Tuned) -> Result:
     """What a search chose, at what cost, and the errors of its choice."""
     return {
         "hyperparameters": found.hyperparameters,

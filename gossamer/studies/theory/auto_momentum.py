@@ -28,6 +28,7 @@ from gossamer.simulation import simulate, sweep
 from gossamer.simulation.search_sets import MOMENTA, STEP_SIZES
 from gossamer.simulation.words import spread
 from gossamer.studies.records import hundredth
+from gossamer.studies.searched import Size
 from gossamer.studies.seeds import fresh_seeds, tuning_seeds
 from gossamer.studies.synthetic.task import NETWORKS, NOISES
 from gossamer.theory import momentum_from_noise, momentum_rule
@@ -37,7 +38,7 @@ FACTOR = 1.25
 """An error up to this factor above the grid's best counts as equal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Momenta(Unit):
     """GT-NSGDm with every momentum of a grid and of two rules, the step size tuned for each."""
 
@@ -91,18 +92,14 @@ class Momenta(Unit):
         }
 
 
-@dataclass(frozen=True)
-class Size:
-    """Steps, samples, seeds, and how many values of each search set are tried."""
+@dataclass(frozen=True, kw_only=True)
+class MomentaSize(Size):
+    """How long and how often, and how many noise vectors the momentum is computed from."""
 
-    steps: int
-    tuning_seeds: int
-    fresh_seeds: int = 5
     samples: int = 10_000
-    values: int | None = None
 
 
-class AutoMomentum(Experiment[Size]):
+class AutoMomentum(Experiment[MomentaSize]):
     """Three ways to choose β, the step size tuned for each, on the study's noises."""
 
     name = "auto-momentum"
@@ -116,26 +113,26 @@ class AutoMomentum(Experiment[Size]):
         "than those whose results are reported."
     )
 
-    sizes: ClassVar[Mapping[SizeName, Size]] = {
-        "test": Size(steps=60, tuning_seeds=1, fresh_seeds=2, samples=1_000, values=2),
-        "quick": Size(steps=2_000, tuning_seeds=1),
-        "full": Size(steps=10_000, tuning_seeds=3),
+    sizes: ClassVar[Mapping[SizeName, MomentaSize]] = {
+        "test": MomentaSize(steps=60, tuning_seeds=1, fresh_seeds=2, every=6, samples=1_000),
+        "quick": MomentaSize(steps=2_000, tuning_seeds=1),
+        "full": MomentaSize(steps=10_000, tuning_seeds=3),
     }
 
-    def units(self, size: Size, seed: int) -> list[Unit]:
+    def units(self, size: MomentaSize, seed: int) -> list[Unit]:
         """A unit per noise."""
         return [
             Momenta(
                 name,
-                noise,
-                NETWORKS["ring"],
-                size.samples,
-                size.steps,
-                tuple(MOMENTA[-(size.values or len(MOMENTA)) :]),
-                tuple(STEP_SIZES[-(size.values or len(STEP_SIZES)) :]),
-                seed,
-                tuning_seeds(seed, size.tuning_seeds),
-                fresh_seeds(seed, size.fresh_seeds),
+                noise=noise,
+                network=NETWORKS["ring"],
+                samples=size.samples,
+                steps=size.steps,
+                momenta=tuple(MOMENTA[:: size.every]),
+                step_sizes=tuple(STEP_SIZES[:: size.every]),
+                data_seed=seed,
+                tuning_seeds=tuning_seeds(seed, size.tuning_seeds),
+                fresh_seeds=fresh_seeds(seed, size.fresh_seeds),
             )
             for name, noise in NOISES.items()
         ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import gossamer as gs
 from gossamer.studies.language.task import NETWORKS, SIZES, Task
-from gossamer.studies.language.tuned import FEW, OnOneNode, Settings, Tuned
+from gossamer.studies.language.tuned import FEW, OnOneNode, Settings, TunedPerNetwork
 
 SMALL = SIZES["test"].task(Task("causal", stride=5, epochs=12), seed=0)
 
@@ -15,15 +15,15 @@ def tuned(
     settings: Settings,
     networks: tuple[str, ...] = ("ring",),
     **changes: Any,
-) -> Tuned:
+) -> TunedPerNetwork:
     """A method on the small task, tuned with one seed and reported on two."""
-    return Tuned(
+    return TunedPerNetwork(
         "small",
-        algorithm,
-        settings,
-        dataclasses.replace(SMALL, **changes),
-        {name: NETWORKS[name] for name in networks},
-        OnOneNode(FEW),
+        algorithm=algorithm,
+        settings=settings,
+        task=dataclasses.replace(SMALL, **changes),
+        networks={name: NETWORKS[name] for name in networks},
+        search=OnOneNode(FEW),
         tuning_seeds=(500,),
         fresh_seeds=(0, 1),
     )

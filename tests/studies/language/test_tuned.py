@@ -9,7 +9,7 @@ from gossamer.studies.language.tuned import (
     HUNDREDS,
     OnOneNode,
     lowest,
-    schedule_for,
+    rungs_for,
 )
 from studies.language.small import SMALL, tuned
 
@@ -40,8 +40,8 @@ def test_every_setting_is_admissible(sets):
 
 
 def test_hundreds_of_settings_are_ended_sooner():
-    assert schedule_for(MANY * 25) == FEW
-    assert schedule_for(MANY * 26) == HUNDREDS
+    assert rungs_for(MANY * 25) == FEW
+    assert rungs_for(MANY * 26) == HUNDREDS
 
 
 def test_the_search_on_one_node_prefers_what_trains():

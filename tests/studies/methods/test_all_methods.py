@@ -174,10 +174,10 @@ def test_the_page_names_each_of_its_tables():
 
 SMALL = Compared(
     "small",
-    gs.DSGD,
-    {"lr": [1e-5, 0.1, 0.5, 1e9]},
-    gs.ring(4),
-    gs.Gaussian(0.1),
+    algorithm=gs.DSGD,
+    grid={"lr": [1e-5, 0.1, 0.5, 1e9]},
+    network=gs.ring(4),
+    noise=gs.Gaussian(0.1),
     steps=200,
     tuning_seeds=(500,),
     fresh_seeds=(0, 1, 2),

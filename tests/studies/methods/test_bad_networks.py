@@ -8,17 +8,16 @@ import torch
 from made_up import INITIAL, THROWN, MadeUp, verdict
 
 import gossamer as gs
-from gossamer.studies.methods.bad_networks import (
+from gossamer.studies.methods.bad_networks.reading import on_networks, survived
+from gossamer.studies.methods.bad_networks.situations import (
     KINDS,
     METHODS,
     NETWORKS,
     NOISES,
     PARTS,
-    BadNetworks,
-    on_networks,
-    survived,
     unit_name,
 )
+from gossamer.studies.methods.bad_networks.study import BadNetworks
 from gossamer.studies.methods.standing import OURS
 
 

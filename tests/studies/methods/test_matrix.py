@@ -4,7 +4,7 @@ import math
 
 from made_up import draw
 
-from gossamer.studies.methods.matrix import DARKEST, matrices, shade
+from gossamer.studies.methods.bad_networks.matrix import DARKEST, matrices, shade
 
 ROWS, COLUMNS = ["a", "b"], ["x", "y", "z"]
 CELLS = {

@@ -6,22 +6,22 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.studies.methods.compared import Different
-from gossamer.studies.methods.on_network import (
+from gossamer.studies.methods.bad_networks.on_network import (
     OnNetwork,
     admitted,
     bytes_per_step,
     bytes_until,
 )
+from gossamer.studies.methods.compared import Different
 
 LR = {"lr": [0.1]}
 RING, ONE_WAY = gs.ring(6), gs.random_digraph(6, degree=2)
 SMALL = OnNetwork(
     "small",
-    gs.GTDSGD,
-    {"lr": [1e-3, 1e-2, 0.1, 1e6]},
-    RING.compressed(gs.QSGD(4)),
-    gs.Gaussian(0.1),
+    algorithm=gs.GTDSGD,
+    grid={"lr": [1e-3, 1e-2, 0.1, 1e6]},
+    network=RING.compressed(gs.QSGD(4)),
+    noise=gs.Gaussian(0.1),
     steps=200,
     tuning_seeds=(500,),
     fresh_seeds=(0, 1, 2),

@@ -45,7 +45,6 @@ def test_figure_and_table(final: float):
     assert [row[3] for row in table.rows] == ["0.904029", "0.714286", "0.600000", "0.000000"]
     shown = "diverged on 5 of 5 seeds" if final == math.inf else "0.2 [0.2, 0.2]"
     assert table.rows[0][-1] == shown
-    assert all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_small_study_end_to_end():

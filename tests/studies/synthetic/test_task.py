@@ -9,7 +9,7 @@ from gossamer.studies.synthetic.task import (
     NOISES,
     PRINTED_LAMBDA,
     final_errors,
-    median_error,
+    median_final_error,
 )
 
 
@@ -38,4 +38,4 @@ def test_one_dataset_for_every_number_of_nodes():
 def test_errors_are_those_of_the_last_record():
     result = curve([0.5, 0.1, 0.3, 0.2, 0.4])
     assert final_errors(result) == [0.5, 0.1, 0.3, 0.2, 0.4]
-    assert median_error(result) == 0.3
+    assert median_final_error(result) == 0.3

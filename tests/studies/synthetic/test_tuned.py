@@ -4,14 +4,14 @@ import pytest
 
 import gossamer as gs
 from gossamer.simulation import Halving
-from gossamer.studies.synthetic.tuned import Tuned
+from gossamer.studies.synthetic.tuned import TunedTwice
 
-UNIT = Tuned(
+UNIT = TunedTwice(
     "small",
-    gs.DSGD,
-    {"lr": [1e-3, 0.05, 0.1]},
-    gs.complete(4),
-    gs.StudentT(df=1.5),
+    algorithm=gs.DSGD,
+    grid={"lr": [1e-3, 0.05, 0.1]},
+    network=gs.complete(4),
+    noise=gs.StudentT(df=1.5),
     steps=60,
     data_seed=2,
     tuning_seeds=(500, 501, 502),

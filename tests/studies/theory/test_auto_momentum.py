@@ -63,8 +63,8 @@ def test_a_twentieth_above_the_rule_without_p_is_allowed(data: float, holds: str
 def test_a_unit_tunes_the_step_size_of_every_momentum():
     unit = Momenta(
         "small",
-        gs.Gaussian(0.1),
-        gs.ring(4),
+        noise=gs.Gaussian(0.1),
+        network=gs.ring(4),
         samples=200,
         steps=64,
         momenta=(0.5,),

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from gossamer.algorithms import DSGDCClip, DSGDGClip, GTClip, GTNSGDm
 from gossamer.networks import Network, complete, ring
 from gossamer.noise import AlphaStable, Gaussian, Noise
-from gossamer.studies.searched import Method, SearchSet
+from gossamer.simulation.search_sets import SearchSet
+from gossamer.studies.searched import Entry
 
 NODES = DIMENSION = 20
 SCALE = 0.3
@@ -65,11 +66,19 @@ STEP_SIZES = [a * b for b in (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0) for a in (1, 2, 
 CLIP_LEVELS = [a * b for b in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0) for a in (1, 2, 5)]
 MOMENTA = [0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999]
 
+GRADIENT, TRACKER, PLAIN = "GT-Clip (gradient)", "GT-Clip (tracker)", "DSGD-GClip"
+"""What clips: gradients or the tracker, with gradient tracking, and gradients without."""
+
 CLIPPING: SearchSet = {"lr": STEP_SIZES, "clip": CLIP_LEVELS}
-METHODS: dict[str, tuple[Method, SearchSet]] = {
+METHODS: dict[str, Entry] = {
     "GT-NSGDm": (GTNSGDm, {"lr": STEP_SIZES, "momentum": MOMENTA}),
-    "GT-Clip (gradient)": (GTClip, {**CLIPPING, "clipped": ["gradient"]}),
-    "GT-Clip (tracker)": (GTClip, {**CLIPPING, "clipped": ["tracker"]}),
-    "DSGD-GClip": (DSGDGClip, CLIPPING),
+    GRADIENT: (GTClip, {**CLIPPING, "clipped": ["gradient"]}),
+    TRACKER: (GTClip, {**CLIPPING, "clipped": ["tracker"]}),
+    PLAIN: (DSGDGClip, CLIPPING),
     "DSGD-CClip": (DSGDCClip, CLIPPING),
 }
+
+
+def unit_name(situation: Situation, method: str) -> str:
+    """Of a method in one situation."""
+    return f"{situation.name}, {method}"

@@ -11,12 +11,13 @@ from torch import Tensor
 from gossamer.experiments import Result
 from gossamer.problems import Quadratic
 from gossamer.simulation import Tuned, sweep
-from gossamer.studies.methods.apart import Apart, dissimilarity
-from gossamer.studies.searched import Searched, SearchSet
+from gossamer.simulation.search_sets import SearchSet
+from gossamer.studies.methods.clip_or_normalize.apart import Apart, dissimilarity
+from gossamer.studies.searched import Searched
 from gossamer.theory import Parameters, admissible_p, parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contender(Searched):
     """A method with a step size and a second parameter, `clip` or `momentum`.
 

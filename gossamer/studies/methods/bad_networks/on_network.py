@@ -12,13 +12,14 @@ from gossamer.networks import Network
 from gossamer.problems import Problem
 from gossamer.simulation import Run
 from gossamer.simulation.halving import median
+from gossamer.simulation.search_sets import SearchSet
 from gossamer.simulation.sweep_record import AllDiverged
 from gossamer.simulation.traffic import Traffic
 from gossamer.studies.methods.compared import Alike, Different
-from gossamer.studies.searched import Method, Searched, SearchSet
+from gossamer.studies.searched import Method, Searched
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OnNetwork(Searched):
     """A method on a network, tuned by halving."""
 

@@ -1,0 +1,1 @@
+"""Today's methods train a Transformer on words and on characters."""

@@ -1,0 +1,1 @@
+"""Which method survives which network."""

@@ -1,0 +1,1 @@
+"""Clip or normalize, over heterogeneity, tails and networks."""
