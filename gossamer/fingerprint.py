@@ -205,7 +205,7 @@ class _Digest:
             return [_name_of_unique(value, reduced), *self._all([kind, own])]
         make, args, state, *items = (*reduced, None, None, None)[:5]
         if isinstance(state, dict):
-            state = _without_computed(kind, state)
+            state = _lasting(kind, state)
         if not _has_own_reduce(kind) and not _has_own(kind, "__getstate__"):
             state = None  # the attributes
         content = [list(i) if isinstance(i, Iterator) else i for i in items]
@@ -237,10 +237,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     slots = _slots(kind)
     held |= {name: _slot(slot, value) for name, slot in slots.items()}
-    if isinstance(value, torch.nn.Module):  # torch numbers the hooks of all modules together
-        hooks = {name: part for name, part in held.items() if HOOKS.fullmatch(name)}
-        held |= {name: list(part.values()) for name, part in hooks.items() if part}
-    return _without_computed(kind, {name: held[name] for name in sorted(held, key=str)})
+    return _lasting(kind, {name: held[name] for name in sorted(held, key=str)})
 
 
 @functools.lru_cache(maxsize=4096)
@@ -263,10 +260,14 @@ def _slot(slot: Any, value: Any) -> Any:
         return "nothing yet"
 
 
-def _without_computed(kind: type, held: dict[Any, Any]) -> dict[Any, Any]:
-    """The attributes but for the values of cached properties."""
+def _lasting(kind: type, held: dict[Any, Any]) -> dict[Any, Any]:
+    """The attributes but for the values of cached properties, and for the numbers of hooks.
+
+    Torch numbers the hooks of all modules together.
+    """
+    of_module = issubclass(kind, torch.nn.Module)
     return {
-        name: part
+        name: list(part.values()) if of_module and HOOKS.fullmatch(name) and part else part
         for name, part in held.items()
         if not isinstance(inspect.getattr_static(kind, str(name), None), _LAZY)
     }
