@@ -89,8 +89,32 @@ def exact(_: str) -> str:
 
 def speed_table(place: str) -> str:
     """What was measured on a "cpu", on "one core" or with "cuda", beside its goal."""
-    rows = [speed.cells() for speed in speeds.kept(place)]
-    return f"{table(list(speeds.COLUMNS), rows)}\n\nMeasured on {speeds.machines(place)}."
+    every = speeds.kept(place)
+    flat = [speed for speed in every if speed.what.startswith("growth") and speed.met]
+    rows = [_unbroken(speed.cells()) for speed in every if speed not in flat]
+    said = f"{_growth(flat)} Measured on {speeds.machines(place)}."
+    return f"{table(list(speeds.COLUMNS), rows)}\n\n{said}"
+
+
+def _growth(flat: list[speeds.Speed]) -> str:
+    """One sentence on all that grows as slowly as it should."""
+    worst, goal = max(speed.value for speed in flat), max(speed.goal for speed in flat)
+    return (
+        f"With more runs, nodes or dimensions, the time and the memory per number at the largest "
+        f"size were at most {worst:.2f} times those at the cheapest size of at least 50,000 "
+        f"numbers, in all {len(flat)} cases (goal: at most {goal:g} times; 1 means that no smaller "
+        f"size is cheaper per number)."
+    )
+
+
+def _unbroken(cells: list[str]) -> list[str]:
+    """Numbers stay in one line with their units; a peer's name may stand above its number.
+
+    >>> [cell.replace("\\xa0", "_") for cell in _unbroken(["a b", "1 µs", "JAX: 2 (0.5 ×)"])]
+    ['a b', '1_µs', 'JAX: 2_(0.5_×)']
+    """
+    what, *numbers = cells
+    return [what, *(cell.replace(" ", "\xa0").replace(":\xa0", ": ") for cell in numbers)]
 
 
 def against_jax(_: str) -> str:
