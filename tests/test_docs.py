@@ -30,7 +30,7 @@ SECTIONS = [
     "Parameters",
     "Guarantees",
     "Where we deviate from the original",
-    "Our numbers next to those of the GT-NSGDm paper",
+    "Our numbers",
 ]
 SET_UP = ["python3 -m venv env", "source env/bin/activate", "pip install ."]
 """What the README asks for before anything runs; `make test` does the same."""

@@ -125,7 +125,7 @@ def answered(answer: Answer) -> str:
     return (
         f"{case}**Take {link(best)}**, e.g. "
         f"`{call(best, answer.found[best]['hyperparameters'])}`. "
-        f"Its error was {ended(times, len(compared))} in [our measurements](#a-method) {where}."
+        f"Its error was {ended(times, len(compared))} in [our measurements](#methods) {where}."
         f"{'' if faults else elsewhere(answer, best)}\n\n"
         f"{_bash(command(answer))}"
     )
@@ -174,7 +174,7 @@ def language(corpus: Any) -> str:
     return (
         f"**Take {link(best)}**, e.g. `{call(best, settings)}`. On a ring, its validation loss was "
         f"at most {max(on_the_ring.values()) - 1:.1%} above the lowest of {len(MODERN)} methods, "
-        "both on words and on characters ([more](#a-method)). Replace `book.txt` with your text. "
+        "both on words and on characters ([more](#methods)). Replace `book.txt` with your text. "
         f"{how(best, settings)}"
     )
 
