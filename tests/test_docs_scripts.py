@@ -94,7 +94,7 @@ def test_the_transformer_table_shows_what_is_stored(stored: dict[str, list[Table
         Table("causal", ["method", *NETWORKS], [["GT-NSGDm", "4", "5", "6"]]),
     ]
     transformer = import_module("from_results").transformer
-    shown = transformer("GTNSGDm")
+    shown = transformer("GTNSGDm").replace("\xa0", " ")
     assert "| printed in the paper | 0.258 ± 0.007 | 0.261 ± 0.007 | 0.282 ± 0.009 |" in shown
     assert "| ours, `paper` protocol | 1 | 2 | 3 |" in shown
     assert "| ours, `causal` protocol | 4 | 5 | 6 |" in shown

@@ -12,5 +12,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     | 1 | 2&#124;3 |
     """
     lines = [columns, ["---"] * len(columns), *rows]
-    cells = [[cell.replace("|", "&#124;").replace("\n", "<br>") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """What stands in it; a deviation stays in one line with its sign."""
+    return text.replace("|", "&#124;").replace("\n", "<br>").replace(" ± ", " ±\xa0")

@@ -35,7 +35,7 @@
     ${slider("speed", "speed")}</div>`;
 
   const key = `<p class="key"><i class="dot"></i> message <i class="cross"></i> lost
-    <i class="flash"></i> wild gradient<br>
+    <i class="flash"></i> huge gradient<br>
     <i class="stick"></i> the node’s model, seen from the optimum</p>`;
 
   living.html = () => `${stories()}<p class="caption" id="caption" role="status"></p>

@@ -71,7 +71,7 @@
       add(parts.rug, "path", { d: wild.map(bar).join("") });
       add(parts.rug, "line", living.line([ROOM.left, base], [size.width - ROOM.right, base]));
       const label = { x: ROOM.left + 4, y: base - ROOM.rug + 12 };
-      if (wild.length > 0) add(parts.labels, "text", label, "wild gradients");
+      if (wild.length > 0) add(parts.labels, "text", label, "huge gradients");
     }
 
     function draw(t, phase) {

@@ -36,7 +36,7 @@
       draw: (u, w) => Math.cos(2 * Math.PI * u) * Math.sqrt(2 * exponential(w)),
     },
     student: {
-      title: "Student t noise", call: s => `gs.StudentT(1.5, scale=${s})`,
+      title: "Student-t noise", call: s => `gs.StudentT(1.5, scale=${s})`,
       draw: (u, w) => (
         Math.cos(2 * Math.PI * u) * Math.sqrt(1.5 * Math.expm1(2 / 1.5 * exponential(w)))),
     },

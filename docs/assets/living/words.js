@@ -42,16 +42,16 @@
     return `${end}, those of ${other} ${b > 1.15 * a ? `${times} times` : "about"} as far`;
   }
 
-  // What a method does with a wild gradient.
+  // What a method does with a huge gradient.
   living.says = {
-    DSGD: "Takes every gradient as it is: a wild one throws its node, and then the neighbours.",
+    DSGD: "Takes every gradient as it is: a huge one throws its node, and then the neighbours.",
     DSGDGClip: "Shortens gradients longer than τ; nodes that differ still pull apart.",
     NormalizedDSGD: "Makes all gradients equally long before they are averaged: where nodes "
       + "differ, they cancel in the wrong place.",
-    GTDSGD: "Tracks the average gradient: differences cancel, but a wild one reaches everybody.",
+    GTDSGD: "Tracks the average gradient: differences cancel, but a huge one reaches everybody.",
     GTClip: "Tracks the average of clipped gradients: good with the right τ, if one knows it.",
-    GTNSGDm: "Tracks the average gradient, then takes a step of length α, however wild it is.",
-    GTSignSGDm: "Tracks the average gradient, then moves each coordinate by α, however wild it is.",
+    GTNSGDm: "Tracks the average gradient, then takes a step of length α, however large it is.",
+    GTSignSGDm: "Tracks the average gradient, then moves each coordinate by α, however large it is.",
   };
   living.settings = { lr: "step size α", momentum: "momentum β", clip: "clip level τ" };
 
