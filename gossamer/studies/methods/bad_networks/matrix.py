@@ -1,6 +1,7 @@
 """A matrix of coloured cells with a number in each, e.g. methods by networks."""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,15 +21,14 @@ Cells = Mapping[tuple[str, str], float | None]
 def matrices(
     titled: Mapping[str, Cells], rows: Sequence[str], columns: Sequence[str], caption: str
 ) -> "Figure":
-    """A panel for each of `titled`, side by side, the rows named at the first."""
+    """A panel for each of `titled`, one below the other."""
     with style():
-        width, height = 0.44 * len(columns) + 1.0, 0.25 * len(rows) + 1.6
-        figure, axes = panels(len(titled), width=width, height=height)
+        width, height = 0.44 * len(columns) + 2.2, 0.25 * len(rows) + 1.4
+        figure, axes = panels(len(titled), width=width, height=height, stacked=True)
         for ax, (title, cells) in zip(axes, titled.items(), strict=True):
             _matrix(ax, cells, rows, columns)
             ax.set_title(title, loc="left", fontweight="bold")
-            ax.tick_params(axis="y", labelleft=ax is axes[0])
-        figure.supxlabel(caption)
+        figure.supxlabel(textwrap.fill(caption, int(13 * width)), fontsize=9)
     return figure
 
 

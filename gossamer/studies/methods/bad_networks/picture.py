@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def figure_of(results: Results, part: str) -> "Figure":
-    """A matrix of methods and networks, the noises side by side."""
+    """A matrix of methods and networks, a panel for each noise."""
     where = part if part == "equal bytes" else f"nodes {part}"
     return matrices(
         {f"{noise} noise, {where}": _cells(results, part, noise) for noise in NOISES},
