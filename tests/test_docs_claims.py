@@ -612,7 +612,7 @@ CLAIMS += [
     ),
     Claim(
         "algorithms/NormalizedDSGD.md",
-        "NormalizedDSGD does not move there with any of five step sizes. GT-NSGDm ends within "
+        "Normalized DSGD does not move there with any of five step sizes. GT-NSGDm ends within "
         "three step lengths of the optimum.",
         "claim-1",
         nothing_moves_but_tracking,
