@@ -52,17 +52,17 @@ PROBLEMS: dict[str, Callable[[int, int], gs.Problem]] = {
 
 MANY = [100, 1000, 2500, 5000, 10_000]
 GROWTH: dict[str, tuple[str, list[int], dict[str, Any]]] = {
-    "runs, 20 nodes, d = 20": ("runs", [1, 10, 100, 1000, 5000], {}),
-    "nodes of a ring": ("nodes", [8, *MANY], {}),
-    "nodes of a torus": ("nodes", MANY, {"network": "torus"}),
-    "nodes of a random regular graph": ("nodes", MANY, {"network": "regular"}),
-    "nodes of a robust regression": (
+    "number of runs, 20 nodes, 20 dimensions": ("runs", [1, 10, 100, 1000, 5000], {}),
+    "number of nodes, ring": ("nodes", [8, *MANY], {}),
+    "number of nodes, torus": ("nodes", MANY, {"network": "torus"}),
+    "number of nodes, random regular graph": ("nodes", MANY, {"network": "regular"}),
+    "number of nodes, robust regression": (
         "nodes", MANY, {"network": "regular", "problem": "regression"}
     ),
-    "nodes of a lossy ring": ("nodes", MANY, {"network": "lossy"}),
-    "nodes of a random matching": ("nodes", MANY, {"network": "matching"}),
-    "dim, 8 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 8}),
-    "dim, 64 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 64}),
+    "number of nodes, lossy ring": ("nodes", MANY, {"network": "lossy"}),
+    "number of nodes, random matching": ("nodes", MANY, {"network": "matching"}),
+    "dimension, 8 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 8}),
+    "dimension, 64 nodes": ("dim", [20, 1000, 100_000, 1_000_000], {"nodes": 64}),
 }  # fmt: skip
 """What grows → its name, its sizes, and what stays."""
 
@@ -370,7 +370,7 @@ def spread(s: dict[str, float]) -> str:
 
 
 def show_growth(name: str, rows: list[dict[str, float]], place: str) -> None:
-    table = Table(title=f"growth with {name}", caption=flatness(name, rows, place))
+    table = Table(title=f"growth with the {name}", caption=flatness(name, rows, place))
     for column in ("size", "set up, s", "µs per step", "ns per number", "MB", "B per number"):
         table.add_column(column, justify="right")
     for row in rows:
@@ -401,7 +401,7 @@ def flatness(name: str, rows: list[dict[str, float]], place: str) -> str:
     if len(large) < 2:
         return ""
     grown = [each(large[-1]) / min(map(each, large)) for each in (nanoseconds, octets)]
-    whats = [f"growth with {name}: {kind} per number" for kind in ("time", "memory")]
+    whats = [f"growth with the {name}: {kind} per number" for kind in ("time", "memory")]
     pairs = zip(whats, grown, strict=True)
     keep(place, [Speed(what, value, "times", FLAT) for what, value in pairs])
     verdict = "flat" if max(grown) <= FLAT else "NOT FLAT"
