@@ -100,10 +100,10 @@ def _growth(flat: list[speeds.Speed]) -> str:
     """One sentence on all that grows as slowly as it should."""
     worst, goal = max(speed.value for speed in flat), max(speed.goal for speed in flat)
     return (
-        f"With more runs, nodes or dimensions, the time and the memory per number at the largest "
-        f"size were at most {worst:.2f} times those at the cheapest size of at least 50,000 "
-        f"numbers, in all {len(flat)} cases (goal: at most {goal:g} times; 1 means that no smaller "
-        f"size is cheaper per number)."
+        f"With more runs, nodes or dimensions, a number may take at most {goal:g} times as much "
+        f"time and memory as at the cheapest size of at least 50,000 numbers. At the largest size "
+        f"it takes at most {worst:.2f} times as much, in all {len(flat)} cases (1 means that no "
+        f"smaller size is cheaper)."
     )
 
 
