@@ -11,6 +11,7 @@ the Lipschitz constant L of the nodes' gradients, the common start x⁰, the opt
 from gossamer.theory._bound import FORMULAS, Bound, Term, bound
 from gossamer.theory._plan import plan
 from gossamer.theory.auto import MomentumChoice, momentum_from_noise
+from gossamer.theory.batches import estimate_sigma_from_batches
 from gossamer.theory.constants import Constants
 from gossamer.theory.estimate import (
     Estimate,
@@ -59,6 +60,7 @@ __all__ = [
     "estimate_distance",
     "estimate_gap",
     "estimate_sigma",
+    "estimate_sigma_from_batches",
     "estimate_sigma_from_samples",
     "estimate_smoothness",
     "fit_slope",

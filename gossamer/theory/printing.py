@@ -21,7 +21,8 @@ OPTION_COLUMNS = ("network", "λ", "bound", "steps to match")
 
 def as_text(plan: "Plan") -> str:
     """All of the plan: what was assumed, the tables, the advice."""
-    parts = [f"GT-NSGDm on {plan.network.name}, T = {plan.steps:,}\nNoise: {plan.noise}"]
+    noise = "\n".join(wrapped(f"Noise: {plan.noise}"))
+    parts = [f"GT-NSGDm on {plan.network.name}, T = {plan.steps:,}\n{noise}"]
     for title, (columns, rows) in tables(plan).items():
         parts.append(f"{title}\n{_text_table(columns, rows)}")
     lines = [line for words in advice(plan) for line in wrapped(words)]
