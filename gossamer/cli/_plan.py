@@ -1,16 +1,21 @@
 """`gossamer plan`: parameters and guarantees before a run."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from gossamer.algorithms import GTNSGDm
 from gossamer.cli._tails import read_samples
-from gossamer.cli.own_code import import_option
+from gossamer.cli.own_code import import_option, imported
 from gossamer.cli.picture import picture_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.cli.terminal import say, say_command
 from gossamer.noise import NOISES, Noise
 from gossamer.spec import build
+
+PLACEHOLDER = "LAW"
+"""Stands for a noise law in a command where none is known."""
 
 
 @click.command()
@@ -56,7 +61,7 @@ def plan(
     """Step size, momentum and guarantee of GT-NSGDm before a run.
 
     Prints the parameters of both theorems and a practical setting, how far their steps reach,
-    the bound split by term, and what a better network or more nodes would buy.
+    the bound split by term, and how much a better network or more nodes would help.
 
     \b
     gossamer plan --noise 'AlphaStable(1.5, skewness=0.5, scale=0.1)'
@@ -70,7 +75,8 @@ def plan(
 
     net, task = build_task(network, problem)
     described = any(value is not None for value in (noise, samples, p, sigma))
-    law = _law(noise if described else DEFAULT_NOISE)
+    named = noise if described else DEFAULT_NOISE
+    law = _law(named)
     measured = None if samples is None else torch.as_tensor(read_samples(samples))
     result = theory.plan(task, net, steps, noise=law, samples=measured, p=p, sigma=sigma)
     click.echo(result)
@@ -80,11 +86,25 @@ def plan(
     if figure is not None:
         result.figure().savefig(figure)
         say(f"Figure: {figure}")
-    practical = result.settings["practical"]
-    method = f"GTNSGDm(lr={practical.lr:.3g}, momentum={practical.momentum:.5g})"
-    told = {"-a": method, "-n": network, "-p": problem, "--noise": noise}
-    say("Next, to measure the practical setting:")
-    say_command("gossamer compare", {k: word for k, word in told.items() if word is not None})
+    told = {"-n": network, "-p": problem, "--steps": str(steps)}
+    drawn = law is not None or (samples is None and sigma is None)
+    _say_next(result.practical, told | {"--noise": named or "none" if drawn else PLACEHOLDER})
+
+
+def _say_next(setting: GTNSGDm, told: Mapping[str, str | None]) -> None:
+    """The command that runs a setting on what was planned, as far as `compare` can draw it."""
+    if told["--noise"] == PLACEHOLDER:
+        say(
+            "Next, to measure the practical setting. `gossamer compare` draws noise from a law: "
+            f"put one like yours in the place of {PLACEHOLDER}, or none if your noise is only "
+            "that of the problem's mini-batches."
+        )
+    else:
+        say("Next, to measure the practical setting:")
+    method = f"GTNSGDm(lr={setting.lr:.3g}, momentum={setting.momentum:.5g})"
+    files = [("--import", file) for file in imported()]
+    options = [(flag, word) for flag, word in told.items() if word is not None]
+    say_command("gossamer compare", [("-a", method), *files, *options])
 
 
 def _law(noise: str | None) -> Noise | None:

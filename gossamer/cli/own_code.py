@@ -4,12 +4,22 @@ from collections.abc import Sequence
 
 import click
 
+FILES = f"{__name__}.files"
+"""Where a context keeps what was typed."""
+
 
 def _import(context: click.Context, option: click.Parameter, files: Sequence[str]) -> None:
     from gossamer.own_names import import_file
 
     for file in files:
         import_file(file)
+    context.meta[FILES] = files
+
+
+def imported() -> Sequence[str]:
+    """The files of the option, as they were typed."""
+    files: Sequence[str] = click.get_current_context().meta.get(FILES, ())
+    return files
 
 
 import_option = click.option(

@@ -3,7 +3,7 @@
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -38,9 +38,9 @@ def say(text: str, first: str = "", then: str = "", *, head: str = "", paint: Pa
         click.echo(line)
 
 
-def say_command(command: str, options: Mapping[str, str]) -> None:
+def say_command(command: str, options: Iterable[tuple[str, str]]) -> None:
     """Print a command to copy: on one line, or on one for each option."""
-    words = [command, *(f"{flag} {shlex.quote(word)}" for flag, word in options.items())]
+    words = [command, *(f"{flag} {shlex.quote(word)}" for flag, word in options)]
     line = "  " + " ".join(words)
     click.echo(line if len(line) <= width() else "  " + " \\\n      ".join(words))
 

@@ -1,7 +1,9 @@
 """`gossamer plan`: which noise it assumes, and what it prints."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gossamer.cli import compare
@@ -58,3 +60,58 @@ def test_all_settings_and_their_reach_are_shown(gossamer: Callable[..., tuple[in
     for part in ("p known", "p unknown", "practical", "reach αT", "rule of thumb"):
         assert part in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+MINE = """
+import torch
+
+import gossamer as gs
+
+
+class Bowl(gs.Quadratic):
+    def __init__(self, num_nodes):
+        super().__init__(num_nodes, 2)
+
+
+my_noise = gs.StudentT(1.5)
+data = [([[1.0, 2.0], [3.0, 1.0]], [1.0, 0.0])] * 4
+batches = gs.LeastSquares([tuple(map(torch.tensor, pair)) for pair in data], batch_size=1)
+"""
+
+
+def suggested(out: str) -> str:
+    """The command at the end, as a shell joins its lines, without the program's name."""
+    return out[out.rindex("  gossamer compare") :].replace("\\\n", " ").split(maxsplit=1)[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "noise"),
+    [
+        ("", DEFAULT_NOISE),
+        ("--noise none", "none"),
+        ("--tail 1.5 -p batches", "none"),
+        ("--noise my_noise", "my_noise"),
+        ("--noise 'StudentT(1.5)' --tail 1.2", "StudentT(1.5)"),
+    ],
+)
+def test_the_next_command_runs_what_was_planned(gossamer, tmp_path: Path, options, noise):
+    """It used to run 2,000 steps of compare's own noise, and not to know own files."""
+    (tmp_path / "mine.py").write_text(MINE)
+    task = "" if "-p" in options else "-p 'Bowl(4)'"
+    _, out, _ = gossamer(f"plan --import mine.py -n 'ring(4)' -T 70 {task} {options}")
+    code, said, err = gossamer(f"{suggested(out)} --seeds 1")
+    assert (code, err) == (0, "")
+    assert f" on ring(4), noise {noise}, 70 steps." in said
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--samples noise.npy", "--tail 1.5 --sigma 2", "--noise none --tail 1.5 --sigma 2"],
+)
+def test_a_noise_that_compare_cannot_draw_is_left_to_the_user(
+    gossamer, refused, tmp_path: Path, options: str
+):
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((500, 2)))
+    _, out, _ = gossamer(f"{SMALL} {options}")
+    assert "put one like yours in the place of LAW" in out
+    assert "noise: got 'LAW', need one of" in refused(suggested(out))
