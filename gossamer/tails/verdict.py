@@ -59,10 +59,11 @@ class Readings:
         return found
 
     @property
-    def stable_law_says(self) -> float | None:
-        """The smaller index of the two estimators that assume a stable law."""
+    def stable_law_says(self) -> dict[str, float]:
+        """The indices of the estimators that assume a stable law, by name."""
         log_moment = None if self.log_moment is None else self.log_moment.tail_index
-        return min((x for x in (log_moment, self.stable_index) if x is not None), default=None)
+        found = {"log-moment": log_moment, "stable fit": self.stable_index}
+        return {name: index for name, index in found.items() if index is not None}
 
 
 @dataclass(frozen=True)
@@ -134,13 +135,21 @@ def disagreements(tail: Tail, readings: Readings) -> list[str]:
 
 def _stable_law_against_tail(tail: Tail, readings: Readings) -> str:
     says = readings.stable_law_says
-    if says is None or says > 1.9 or tail == "infinite variance":
+    heavy = {name: index for name, index in says.items() if index <= 1.9}
+    if not heavy or tail == "infinite variance":
         return ""
+    verbs = "assume a stable law, say" if len(heavy) > 1 else "assumes a stable law, says"
     against = "does not settle it" if tail == "undecided" else "says it is finite"
+    others = [
+        f", and the {name}, which assumes the same, gives {index:.2f}"
+        for name, index in says.items()
+        if name not in heavy
+    ]
     return (
-        f"The estimators that assume a stable law say infinite variance (index {says:.2f}); the "
-        f"tail itself {against}. They answer below 2 also for t(3) and for a lognormal, whose "
-        "variance is finite: believe them only if the law is stable."
+        f"The {' and the '.join(heavy)}, which {verbs} infinite variance (index "
+        f"{min(heavy.values()):.2f}); the tail itself {against}{''.join(others)}. Such estimators "
+        "answer below 2 also for t(3) and for a lognormal, whose variance is finite: believe them "
+        "only if the law is stable."
     )
 
 

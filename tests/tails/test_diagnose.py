@@ -126,6 +126,23 @@ def test_says_that_stable_law_estimators_mistake_finite_variance(law: str):
     assert any("believe them only if the law is stable" in d for d in diagnosis.disagreements)
 
 
+def test_only_estimators_that_say_infinite_variance_are_said_to():
+    """A mixture of scales: quantiles see heavy tails, sums of vectors a finite variance."""
+    rng = np.random.default_rng(0)
+    mixture = rng.standard_normal((10_000, 64)) * rng.choice([0.2, 1.0], (10_000, 64))
+    diagnosis = diagnose(mixture)
+    assert diagnosis.log_moment is not None
+    assert diagnosis.stable_index is not None
+    assert diagnosis.stable_index < 1.9 < diagnosis.log_moment.tail_index
+    (words,) = [one for one in diagnosis.disagreements if "assumes a stable law" in one]
+    assert words.startswith("The stable fit, which assumes a stable law, says infinite variance")
+    assert (
+        f"log-moment, which assumes the same, gives {diagnosis.log_moment.tail_index:.2f}" in words
+    )
+    (both,) = [d for d in diagnose(laws.draw("t 3")[0], kind="vectors").disagreements if "say" in d]
+    assert both.startswith("The log-moment and the stable fit, which assume a stable law, say")
+
+
 def test_says_that_hill_misses_stable_1_8():
     words = [diagnosis.disagreements for diagnosis in diagnosed("stable 1.8", 10)]
     assert sum(any("Hill overstates" in d for d in found) for found in words) >= 7
