@@ -1,6 +1,5 @@
 """`gossamer tails`: how heavy is the noise in this file?"""
 
-import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -13,7 +12,8 @@ from gossamer.errors import InvalidInput
 from gossamer.tails.samples import Kind
 
 if TYPE_CHECKING:
-    import numpy as np
+    from gossamer.tails import Diagnosis
+    from gossamer.tails.samples import Array
 
 
 @click.command()
@@ -45,14 +45,24 @@ def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
         plot(diagnosis).savefig(figure)
         click.echo(f"\nFigure: {figure}")
     click.echo()
+    told = f"--tail {diagnosis.suggested_p:.2f} --sigma {_level(samples, diagnosis):.4g}"
+    say(
+        f"Next: `gossamer plan {told}` gives a step size, a momentum and a bound; name your own "
+        "problem with -p and your own network with -n."
+    )
+
+
+def _level(samples: "Array", diagnosis: "Diagnosis") -> float:
+    """σ of the noise, of its vectors or of their norms."""
+    from gossamer.theory import estimate_sigma_from_samples
+
+    p = diagnosis.suggested_p
     if diagnosis.dim is None:
-        told = f"--tail {diagnosis.suggested_p:.2f} --sigma SIGMA"
-    else:
-        told = f"--samples {shlex.quote(str(file))}"
-    say(f"Next: `gossamer plan {told}` gives a step size, a momentum and a guarantee.")
+        return float((samples**p).mean() ** (1 / p))
+    return estimate_sigma_from_samples(samples.reshape(len(samples), -1), p).value
 
 
-def read_samples(file: Path) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+def read_samples(file: Path) -> "Array":
     """Numbers from a .npy or .csv file (a header line is skipped); nothing in it is executed."""
     import numpy as np
 

@@ -1,5 +1,6 @@
 """`gossamer tails` and `gossamer plan --samples`: what they read from a file."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +55,30 @@ def test_samples_of_another_dimension_need_sigma(gossamer, refused, tmp_path: Pa
     line = "plan --samples noise.npy -n 'ring(4)'"
     assert "need shape (samples, 20)" in refused(line)
     assert "from 2000 samples" in gossamer(f"{line} --sigma 3").out
+
+
+@pytest.mark.parametrize("dim", [3, 20])
+@pytest.mark.parametrize("kind", ["vectors", "norms"])
+def test_what_is_suggested_next_works(gossamer, tmp_path: Path, dim: int, kind: str):
+    """It used to suggest samples, which fit a problem of their dimension only."""
+    noise = np.random.default_rng(0).standard_normal((2000, dim))
+    np.save(tmp_path / "noise.npy", noise if kind == "vectors" else np.linalg.norm(noise, axis=1))
+    sigma, p = next_plan(gossamer, f"noise.npy --kind {kind}")
+    assert sigma == pytest.approx((np.linalg.norm(noise, axis=1) ** p).mean() ** (1 / p), rel=1e-2)
+
+
+def test_what_is_suggested_next_for_scalar_noise_works(gossamer, tmp_path: Path):
+    np.save(tmp_path / "noise.npy", VECTORS[:, 0])
+    sigma, p = next_plan(gossamer, "noise.npy --kind vectors")
+    assert sigma == pytest.approx((np.abs(VECTORS[:, 0]) ** p).mean() ** (1 / p), rel=1e-2)
+
+
+def next_plan(gossamer, samples: str) -> tuple[float, float]:
+    """σ and p of the plan that is suggested for some samples, and that must be accepted."""
+    out = gossamer(f"tails {samples}").out
+    command = out.partition("Next: `gossamer ")[2].partition("`")[0]
+    code, said, err = gossamer(command)
+    assert (code, err) == (0, "")
+    found = re.search(r"Noise: p = (\S+) and σ = (\S+) as given", said)
+    assert found is not None
+    return float(found[2]), float(found[1])
