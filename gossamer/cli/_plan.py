@@ -7,12 +7,22 @@ import click
 
 from gossamer.algorithms import GTNSGDm
 from gossamer.cli._tails import read_samples
+from gossamer.cli.option_names import option_names
 from gossamer.cli.own_code import import_option, imported
 from gossamer.cli.picture import picture_option
 from gossamer.cli.task import DEFAULT_NOISE, build_task, network_option, problem_option
 from gossamer.cli.terminal import say, say_command
 from gossamer.noise import NOISES, Noise
 from gossamer.spec import build
+
+OPTIONS = {
+    "p": "--tail",
+    "sigma": "--sigma",
+    "by samples": "by --samples",
+    "or samples": "or --samples",
+    "samples=noise.sample((10_000, dim), generator=generator)": "--samples FILE",
+}
+"""Arguments of `theory.plan` → the options that give them."""
 
 PLACEHOLDER = "LAW"
 """Stands for a noise law in a command where none is known."""
@@ -78,7 +88,8 @@ def plan(
     named = noise if described else DEFAULT_NOISE
     law = _law(named)
     measured = None if samples is None else torch.as_tensor(read_samples(samples))
-    result = theory.plan(task, net, steps, noise=law, samples=measured, p=p, sigma=sigma)
+    with option_names(OPTIONS):
+        result = theory.plan(task, net, steps, noise=law, samples=measured, p=p, sigma=sigma)
     click.echo(result)
     click.echo()
     if not described:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from gossamer.cli.option_names import option_names
 from gossamer.cli.picture import picture_option
 from gossamer.cli.terminal import say
 from gossamer.errors import InvalidInput
@@ -38,7 +39,8 @@ def tails(file: Path, kind: Kind | None, figure: Path | None) -> None:
     from gossamer.tails import diagnose, plot
 
     samples = read_samples(file)
-    with warnings.catch_warnings(action="ignore"):  # the diagnosis prints its own
+    quiet = warnings.catch_warnings(action="ignore")  # the diagnosis prints its own
+    with quiet, option_names({'kind="vectors"': "--kind vectors"}):
         diagnosis = diagnose(samples, kind=kind)
     click.echo(diagnosis)
     if figure is not None:

@@ -27,8 +27,8 @@ class SampledNoise(Noise):
             random numbers must come from `generator`, and its result must be on the generator's
             device. To check this, it is called twice with equal generators before its first use.
         name: name of the noise; by default that of the function.
-        tail_index: the supremum of the orders p with a finite moment, if you know it; `plan` needs
-            it.
+        tail_index: the supremum of the orders p with a finite moment, if you know it. `plan` then
+            needs only `sigma` besides; without it, `plan` needs `p` and `sigma`, or samples.
 
     >>> def laplace(shape, generator):
     ...     size = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)
@@ -66,7 +66,8 @@ class SampledNoise(Noise):
     def has_moment(self, p: float) -> bool:
         """Whether p is below the tail index; refused if that is not known."""
         known = not math.isnan(self.tail_index)
-        require(known, "tail_index", f"none for {self}", "a number above 1", "or give p and sigma")
+        way_out = "or give p and sigma, or samples"
+        require(known, "tail_index", f"none for {self}", "a number above 1", way_out)
         return super().has_moment(p)
 
     def finite_moment(self, p: float) -> float:
@@ -99,6 +100,7 @@ class SampledNoise(Noise):
 
     def _unknown(self) -> InvalidInput:
         return InvalidInput(
-            f"noise: got {self}, whose moments are not known, need a law that states them; give p "
-            "and sigma, or samples=noise.sample((10_000, dim), generator=generator)"
+            f"noise: got {self}, whose moments are not known, need a law that states them; give "
+            "sigma, or samples=noise.sample((10_000, dim), generator=generator) if it is added to "
+            "exact gradients"
         )

@@ -46,9 +46,9 @@ def test_a_noise_that_is_named_is_the_one_assumed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--tail 1.5", "sigma: got none beside p"),
-        ("--sigma 2", "p: got none beside sigma"),
-        ("--noise none --tail 1.5", "sigma: got none beside p"),
+        ("--tail 1.5", "--sigma: got none beside --tail"),
+        ("--sigma 2", "--tail: got none beside --sigma"),
+        ("--noise none --tail 1.5", "--sigma: got none beside --tail"),
     ],
 )
 def test_half_of_a_noise_is_refused(refused: Callable[[str], str], options: str, message: str):
@@ -115,3 +115,33 @@ def test_a_noise_that_compare_cannot_draw_is_left_to_the_user(
     _, out, _ = gossamer(f"{SMALL} {options}")
     assert "put one like yours in the place of LAW" in out
     assert "noise: got 'LAW', need one of" in refused(suggested(out))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--noise steady", "or give --tail and --sigma, or --samples"),
+        ("--noise heavy", "give --sigma, or --samples FILE if"),
+        ("--noise 'StudentT(1.5).growing(0.1)'", "give --tail and --sigma for the gradients"),
+        ("--noise 'StudentT(1.5)' --tail 1.6", "--tail: got 1.6, need"),
+        ("--tail 1.5", "or describe the noise by its law, e.g. StudentT(1.5), or by --samples"),
+    ],
+)
+def test_ways_out_are_options(refused, tmp_path: Path, options: str, message: str):
+    """They used to be arguments of a function in Python."""
+    (tmp_path / "mine.py").write_text(OWN_NOISE)
+    assert message in refused(f"{SMALL} --import mine.py {options}")
+
+
+OWN_NOISE = """
+import gossamer as gs
+import torch
+
+
+def _draw(shape, generator):
+    return torch.randn(shape, generator=generator)
+
+
+steady = gs.SampledNoise(_draw, name="steady")
+heavy = gs.SampledNoise(_draw, name="heavy", tail_index=1.3)
+"""

@@ -57,6 +57,11 @@ def test_samples_of_another_dimension_need_sigma(gossamer, refused, tmp_path: Pa
     assert "from 2000 samples" in gossamer(f"{line} --sigma 3").out
 
 
+def test_scalar_noise_is_refused_with_an_option_as_way_out(refused, tmp_path: Path):
+    np.save(tmp_path / "noise.npy", VECTORS[:, 0])
+    assert "scalar noise is --kind vectors;" in refused("tails noise.npy")
+
+
 @pytest.mark.parametrize("dim", [3, 20])
 @pytest.mark.parametrize("kind", ["vectors", "norms"])
 def test_what_is_suggested_next_works(gossamer, tmp_path: Path, dim: int, kind: str):

@@ -126,6 +126,16 @@ def test_given_p_and_sigma_override():
     assert lower.constants.sigma == pytest.approx((2 * NOISE.moment(1.2)) ** (1 / 1.2))
 
 
+def test_noise_of_a_function_needs_sigma_beside_its_tail_index():
+    """As its documentation says."""
+    problem, network = gs.Quadratic(4, 2), gs.complete(4)
+    drawn = gs.SampledNoise(lambda shape, _: torch.zeros(shape), name="drawn", tail_index=1.5)
+    with pytest.raises(gs.InvalidInput, match=r"not known, .*; give sigma, or samples="):
+        plan(problem, network, 100, noise=drawn)
+    found = plan(problem, network, 100, noise=drawn, sigma=2.0)
+    assert (found.constants.p, found.constants.sigma) == (1.45, 2)
+
+
 def test_samples_give_p_and_sigma():
     samples = gs.Gaussian(3.0).sample((5000, 2), generator=torch.Generator().manual_seed(0))
     found = plan(gs.Quadratic(4, 2), gs.complete(4), 100, samples=samples)
