@@ -1,5 +1,7 @@
 """What a network is, in words: a label and a value for each thing that a user may want to know."""
 
+import re
+
 import torch
 
 from gossamer.algorithms import ALGORITHMS, DSGD, EXTRA, PushSum
@@ -41,7 +43,8 @@ def explain(network: Network) -> list[Row]:
 
 
 def _neighbours(network: Network) -> str:
-    return network.degrees.removeprefix("degrees ").removeprefix("degree ")
+    first_word = re.compile("degrees? |each ")
+    return first_word.sub("", network.degrees, count=1)
 
 
 def _balance(network: Network) -> list[Row]:

@@ -53,7 +53,7 @@ def random_digraph(
     one, so that the network is not balanced.
 
     >>> random_digraph(20, degree=3, seed=0)
-    random_digraph(20, degree=3, seed=0): 20 nodes, degrees 1 to 6, no λ, since its weights are ...
+    random_digraph(20, degree=3, seed=0): 20 nodes, each hears 1 to 6 and sends to 3, no λ, ...
     """
     n, degree, seed = whole("n", n, 2), whole("degree", degree, 1), whole("seed", seed, 0)
     require(degree < n, "degree", degree, f"less than n = {n}", f"use complete({n})")

@@ -250,10 +250,12 @@ class Network(ABC):
 
     @property
     def degrees(self) -> str:
-        """How many others a node hears in a round, as text, e.g. "degree 2"."""
-        degrees = torch.cat([one.in_degrees for one in self.rounds])
-        least, most = int(degrees.min()), int(degrees.max())
-        return f"degree {least}" if least == most else f"degrees {least} to {most}"
+        """How many others a node hears and sends to in a round, as text, e.g. "degree 2"."""
+        heard = _range(torch.cat([one.in_degrees for one in self.rounds]))
+        sent = _range(torch.cat([one.out_degrees for one in self.rounds]))
+        if heard != sent:
+            return f"each hears {heard} and sends to {sent}"
+        return f"degrees {heard}" if " to " in heard else f"degree {heard}"
 
     def facts(self) -> dict[str, str]:
         """Number of nodes, neighbours per node and speed of averaging, as text."""
@@ -273,3 +275,9 @@ class Network(ABC):
         period = f"period {self.period}, " if self.period > 1 else ""
         nodes = f"{self.num_nodes} node" + ("s" if self.num_nodes > 1 else "")
         return f"{self.name}: {nodes}, {period}{self.degrees}, {self.speed}"
+
+
+def _range(counts: torch.Tensor) -> str:
+    """The least and the most, once if they are the same."""
+    least, most = int(counts.min()), int(counts.max())
+    return f"{least}" if least == most else f"{least} to {most}"

@@ -67,7 +67,14 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
-        ("random_digraph(20, degree=3)", NOT_BALANCED | {"messages": "60 per mix in all"}),
+        (
+            "random_digraph(20, degree=3)",
+            NOT_BALANCED
+            | {
+                "neighbours per node": "hears 1 to 6 and sends to 3",
+                "messages": "60 per mix in all",
+            },
+        ),
         ("from_digraph([(0,1),(1,2),(2,0),(0,2)])", NOT_BALANCED | {"nodes": "3"}),
         (
             "random_digraph(20, degree=3).drops(0.1).compressed(TopK(0.1))",

@@ -14,6 +14,15 @@ def test_repr_says_what_matters():
     assert repr(gs.star(4)) == "star(4): 4 nodes, degrees 1 to 3, λ = 0.75"
 
 
+def test_where_nodes_hear_others_than_they_send_to_both_are_said():
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3), (2, 1), (3, 2)]
+    in_degrees, out_degrees = [1, 2, 3, 2], [2, 2, 2, 2]
+    network = gs.from_digraph(edges)
+    assert (network.in_degrees.tolist(), network.out_degrees.tolist()) == (in_degrees, out_degrees)
+    assert network.degrees == "each hears 1 to 3 and sends to 2"
+    assert gs.random_digraph(10, degree=1).degrees == "degree 1"
+
+
 def test_neighbours_of_a_directed_network():
     network = gs.exponential(8)
     assert network.in_neighbors(0) == [4, 6, 7]
