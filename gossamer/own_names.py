@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from gossamer.algorithms import ALGORITHMS, MAKERS, Algorithm
 from gossamer.errors import InvalidInput, require
 from gossamer.experiments import Experiment
+from gossamer.experiments.experiment import require_stated
 from gossamer.networks import NETWORKS, Network
 from gossamer.noise import NOISES, Noise
 from gossamer.problems import PROBLEMS, Problem
@@ -88,7 +89,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 def _entries(name: str, thing: Any, module: ModuleType) -> Iterator[Entry]:
     """Where a name belongs: nowhere, in one table or, if only its use can tell, in several."""
     if isinstance(thing, Experiment):
-        yield Entry(EXPERIMENTS, thing.name, thing, EXPERIMENTS)
+        yield _experiment(thing)
     elif isinstance(thing, Metric):
         yield _metric(name, thing)
     elif isinstance(thing, type):
@@ -105,7 +106,7 @@ def _of_class(name: str, thing: type[Any]) -> Iterator[Entry]:
     if inspect.isabstract(thing):
         return
     if issubclass(thing, Experiment):
-        yield Entry(EXPERIMENTS, thing.name, thing(), EXPERIMENTS)
+        yield _experiment(thing())
     for kind in KINDS:
         if issubclass(thing, kind.type):
             yield Entry(kind.classes, name, thing, kind.makers | kind.classes)
@@ -119,6 +120,11 @@ def _of_function(name: str, function: Callable[..., Any]) -> Iterator[Entry]:
             yield _maker(kind, name, _checked(kind, name, function))
     if returned is None and _takes_one(function):
         yield _metric(name, function)
+
+
+def _experiment(experiment: Experiment[Any]) -> Entry:
+    require_stated(experiment)
+    return Entry(EXPERIMENTS, experiment.name, experiment, EXPERIMENTS)
 
 
 def _metric(name: str, measure: Measure) -> Entry:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
-from gossamer.errors import choice
+from gossamer.errors import choice, require
 from gossamer.experiments.unit import Result, Unit
 from gossamer.experiments.verdict import Printed, Table, Verdict
+from gossamer.text import listing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,3 +113,15 @@ class Experiment(ABC, Generic[S]):
     def tables(self, results: Results) -> list[Table]:
         """Further tables for the report; none by default."""
         return []
+
+
+STATED = ("name", "title", "about", "study", "sizes")
+"""What every experiment has to state."""
+
+
+def require_stated(experiment: Experiment[Any]) -> None:
+    """Refuse an experiment that does not state what lists, runs and reports show."""
+    missing = [name for name in STATED if not hasattr(experiment, name)]
+    found = f"{type(experiment).__name__} without {listing(missing)}"
+    way_out = "add class attributes of these names"
+    require(not missing, "experiment", found, f"one that states {listing(STATED)}", way_out)

@@ -11,9 +11,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from gossamer.errors import InvalidInput, require
+from gossamer.errors import InvalidInput, choice, require
 from gossamer.executors import spread
-from gossamer.experiments.experiment import Experiment, Options, Results
+from gossamer.experiments.experiment import Experiment, Options, Results, require_stated
 from gossamer.experiments.record import Record
 from gossamer.experiments.unit import Unit
 from gossamer.files import writable
@@ -37,6 +37,8 @@ class Work:
         cls, out: str | os.PathLike[str], experiment: Experiment[Any], options: Options
     ) -> "Work":
         """An experiment whose folder is `<out>/<size>/<name of the experiment>`."""
+        require_stated(experiment)
+        choice(f"size of {experiment.name}", options.size, experiment.sizes)
         return cls(experiment, options, Path(out) / options.size / experiment.name)
 
     @cached_property

@@ -131,8 +131,7 @@ def test_network_and_plan(gossamer):
     assert (code, err) == (0, "")
 
 
-def test_an_experiment(gossamer, tmp_path: Path):
-    own = """
+EXPERIMENT = """
 from dataclasses import dataclass
 
 from gossamer.experiments import Experiment, Unit
@@ -159,12 +158,33 @@ class Sums(Experiment):
     def verdicts(self, results):
         return []
 """
-    (tmp_path / "other.py").write_text(own)
+
+
+def test_an_experiment(gossamer, tmp_path: Path):
+    (tmp_path / "other.py").write_text(EXPERIMENT)
     code, out, err = gossamer("run --import other.py arithmetic")
     assert (code, err) == (0, "")
     assert "Sums of numbers" in out
     assert gossamer("run --import other.py sums").out.count("stored already") == 1
     assert "arithmetic" in gossamer("list --import other.py").out
+
+
+@pytest.mark.parametrize("command", ["list", "report", "run sums"])
+@pytest.mark.parametrize(
+    ("given", "without", "words"),
+    [
+        ("name, title, about, study", "name, title, about, _", "Sums without study, need one"),
+        ("name, title, about, study", "name, _, about, _", "Sums without title and study, need"),
+        ("sizes = ", "_ = ", "Sums without sizes, need one that states name, title, about, study"),
+        ('"quick": 4', '"slow": 4', "size of sums: got 'quick', need one of test, slow, full"),
+    ],
+)
+def test_an_experiment_that_is_not_complete_is_refused(
+    refused, tmp_path: Path, command: str, given: str, without: str, words: str
+):
+    """It used to end in a traceback."""
+    (tmp_path / "other.py").write_text(EXPERIMENT.replace(given, without))
+    assert words in refused(f"{command} --import other.py")
 
 
 @pytest.mark.parametrize(
