@@ -17,7 +17,7 @@ from gossamer.networks import (
 )
 from gossamer.networks.modified import layers
 from gossamer.networks.random_rounds import RandomMatching
-from gossamer.text import ordinal
+from gossamer.text import listing, ordinal
 from gossamer.theory.coverage import clean, not_covered
 
 Row = tuple[str, str]
@@ -115,7 +115,7 @@ def _sent_again(network: Drops) -> str:
 def _compressed(compressor: Compressor) -> str:
     size = compressor.message_bytes(EXAMPLE, torch.float32)
     whole = EXAMPLE * torch.float32.itemsize
-    length = f"{size:,} bytes, {size / whole:.1%} of {whole:,}; the first message is whole"
+    length = f"{size:,} bytes, {size / whole:.1%} of {whole:,}; the first message is uncompressed"
     return (
         f"{compressor.words}; what a message leaves out follows in later ones. "
         f"A message about {EXAMPLE:,} numbers in float32 takes {length}"
@@ -135,9 +135,9 @@ def _kept(network: Network) -> str:
     if network.balanced and not late:
         return "averages of opinions, and totals"
     totals = "totals, with what waits on the links" if late else "totals"
-    drift = [] if network.balanced else ["drift towards nodes that are heard by many"]
-    chance = ["move a little by chance"] if late else []
-    return f"{totals}; averages of opinions {' and '.join(drift + chance)}"
+    drift = [] if network.balanced else ["towards nodes that are heard by many"]
+    chance = ["slightly at random"] if late else []
+    return f"{totals}; averages of opinions drift {' and '.join(drift + chance)}"
 
 
 def _speed(network: Network) -> list[Row]:
@@ -185,8 +185,8 @@ def _methods(network: Network) -> str:
     by_push_sum = fits(PushSum(DSGD)(lr=1.0), network)
     if fits(DSGD(lr=1.0), network):
         symmetric = [] if fits(EXTRA(lr=1.0), network) else _needing_symmetric()
-        but = [*symmetric, *([] if by_push_sum else ["as PushSum(…)"])]
-        return "all" + (", but " + ", ".join(f"not {one}" for one in but) if but else "")
+        but = [*symmetric, *([] if by_push_sum else ["PushSum(…)"])]
+        return "all" + (f" except {listing(but)}" if but else "")
     tracking = f"those that track ({', '.join(n for n, m in ALGORITHMS.items() if m.tracker)})"
     never = " or ".join(_needing_symmetric())
     others = f"; any other but {never} as PushSum(…), e.g. PushSum(DSGD)"
@@ -204,4 +204,4 @@ def _theorems(network: Network) -> str:
         return "hold for GT-NSGDm; `gossamer plan` computes them"
     planned = f"Plan with {plain.name} and measure" if not not_covered(plain) else "Measure"
     measure = f"{planned} what this network changes, e.g. by `gossamer compare`"
-    return f"say nothing here, since {why}. {measure}"
+    return f"do not apply, because {why}. {measure}"

@@ -85,7 +85,7 @@ class Drops(Modified):
         """The reason why there is no λ (with one-way losses, W_t is not doubly stochastic)."""
         if not self.loses_one_way:
             return self.inner.why_no_lam
-        return "messages are lost one way, and a round with a loss is not doubly stochastic"
+        return "when a message is lost, the weights of that round are not doubly stochastic"
 
     @property
     def lam_note(self) -> str:

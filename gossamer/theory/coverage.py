@@ -16,9 +16,16 @@ def not_covered(network: Network) -> str:
     ''
     >>> not_covered(gs.ring(20).drops(0.1).every(5))
     'messages are lost and nodes talk in every 5th step only'
+    >>> not_covered(gs.ring(20).drops(0.1).compressed(gs.TopK(0.1)))
+    'messages are lost and compressed'
     """
     outermost_first = [one.departure for one in layers(network) if one.departure]
-    return listing(outermost_first[::-1]) if outermost_first else ""
+    states: dict[str, list[str]] = {}
+    for reason in outermost_first[::-1]:
+        subject, verb, state = reason.partition(" are ")
+        states.setdefault(subject + verb, []).append(state)
+    reasons = [subject + listing(told) for subject, told in states.items()]
+    return listing(reasons) if reasons else ""
 
 
 def clean(network: Network) -> Network:

@@ -48,9 +48,9 @@ def test_families(gossamer, text: str, nodes: int, lam: str | None, degree: str)
     one_way = "exponential" in text and "directed=False" not in text
     assert ("one-way and balanced" in shown.get("links", "")) == one_way
     assert ("period" in shown) == text.startswith("one_peer")
-    assert shown["methods"] == "all" + (", but not EXTRA, not ExactDiffusion" if one_way else "")
+    assert shown["methods"] == "all" + (" except EXTRA and ExactDiffusion" if one_way else "")
     assert shown["kept exactly"] == "averages of opinions, and totals"
-    assert shown["theorems"].startswith("say nothing" if "period" in shown else "hold")
+    assert shown["theorems"].startswith("do not apply" if "period" in shown else "hold")
 
 
 TRACKING = ", ".join(name for name, method in gs.ALGORITHMS.items() if method.tracker)
@@ -59,9 +59,9 @@ NOT_BALANCED = {
     "kept exactly": "totals; averages of opinions drift",
     "λ": "none: its weights are not doubly stochastic",
     "methods": f"({TRACKING}); any other but EXTRA or ExactDiffusion as PushSum(…)",
-    "theorems": "say nothing here, since its one-way links are not balanced. Measure",
+    "theorems": "do not apply, because its one-way links are not balanced. Measure",
 }
-LATE = "totals, with what waits on the links; averages of opinions move a little by chance"
+LATE = "totals, with what waits on the links; averages of opinions drift slightly at random"
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "methods": f"those that track ({TRACKING}), but not as PushSum(…)",
                 "γ": "0.2, by default",
                 "kept exactly": "totals, with what waits on the links; averages of opinions drift "
-                "towards nodes that are heard by many and move a little by chance",
-                "theorems": "are not balanced, messages are lost and messages are compressed.",
+                "towards nodes that are heard by many and slightly at random",
+                "theorems": "are not balanced and messages are lost and compressed.",
             },
         ),
         (
@@ -91,10 +91,10 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
             {
                 "lost": "each message with probability 0.1, each way by itself; an opinion is",
                 "kept exactly": LATE,
-                "λ": "none: messages are lost one way, and a round with a loss is not doubly",
+                "λ": "none: when a message is lost, the weights of that round are not doubly",
                 "methods": "all",
                 "messages": "40 per mix in all",
-                "theorems": "since messages are lost. Plan with ring(20) and measure what this "
+                "theorems": "because messages are lost. Plan with ring(20) and measure what this "
                 "network changes, e.g. by `gossamer compare`",
             },
         ),
@@ -115,15 +115,21 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "takes 525,000 bytes",
                 "lost": "A compressed message that was lost is sent again, together with the next",
                 "messages": "44.4444 per mix in all, on average, including those sent again",
-                "methods": "all, but not EXTRA, not ExactDiffusion, not as PushSum(…)",
+                "methods": "all except EXTRA, ExactDiffusion and PushSum(…)",
                 "kept exactly": LATE,
                 "λ": "none: the speed of averaging with compressed",
-                "theorems": "since messages are lost and messages are compressed.",
+                "theorems": "because messages are lost and compressed.",
             },
         ),
-        ("ring(20).compressed(RandK(0.05))", {"compressed": "5 % of the coordinates, by chance"}),
-        ("ring(20).compressed(QSGD(3))", {"compressed": "rounded to 3 bits by chance"}),
-        ("ring(20).compressed(Sign())", {"compressed": "the signs of what changed"}),
+        (
+            "ring(20).compressed(RandK(0.05))",
+            {"compressed": "5 % of the coordinates, chosen at random"},
+        ),
+        (
+            "ring(20).compressed(QSGD(3))",
+            {"compressed": "changes, stochastically rounded to 3 bits"},
+        ),
+        ("ring(20).compressed(Sign())", {"compressed": "the signs of the changes"}),
         ("ring(20).compressed(Cast(bfloat16), 0.5)", {"compressed": "in bfloat16", "γ": "0.5, as"}),
         (
             "ring(20).every(5)",
@@ -131,7 +137,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "talks": "in every 5th step, with local steps between",
                 "λ": "0.993387",
                 "messages": "40 per mix in all, in every 5th step",
-                "theorems": "since nodes talk in every 5th step only.",
+                "theorems": "because nodes talk in every 5th step only.",
             },
         ),
         (
@@ -152,7 +158,7 @@ LATE = "totals, with what waits on the links; averages of opinions move a little
                 "neighbours per node": "one random partner per round",
                 "λ": "in mean square",
                 "messages": "20 per mix in all",
-                "theorems": "since links are drawn anew in every round.",
+                "theorems": "because links are drawn anew in every round.",
             },
         ),
         (

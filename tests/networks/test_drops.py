@@ -65,7 +65,7 @@ def test_lambda_in_mean_square(network: gs.Network, probability: float):
 
 def test_lambda_without_loss_and_one_way():
     assert gs.ring(8).drops(0.0).lam == gs.ring(8).lam
-    with pytest.raises(gs.InvalidInput, match="has none, since messages are lost one way"):
+    with pytest.raises(gs.InvalidInput, match="has none, since when a message is lost"):
         _ = gs.ring(8).drops(0.1).lam
 
 

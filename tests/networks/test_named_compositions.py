@@ -32,7 +32,7 @@ def top(z: np.ndarray) -> np.ndarray:
 
 
 def choco_sgd() -> np.ndarray:
-    """Koloskova, Stich and Jaggi, CHOCO-SGD; the first message is whole."""
+    """Koloskova, Stich and Jaggi, CHOCO-SGD; the first message is uncompressed."""
     x, copy = START, np.zeros_like(START)
     for t in range(STEPS):
         half = x - LR * grad(x)

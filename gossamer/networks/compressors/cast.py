@@ -52,7 +52,7 @@ class Cast(Compressor):
     @property
     def words(self) -> str:
         """What a message holds."""
-        return f"what changed, in {self.dtype}"
+        return f"changes, in {self.dtype}"
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ plus the rounded numbers times m."""

@@ -62,7 +62,7 @@ class Compressor(ABC):
 
     @property
     def words(self) -> str:
-        """What a message holds, in words, e.g. "the signs of what changed"."""
+        """What a message holds, in words, e.g. "the signs of the changes"."""
         return repr(self)
 
     def __repr__(self) -> str:

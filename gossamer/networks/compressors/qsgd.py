@@ -73,7 +73,7 @@ class QSGD(Compressor):
     @property
     def words(self) -> str:
         """What a message holds."""
-        return f"what changed, rounded to {self.bits} bits by chance"
+        return f"changes, stochastically rounded to {self.bits} bits"
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ plus integers from −s to s times m/s, the step of the block."""

@@ -48,7 +48,7 @@ class RandK(Compressor):
     @property
     def words(self) -> str:
         """What a message holds."""
-        return f"{100 * self.share:.3g} % of the coordinates, by chance"
+        return f"{100 * self.share:.3g} % of the coordinates, chosen at random"
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ with k coordinates replaced by those of z."""

@@ -42,7 +42,7 @@ class Sign(Compressor):
     @property
     def words(self) -> str:
         """What a message holds."""
-        return "the signs of what changed"
+        return "the signs of the changes"
 
     def compress(self, copy: Tensor, z: Tensor, coins: Coins) -> Tensor:
         """ĥ ± s, with the signs of z − ĥ."""
