@@ -100,7 +100,7 @@ def undamaged(path: Path, kind: str, way_out: str) -> Iterator[None]:
     try:
         yield
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as reason:
-        words = f"{path} is damaged or not of Gossamer ({reason})"
+        words = f"{path} is damaged or was not written by Gossamer ({reason})"
         raise InvalidInput(f"{kind}: {words}; {way_out}") from reason
 
 

@@ -20,7 +20,7 @@ from gossamer.version import __version__
 
 EPILOG = """\b
 A first tour:
-  gossamer network 'ring(20, hops=2)'    what a network is worth: λ and more
+  gossamer network 'ring(20, hops=2)'    how fast it averages, what runs on it
   gossamer run claim-1                   an experiment in seconds
   gossamer run synthetic theory          the paper's figures, in minutes
   gossamer report                        what holds of them, on one page

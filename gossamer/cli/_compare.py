@@ -153,8 +153,8 @@ def _writable(stem: Path) -> Path:
 def _axis(against: str, clock: Clock | None) -> Any:
     """What to draw against, refused where nothing tells it."""
     choice("against", against, AXES)
-    told, way_out = against != "seconds" or clock is not None, "say how long things take: --clock"
-    require(told, "against", "seconds without a clock", "a clock that tells them", way_out)
+    told, way_out = against != "seconds" or clock is not None, "pass --clock"
+    require(told, "against", "seconds without a clock", "a model of time", way_out)
     return against
 
 

@@ -1,4 +1,4 @@
-"""`gossamer network`: what a network is worth."""
+"""`gossamer network`: how fast a network averages, and which methods run on it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,10 +22,10 @@ LABEL = 22
 @import_option
 @picture_option("--figure", "a drawing")
 def network(words: Sequence[str], figure: Path | None) -> None:
-    """Show what a network is worth, and what is known about it.
+    """Show how fast a network averages, and which methods run on it.
 
     Neighbours, λ and mixing time; what is lost, compressed or left out and what stays exact all the
-    same; which methods run on it and whether the theorems cover it.
+    same; and whether the theorems cover it.
 
     NETWORK is written as in Python, in quotes:
 

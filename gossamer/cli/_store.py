@@ -26,8 +26,9 @@ def store(folder: str, merge: tuple[str, ...], table: str | None) -> None:
     gossamer store runs --merge from-the-cluster
     gossamer store runs --csv runs.csv
     """
+    way_out = "start the run that writes it"
     for name in (*merge, *([] if merge else [folder])):
-        require(Path(name).is_dir(), "folder", name, "a folder that is there")
+        require(Path(name).is_dir(), "folder", name, "an existing folder", way_out)
     kept = Store(folder)
     for other in merge:
         say(f"{other}: {kept.merge(other)} files copied.")

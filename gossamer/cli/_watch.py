@@ -28,8 +28,8 @@ def watch(folder: str, port: int) -> None:
     """
     from gossamer.watch import Server, Watched
 
-    way_out = "start what writes it, or make it with mkdir"
-    require(Path(folder).is_dir(), "folder", folder, "a folder that is there", way_out)
+    way_out = "start the run that writes it, or make it with mkdir"
+    require(Path(folder).is_dir(), "folder", folder, "an existing folder", way_out)
     with Server(Watched(folder), port) as server, suppress(KeyboardInterrupt):
         say(f"Open {server.address} in a browser of this machine to watch {folder}.")
         say("What is written there appears by itself. Press Ctrl-C to end.")

@@ -7,19 +7,21 @@ from gossamer.cli.terminal import Paint, bad, good, middling, say
 from gossamer.experiments import Verdict, Work
 from gossamer.experiments.verdict import Holds
 
-DOES: dict[Holds, str] = {"yes": "hold", "partly": "hold in part", "no": "do not hold"}
-WORDS: dict[Holds, tuple[str, Paint]] = {
-    "yes": ("holds", good),
-    "partly": ("holds in part", middling),
-    "no": ("does not hold", bad),
+DOES: dict[Holds, tuple[str, str]] = {
+    "yes": ("holds", "hold"),
+    "partly": ("holds in part", "hold in part"),
+    "no": ("does not hold", "do not hold"),
 }
+"""What one statement does, and what several do."""
+
+PAINTS: dict[Holds, Paint] = {"yes": good, "partly": middling, "no": bad}
 
 
 def say_verdicts(work: Work) -> None:
     """Every statement of an experiment, whether it holds, and what we measured."""
     for verdict in _verdicts(work):
-        word, paint = WORDS[verdict.holds]
-        say(f": {verdict.statement}", "  ", "    ", head=word, paint=paint)
+        word, _ = DOES[verdict.holds]
+        say(f": {verdict.statement}", "  ", "    ", head=word, paint=PAINTS[verdict.holds])
         for line in verdict.ours.splitlines():
             say(line, "    ", "    ")
 
@@ -27,11 +29,12 @@ def say_verdicts(work: Work) -> None:
 def count_verdicts(works: Sequence[Work]) -> str:
     """How many statements hold, as a sentence."""
     found = Counter(verdict.holds for work in works for verdict in _verdicts(work))
-    total = sum(found.values())
-    if not total:
+    if not found:
         return "Nothing can be judged yet."
-    parts = [f"{found[word]} {does}" for word, does in DOES.items() if found[word]]
-    return f"Of {total} statements {', '.join(parts)}."
+    if found.total() == 1:
+        return f"The only statement {DOES[next(iter(found))][0]}."
+    parts = [f"{found[w]} {does[found[w] > 1]}" for w, does in DOES.items() if found[w]]
+    return f"Of {found.total()} statements {', '.join(parts)}."
 
 
 def _verdicts(work: Work) -> list[Verdict]:

@@ -77,7 +77,7 @@ class Simulation:
         require_kind("clock", self.clock, Clock | None, f"{example}, or None")
         asked = "seconds" in map(metric_name, self.metrics or [])
         timed, way_out = self.clock is not None or not asked, f"e.g. clock={example}"
-        require(timed, "metrics", "'seconds' without a clock", "a clock that tells them", way_out)
+        require(timed, "metrics", "'seconds' without a clock", "a model of time", way_out)
         real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
         require(real, "dtype", repr(self.dtype), "a floating-point one", "e.g. torch.float32")
 

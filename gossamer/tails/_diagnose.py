@@ -198,7 +198,8 @@ def diagnose(
     vectors, whole, notes = _read(samples, kind, norms)
     positive = whole[whole > 0]
     count = f"{positive.size} non-zero"
-    require(positive.size >= 100, "samples", count, "at least 100", "a tail is rare events")
+    way_out = "tails are rare events, so fewer samples say nothing"
+    require(positive.size >= 100, "samples", count, "at least 100", way_out)
     if positive.size < whole.size:
         notes.append(f"{whole.size - positive.size:,} norms are 0: the estimators read the others")
     if positive.size < 1000:

@@ -16,6 +16,9 @@ LEAST_FOR_LIGHT = 5000
 """Independent samples below which no tail is called light: of the samples of a stable law of index
 1.95 about 2 in 1,000 lie beyond what a Gaussian would give, and ten of them must be seen."""
 
+LEAST_P = 1.05
+"""The moment order that is suggested at least: the theory needs one above 1."""
+
 LARGEST_P_UNDECIDED = 1.9
 """The moment order that is suggested at most while it is open whether the variance is finite."""
 
@@ -202,16 +205,18 @@ def suggest_p(decision: Decision) -> tuple[float, str]:
             "Hill and the Pareto fit put the tail index above 2 with 95 % confidence at every cut.",
         )
     low = round_down(decision.interval[0])
-    p = min(max(1.05, low), LARGEST_P_UNDECIDED)
+    if low < LEAST_P:
+        return (
+            LEAST_P,
+            f"The samples only show that the index is above {low:.2f} with 95 % confidence. The "
+            f"theory needs p > 1, so {LEAST_P} is the least that is suggested, not a safe value: "
+            "collect more samples, or take the rule for unknown p.",
+        )
+    p = min(low, LARGEST_P_UNDECIDED)
     reason = (
         f"The tail index is above {low:.2f} with 95 % confidence; a smaller p is safe and only "
         "slows the guaranteed rate."
     )
     if p < low:
         reason += f" While the variance may be infinite, p is at most {p}."
-    if p > low:
-        reason += (
-            " That is too close to 1 or below it: the theory needs a mean, so 1.05 is the least "
-            "it can use; collect more samples, or take the rule for unknown p."
-        )
     return p, reason

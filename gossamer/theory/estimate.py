@@ -42,8 +42,9 @@ def estimate_smoothness(problem: Problem, points: Tensor | None = None) -> Estim
     """
     if problem.smoothness is not None:
         return Estimate(problem.smoothness, "known exactly")
+    where = "the start" if points is None else f"{len(points)} points"
     points = problem.start[None] if points is None else points
-    how = f"largest curvature at {len(points)} point(s): L may be larger elsewhere"
+    how = f"largest curvature at {where}: L may be larger elsewhere"
     return Estimate(float(_curvature(problem, points).max()), how)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.cli import verdicts
 from gossamer.cli.experiments import chosen, studies
-from gossamer.experiments import Options, Work
+from gossamer.experiments import Options, Verdict, Work
 from gossamer.report.figures import FORMATS
 from gossamer.studies import EXPERIMENTS
 from gossamer.studies.language.transformer_readings import Reading
@@ -208,3 +208,20 @@ def test_a_disk_that_is_full_is_said_without_a_none(gossamer, monkeypatch):
     code, _, err = gossamer("list")
     assert code == 2
     assert err == "gossamer: cannot read or write the output (No space left on device)\n"
+
+
+@pytest.mark.parametrize(
+    ("holds", "sentence"),
+    [
+        (["yes", "yes"], "Of 2 statements 2 hold."),
+        (["yes", "no", "no"], "Of 3 statements 1 holds, 2 do not hold."),
+        (["partly", "no"], "Of 2 statements 1 holds in part, 1 does not hold."),
+        (["no"], "The only statement does not hold."),
+        ([], "Nothing can be judged yet."),
+    ],
+)
+def test_statements_are_counted_in_words(monkeypatch, holds: list[str], sentence: str):
+    conditions = {"yes": True, "no": False, "partly": {"here": True, "there": False}}
+    found = [Verdict("It grows.", "It does.", conditions[one]) for one in holds]
+    monkeypatch.setattr(verdicts, "_verdicts", lambda work: found)
+    assert verdicts.count_verdicts([object()]) == sentence

@@ -93,4 +93,4 @@ def test_what_is_stored_is_listed_merged_and_written(gossamer, tmp_path: Path):
 
 
 def test_a_folder_that_is_not_there(refused):
-    assert "folder: got nowhere, need a folder that is there" in refused("store nowhere")
+    assert "folder: got nowhere, need an existing folder" in refused("store nowhere")

@@ -170,7 +170,7 @@ def empty(path: Path) -> None:
 )
 def test_other_files_are_refused(tmp_path: Path, write):
     write(tmp_path / "file")
-    with pytest.raises(gs.InvalidInput, match="file is damaged or not of Gossamer"):
+    with pytest.raises(gs.InvalidInput, match="file is damaged or was not written by Gossamer"):
         gs.Run.load(tmp_path / "file")
 
 
@@ -180,7 +180,9 @@ def test_a_pickle_is_not_executed(tmp_path: Path):
             return Path.touch, (tmp_path / "executed",)
 
     (tmp_path / "bomb").write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(gs.InvalidInput, match=r"bomb is damaged or not of Gossamer .*; give what"):
+    with pytest.raises(
+        gs.InvalidInput, match=r"bomb is damaged or was not written by Gossamer .*; give what"
+    ):
         gs.Run.load(tmp_path / "bomb")
     assert not (tmp_path / "executed").exists()
 

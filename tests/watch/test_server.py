@@ -172,4 +172,4 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(sys, "argv", ["gossamer", "watch", str(tmp_path / "nowhere")])
     with pytest.raises(SystemExit, match="2"):
         main()
-    assert "need a folder that is there" in capsys.readouterr().err
+    assert "need an existing folder; start the run that writes it" in capsys.readouterr().err
