@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from gossamer.errors import InvalidInput, refuse
+from gossamer.errors import InvalidInput, refuse, require
 from gossamer.interval import Interval, within
 from gossamer.networks.channel import Channel
 from gossamer.networks.compressors import Compressor
@@ -158,6 +158,8 @@ class Network(ABC):
         symmetric, since then ‖Wᵏ − 11ᵀ/n‖₂ = λᵏ; otherwise it is an upper bound.
         """
         within("eps", eps, Interval(0, 1))
+        averages, way_out = self.lam < 1, "give the links more weight"
+        require(averages, "network", f"{self.name} with λ = 1", "one with λ < 1", way_out)
         if self.lam == 0:
             return self.period
         periods = math.log(eps) / (self.period * math.log(self.lam))

@@ -224,3 +224,12 @@ def test_networks_can_be_pickled(network: gs.Network):
     assert copy == network
     assert (copy.name, copy.lam) == (network.name, lam)
     assert torch.equal(copy.at(1).mixer().pull(z), expected)
+
+
+def test_links_too_weak_for_any_precision_have_no_mixing_time():
+    """It used to divide by log λ = 0."""
+    weak = 1e-17
+    network = gs.from_matrix(torch.tensor([[1.0, weak], [weak, 1.0]]).double(), name="weak")
+    with pytest.raises(InvalidInput, match="weak with λ = 1, need one with λ < 1"):
+        network.mixing_time()
+    assert gs.ring(10_000).mixing_time() > 50_000_000
