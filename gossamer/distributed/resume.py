@@ -1,7 +1,9 @@
 """Save and resume a real run, at steps on which all ranks agree."""
 
 import os
+import secrets
 from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,7 +31,9 @@ from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.distributed.same_run import (
     Offer,
     Otherwise,
+    Saved,
     first_difference,
+    newest_of_all,
     require_newest,
     require_nothing_lost,
     warn_of_replaced,
@@ -101,7 +105,8 @@ class Checkpoints:
         the first of them gathers the parts of all and writes the file.
         """
         self.optimizer.come_to_rest()
-        self.optimizer.gather(self._write)
+        save = self.optimizer.gather(lambda: secrets.token_hex(8))[0]
+        self.optimizer.gather(partial(self._write, save))
         if self.optimizer.crew.position == 0:
             mark_complete(self.folder, self.optimizer.steps, self.optimizer.rank)
             prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
@@ -109,6 +114,8 @@ class Checkpoints:
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
+        The files of a step must come from the same `save`. After a run was killed while it saved,
+        and was started again, a step can have files of both; such a step is skipped.
         Files that are damaged or belong to another run are skipped with a warning. Another run is
         one with another method, another number of nodes or other parameters: their names and shapes
         must be the same, in the same order. All ranks raise an error in three cases: if files were
@@ -134,18 +141,18 @@ class Checkpoints:
             return own[-1][0]._asdict()
 
         offers = [Offer.of(said) for said in self.optimizer.gather(offer)]
-        common = set.intersection(*(set(offer.steps) for offer in offers))
+        newest = newest_of_all(offers)
         mine, records = own[-1]
-        if not common:
+        if newest is None:
             require_nothing_lost(offers)
             if records:
-                warn_user(f"passed over: not all ranks have saved; {who_has_what(offers)}")
+                warn_user(f"passed over: no save of all ranks; {who_has_what(offers)}")
             return 0
-        require_newest(max(common), offers)
+        require_newest(newest, offers)
         for problem in mine.problems:
             warn_user(f"passed over: {problem}")
-        self._load(records[max(common)])
-        return max(common)
+        self._load(records[newest])
+        return newest
 
     def _model_state(self) -> ModelState:
         """The model's state dict now: parameters may be unfrozen on the way."""
@@ -166,12 +173,12 @@ class Checkpoints:
         one = len(groups) == 1
         return {name.removesuffix(" of param group 0" * one): z for name, z in values.items()}
 
-    def _write(self) -> None:
-        record = self._record()
+    def _write(self, save: str) -> None:
+        record = self._record(save)
         if self.optimizer.crew.position == 0:
             write_node(self.folder, record)
 
-    def _record(self) -> NodeRecord:
+    def _record(self, save: str) -> NodeRecord:
         optimizer, model = self.optimizer, self._model_state()
         vectors = {
             "x": optimizer.x,
@@ -192,6 +199,7 @@ class Checkpoints:
             },
             seed=optimizer.seed,
             tied=model.tied,
+            save=save,
         )
 
     def _packed(self) -> dict[str, Tensor]:
@@ -227,7 +235,7 @@ class Checkpoints:
                 offer.otherwise.extend(self._otherwise(record))
                 self._require_same_run(record)
                 records[step] = record
-                offer.steps.append(step)
+                offer.saved.append(Saved(step, record.save))
             except InvalidInput as reason:
                 offer.problems.append(str(reason))
         return offer, records

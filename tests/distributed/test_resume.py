@@ -18,7 +18,7 @@ from torch.optim.lr_scheduler import ExponentialLR
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer
-from gossamer.distributed.checkpoint import node_file, read_node, step_folder
+from gossamer.distributed.checkpoint import node_file, read_node, read_nodes, step_folder
 from gossamer.distributed.packs import pack, unpack
 from gossamer.errors import InvalidInput
 from gossamer.networks import complete, ring
@@ -133,6 +133,39 @@ def test_a_run_that_was_killed_in_its_first_save_begins_anew(tmp_path):
     (first, warned), (second, silent) = on_ranks(resume, tmp_path, False, size=2)
     assert (first, second, silent) == (0, 0, [])
     assert "rank 0 has step 1, rank 1 has no checkpoint in" in warned[0]
+
+
+def with_one_file_of_another_save(folder: Path, steps: int) -> None:
+    """Rank 0 was killed before the last save was complete, and in its second attempt after it."""
+    on_ranks(save_some, folder, steps, False, size=2)
+    newest = node_file(folder, steps, 0)
+    first = newest.read_bytes()
+    shutil.rmtree(step_folder(folder, steps))
+    on_ranks(save_some_more, folder, size=2)
+    newest.write_bytes(first)
+
+
+def save_some_more(rank: int, folder: Path) -> None:
+    checkpoints = small(folder)
+    checkpoints.resume()
+    advance(checkpoints, 1)
+
+
+def test_files_of_one_step_from_two_saves_are_no_checkpoint(tmp_path):
+    with_one_file_of_another_save(tmp_path, steps=2)
+    assert on_ranks(resume, tmp_path, False, size=2) == [(1, []), (1, [])]
+    assert {record.step for record in read_nodes(tmp_path)} == {1}
+    with pytest.raises(InvalidInput, match=r"got .*node-1.*, need a file of the save that wrote"):
+        read_nodes(tmp_path, step=2)
+
+
+def test_a_first_save_that_was_killed_twice_is_passed_over(tmp_path):
+    with_one_file_of_another_save(tmp_path, steps=1)
+    for mark in tmp_path.glob("step-*/*.complete"):
+        mark.unlink()
+    for step, (said,) in on_ranks(resume, tmp_path, False, size=2):
+        assert step == 0
+        assert said.endswith("no save of all ranks; all have step 1, but from different saves")
 
 
 def test_another_number_of_processes_is_told_the_right_one(tmp_path):
