@@ -21,6 +21,7 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
+from gossamer.distributed.folders import begins, has_saved, require_alone, require_own_files
 from gossamer.distributed.inside.mesh import whole
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
@@ -63,8 +64,9 @@ class Checkpoints:
     the ranks may share the folder, or each may have a local one.
 
     Args:
-        folder: where the files are. If the optimizer's process group does not contain all
-            processes, the files are in a subfolder that is named after its ranks.
+        folder: where the files are. Two optimizers of one program need two folders. If the
+            optimizer's process group does not contain all processes, the files are in a subfolder
+            that is named after its ranks.
         optimizer: the optimizer whose parameters and state are saved.
         model: the module that the parameters belong to. Its buffers and frozen parameters are then
             saved, too, and `export` can write its complete state dict. None if the parameters
@@ -104,12 +106,14 @@ class Checkpoints:
         Older files are deleted when all ranks have written theirs. If a node has several processes,
         the first of them gathers the parts of all and writes the file.
         """
+        require_own_files(self.optimizer, self.folder)
         self.optimizer.come_to_rest()
         save = self.optimizer.gather(lambda: secrets.token_hex(8))[0]
         self.optimizer.gather(partial(self._write, save))
         if self.optimizer.crew.position == 0:
             mark_complete(self.folder, self.optimizer.steps, self.optimizer.rank)
             prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
+        has_saved(self.optimizer, self.folder)
 
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
@@ -134,6 +138,12 @@ class Checkpoints:
         """
         if self.optimizer.came_at is not None:
             return self.optimizer.came_at
+        require_alone(self.optimizer, self.folder)
+        step = self._resume()
+        begins(self.optimizer, self.folder)
+        return step
+
+    def _resume(self) -> int:
         own: list[tuple[Offer, dict[int, NodeRecord]]] = []
 
         def offer() -> dict[str, Any]:

@@ -230,6 +230,49 @@ def test_every_param_group_is_compared_by_itself(tmp_path):
         resumed(0.3)
 
 
+# ---------------------------------------------------------------------- the same optimizer
+
+
+def of_another_shape(folder: Path) -> Checkpoints:
+    return checkpoints_of([nn.Parameter(torch.ones(3))], folder)
+
+
+def test_a_second_optimizer_does_not_overwrite_the_checkpoints_of_the_first(tmp_path):
+    first, second = small(tmp_path), of_another_shape(tmp_path)
+    advance(first, 2)
+    kept = node_file(tmp_path, 2, 0).read_bytes()
+    with pytest.raises(InvalidInput, match=r"^folder: got .*, where another optimizer of this pr"):
+        advance(second, 1)
+    assert node_file(tmp_path, 2, 0).read_bytes() == kept
+    advance(first, 1)
+    advance(of_another_shape(tmp_path / "of its own"), 1)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_two_optimizers_do_not_begin_with_the_same_checkpoints(tmp_path, steps):
+    """Else the second would have the parameters of the first, where their shapes are equal."""
+    advance(small(tmp_path), steps)
+    first, second = small(tmp_path), small(tmp_path)
+    assert first.resume() == steps
+    with pytest.raises(
+        InvalidInput, match=r"^folder: got .*, need a folder for each; e\.g\. .*/a a"
+    ):
+        second.resume()
+
+
+def test_who_has_gone_on_from_the_checkpoints_of_another_saves_beside_them(tmp_path):
+    first, second = small(tmp_path), small(tmp_path)
+    advance(first, 1)
+    assert second.resume() == 1
+    advance(second, 1)
+    advance(first, 1)
+
+
+def test_the_folder_of_an_optimizer_that_is_gone_is_free(tmp_path):
+    advance(small(tmp_path), 1)
+    advance(of_another_shape(tmp_path), 1)
+
+
 # ---------------------------------------------------------------------- what can be read back
 
 
