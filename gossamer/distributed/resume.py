@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +27,7 @@ from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.distributed.packs import pack, require_readable, unpack
-from gossamer.distributed.param_groups import group_values
+from gossamer.distributed.param_groups import ParamGroups, group_values
 from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.distributed.same_run import (
     Offer,
@@ -91,7 +91,8 @@ class Checkpoints:
         own = group_folder(optimizer.group, optimizer.crew.size)
         self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras
-        self._asked = self._hyperparameters() if optimizer.steps == 0 else {}
+        asked = self._hyperparameters() | self._schedules()
+        self._asked = asked if optimizer.steps == 0 else {}
         self._tried = False  # whether what the script saves can be read back
         self._model_state()
         try:
@@ -130,8 +131,10 @@ class Checkpoints:
         or move files. The only exception is a run that was killed while it saved for the first
         time: it starts again, with a warning.
 
-        The hyper-parameters in the param groups are those of the checkpoint. A warning names those
-        that the script gave another value than it did when the checkpoint was written.
+        The hyper-parameters in the param groups are those of the checkpoint, but for those that the
+        script gives a schedule: they follow it from the step of the checkpoint. A warning names
+        those that the script gave another value, or another schedule, than it did when the
+        checkpoint was written.
 
         It is a collective, except on a rank that `admit` let in. That rank already has the state
         of the others, and the call only returns the step at which it came in.
@@ -177,11 +180,15 @@ class Checkpoints:
 
     def _hyperparameters(self) -> dict[str, Any]:
         """What the param groups hold now, by a name that tells the groups apart."""
-        groups, algorithm = self.optimizer.param_groups, self.optimizer.algorithm
+        algorithm = self.optimizer.algorithm
         names = {"weight_decay", *algorithm.arguments} - {*algorithm.scheduled}
-        values = group_values(groups, sorted(names))
-        one = len(groups) == 1
-        return {name.removesuffix(" of param group 0" * one): z for name, z in values.items()}
+        return _by_name(self.optimizer.param_groups, names)
+
+    def _schedules(self) -> dict[str, Any]:
+        """What they follow, by the same names."""
+        algorithm = self.optimizer.algorithm
+        followed = {name: str(algorithm.arguments[name]) for name in algorithm.scheduled}
+        return _by_name([followed] * len(self.optimizer.param_groups), followed)
 
     def _write(self, save: str) -> None:
         record = self._record(save)
@@ -316,7 +323,15 @@ class Checkpoints:
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])
+        self._follow_schedules()
         warn_of_replaced(self._asked, saved.get("asked", {}), self._hyperparameters())
+
+    def _follow_schedules(self) -> None:
+        """Let the param groups show those of the script, whatever the checkpoint's run followed."""
+        algorithm = self.optimizer.algorithm
+        shown = algorithm.at(max(0, self.optimizer.steps - 1)).arguments
+        for group in self.optimizer.param_groups:
+            group.update({name: shown[name] for name in algorithm.scheduled})
 
 
 def group_folder(group: dist.ProcessGroup | None, processes: int = 1) -> str:
@@ -332,6 +347,13 @@ def group_folder(group: dist.ProcessGroup | None, processes: int = 1) -> str:
     if len(ranks) > 2 and len(strides) == 1:
         return f"ranks-{ranks[0]}-to-{ranks[-1]}-by-{strides.pop()}"
     return "ranks-" + "-".join(map(str, ranks))
+
+
+def _by_name(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
+    """What the groups hold; where there is one group, its number is left out."""
+    one = len(groups) == 1
+    values = group_values(groups, sorted(names))
+    return {name.removesuffix(" of param group 0" * one): z for name, z in values.items()}
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, list[int]]:

@@ -115,20 +115,28 @@ def require_newest(step: int, offers: Sequence[Offer]) -> None:
 def warn_of_replaced(
     asked: Mapping[str, Any], before: Mapping[str, Any], held: Mapping[str, Any]
 ) -> None:
-    """Warn of hyper-parameters that the script asks for, but a checkpoint has replaced.
+    """Warn of hyper-parameters that are now others, be they the script's or the checkpoint's.
 
-    What a scheduler has changed since is no reason: it is compared what the script asks for now
-    with what it asked for when the checkpoint was written.
+    A checkpoint replaces numbers that the script asks for, but no schedule. What a scheduler has
+    changed since is no reason: it is compared what the script asks for now with what it asked for
+    when the checkpoint was written.
 
     Args:
         asked: by name, what the script asks for.
-        before: what it asked for when the checkpoint was written.
-        held: what the checkpoint brings.
+        before: what it asked for when the checkpoint was written; nothing if that is not known.
+        held: what the checkpoint brings, in place of the numbers.
     """
+    followed = [
+        f"{name}: {value} is followed from here; the checkpoint's run had {before[name]}"
+        for name, value in asked.items()
+        if name not in held and before.get(name, value) != value
+    ]
     replaced = [
         f"{name}: {value} was asked for; the checkpoint's {held[name]} is used"
         for name, value in asked.items()
-        if name in held and before.get(name, value) != value != held[name]
+        if before and name in held and before.get(name) != value != held[name]
     ]
+    if followed:
+        warn_user("; ".join(followed))
     if replaced:
         warn_user(f"{'; '.join(replaced)}; set param_groups after resume() to change it")
