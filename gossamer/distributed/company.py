@@ -23,6 +23,7 @@ from gossamer.distributed.collectives import (
 from gossamer.distributed.ends import Ends
 from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.inside import Crew
+from gossamer.distributed.lanes import Lanes
 from gossamer.distributed.last_words import PATIENCE, LastWords
 from gossamer.distributed.launch import rendezvous_store
 from gossamer.distributed.patient_store import PatientStore
@@ -139,12 +140,9 @@ class Company:
         Processes may be in several companies, whose messages must not be taken for each other's,
         and some may have been in more of them than others.
         """
-        global _free_lane
-        own = _free_lane if self.lane is None else self.lane
-        said = self.gather(lambda: {"lane": own, "facts": facts()})
+        said = self.gather(lambda: {"lanes": _lanes.offer(self), "facts": facts()})
         require_agreement([each["facts"] for each in said])
-        self.lane = max(each["lane"] for each in said)
-        _free_lane = max(_free_lane, self.lane + 1)
+        self.lane = _lanes.take(self, [each["lanes"] for each in said])
         self.same_network = True
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
@@ -262,8 +260,8 @@ class Company:
         raise Diverged(words)
 
 
-_free_lane = 0
-"""The first lane in which this process has had no company."""
+_lanes = Lanes()
+"""Those of this process's companies."""
 
 _dropping: WeakKeyDictionary[Company, ref[dist.ProcessGroup]] = WeakKeyDictionary()
 """Those that go on without the dead, and the processes of which they do; `leave` must end these."""
