@@ -102,8 +102,12 @@ def mark_complete(folder: Path, step: int, node: int) -> None:
 
 
 def knows_of_others(folder: Path, node: int) -> bool:
-    """Whether some step of the node's files was complete once, whoever has lost it since."""
-    return any(_mark(folder, step, node).exists() for step in steps_of_node(folder, node))
+    """Whether some step of the node's files was complete once, whoever has lost it since.
+
+    A mark says so, and so does a second step: nobody saves one before all have saved the first.
+    """
+    steps = steps_of_node(folder, node)
+    return len(steps) > 1 or any(_mark(folder, step, node).exists() for step in steps)
 
 
 def _mark(folder: Path, step: int, node: int) -> Path:

@@ -125,6 +125,16 @@ def test_a_rank_that_has_lost_its_files_is_named_by_all(tmp_path, steps):
     assert f"no step that all ranks can resume; {where}; restore its folder" in said
 
 
+def test_two_steps_show_that_one_was_complete_where_no_mark_says_so(tmp_path):
+    """Earlier versions wrote no marks."""
+    on_ranks(save_some, tmp_path, 2, True, size=2)
+    for mark in tmp_path.glob("*/step-*/*.complete"):
+        mark.unlink()
+    shutil.rmtree(tmp_path / "1")
+    (said,) = refusals(tmp_path, local=True, size=2)
+    assert f"rank 0 has step 2, rank 1 has no checkpoint in {tmp_path / '1'}; restore" in said
+
+
 def test_a_run_that_was_killed_in_its_first_save_begins_anew(tmp_path):
     """Rank 1 had not written, so nobody knows that all had."""
     on_ranks(save_some, tmp_path, 1, False, size=2)
