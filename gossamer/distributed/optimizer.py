@@ -1,6 +1,5 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +47,7 @@ from gossamer.distributed.refusals import (
     require_own,
     require_same_node,
 )
+from gossamer.distributed.rendezvous import processes_here
 from gossamer.distributed.shown_state import show, take_exactly, take_in
 from gossamer.distributed.survivors import Survivors, require_drop
 from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
@@ -182,7 +182,7 @@ class DecentralizedOptimizer(Optimizer):
         join(timeout)
         keep_all_freed_memory()
         if dist.is_initialized():
-            use_spare_cores(int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size())))
+            use_spare_cores(processes_here(dist.get_world_size()))
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
