@@ -135,14 +135,18 @@ class Company:
         return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
 
     def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
-        """Refuse to go on unless all say the same; find a lane for their messages.
+        """Refuse to go on unless all say the same; find a lane and a name, if there are none yet.
 
+        The lane is that of their messages, the name that under which they hear why the run ends.
         Processes may be in several companies, whose messages must not be taken for each other's,
         and some may have been in more of them than others.
         """
-        said = self.gather(lambda: {"lanes": _lanes.offer(self), "facts": facts()})
+        run = self.run or f"last_words_{secrets.token_hex(8)}"
+        said = self.gather(lambda: {"lanes": _lanes.offer(self), "run": run, "facts": facts()})
         require_agreement([each["facts"] for each in said])
         self.lane = _lanes.take(self, [each["lanes"] for each in said])
+        if self.group:
+            self.hear_of(said[0]["run"])
         self.same_network = True
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
@@ -204,12 +208,6 @@ class Company:
         """Refuse strangers, where there is a secret."""
         require_secret(self.group, self._timeout, linked(self.network, self.rank))
         require_secret(self.crew.group, self._timeout, range(self.crew.size))
-
-    def name_the_run(self) -> None:
-        """Give the run a name, under which they hear why it ends."""
-        if self.group:
-            run = self.gather(lambda: secrets.token_hex(8))[0]
-            self.hear_of(f"last_words_{run}")
 
     @property
     def run(self) -> str:

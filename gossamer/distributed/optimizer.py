@@ -222,7 +222,6 @@ class DecentralizedOptimizer(Optimizer):
         self._company.require_secret()
         if not self._agreed:
             self._agree()
-        self._company.name_the_run()
         self._company.start_equal([self.x, *map(local, frozen(self.param_groups, self.state))])
         self._flat.show()
 
@@ -496,7 +495,8 @@ class DecentralizedOptimizer(Optimizer):
         taken the same number, which is the largest one announced. With `wait=False`, a rank repeats
         its last gradient at its own pace, and these steps are not counted. In the end
         `come_to_rest` is called, and `steps` becomes the largest number that any rank has taken.
-        Leaving the block is a collective. With `wait=True`, so is entering it.
+        Leaving the block is a collective. With `wait=True`, so is entering it. With `wait=False`,
+        entering is one if the optimizer was loaded or copied, or resumed, since its last step.
 
         Args:
             steps: how many steps this rank will take in the block; not needed with `wait=False`.
@@ -505,6 +505,8 @@ class DecentralizedOptimizer(Optimizer):
         >>> #     for batch in batches:
         >>> #         ...; optimizer.step()
         """
+        if not self._agreed:
+            self._agree()
         grad = torch.zeros_like(self.x)
         if self.wait:
             self._unequal = Announced(grad, self._company, self.steps, steps)
@@ -707,6 +709,9 @@ class DecentralizedOptimizer(Optimizer):
         without_compiler(Optimizer.zero_grad)(self, set_to_none)
 
     def __getstate__(self) -> dict[str, Any]:
+        found, need = 'a copy or a pickle of an optimizer with "drop"', 'one with "raise"'
+        way_out = "make a new optimizer, and give it this one's state_dict()"
+        require(self._company.survivors is None, "on_peer_failure", found, need, way_out)
         own = {name: getattr(self, name) for name in PICKLED}
         return {**super().__getstate__(), **own, "_links": self.links}
 
