@@ -46,9 +46,10 @@ from gossamer.distributed.refusals import (
     require_node_per_process,
     require_own,
     require_same_node,
+    warn_of_rounded,
 )
 from gossamer.distributed.rendezvous import processes_here
-from gossamer.distributed.shown_state import show, take_exactly, take_in
+from gossamer.distributed.shown_state import show, take_exactly, take_in, take_x
 from gossamer.distributed.survivors import Survivors, require_drop
 from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
 from gossamer.distributed.without_compiler import without_compiler
@@ -644,11 +645,11 @@ class DecentralizedOptimizer(Optimizer):
     def state_dict(self) -> StateDict:
         """This node's state and hyper-parameters in torch's format.
 
-        It also contains `counts`, `links` and the number of the node.
+        It also contains `counts`, `links` and the number of the node. For a model in bfloat16 or
+        float16, the state of each parameter contains its float32 copy, under the name "exact".
         """
         own = {"counts": self.counts, "links": self.links, "node": self._company.number}
-        exact = {"x": self.x} if self._flat.is_apart else {}
-        return {**super().state_dict(), **own, **exact}
+        return {**super().state_dict(), **own}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned on the same rank.
@@ -662,10 +663,12 @@ class DecentralizedOptimizer(Optimizer):
         require_same_node(state_dict, self._company.number)
         require_links(state_dict, self.network)
         super().load_state_dict(state_dict)
-        take_exactly(self.state, self.param_groups, state_dict, self.algorithm_state._fields)
+        take_exactly(self.state, self.param_groups, state_dict)
         self._node.links = self._memory(state_dict.get("links", {}))
-        if "x" in state_dict:
-            self._move(state_dict["x"].to(self.x))
+        if self._flat.is_apart:
+            warn_of_rounded(state_dict)
+            with self._as_one_node():
+                self._flat.show()
         self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
 
     @torch.no_grad()
@@ -730,8 +733,9 @@ class DecentralizedOptimizer(Optimizer):
             self._node.exchange.forget()
         self._flat = self._held(mixed(self.param_groups, self.state))
         x = self._flat.buffer
+        take_x(self.state, self._flat)
         state = apart(self.algorithm.at(0).init(x), x)
-        step = take_in(self.state, self._flat, state)
+        step = take_in(self.state, self._flat, state._asdict())
         self._company.device = x.device
         self._node = Node(self.algorithm, x, state, self._connected(), step, crew=self.crew)
         self._scheduled, self._decay = ScheduledAlgorithm(self.algorithm), WeightDecay()
@@ -765,7 +769,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _show_state(self) -> None:
         """Let torch find the node's step and state under each parameter."""
-        show(self.state, self._flat, self.algorithm_state, self.steps)
+        show(self.state, self._flat, self.algorithm_state._asdict(), self.steps)
 
     def _show_moved(self) -> None:
         """Let torch know that x is another, so that autograd refuses a graph of the old one."""
