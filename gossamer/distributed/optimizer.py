@@ -156,6 +156,8 @@ class DecentralizedOptimizer(Optimizer):
     _unequal: Unequal | None = None  # within until_all_end
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
+    _came_with: Sequence[int] = ()
+    """Whom that call of `admit` let in, until this rank has come to the call itself."""
     _company: Company
     _flat: FlatParameters
     _node: Node
@@ -574,8 +576,15 @@ class DecentralizedOptimizer(Optimizer):
         hyper-parameters of the others. All ranks then form a new process group, and the network is
         rebuilt for the new number of nodes. Methods that track gradients restart from x, so that
         the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
+
+        A node that comes in runs the program from its beginning. It is let in by a call of the
+        others, and takes part in what they do after that call. If its program calls `admit` before
+        its first step, this is the same call, and returns the same numbers.
         """
         self._require_own_parameters("admit")
+        came_with, self._came_with = list(self._came_with), ()
+        if came_with and self.steps == self.came_at:
+            return came_with
         survivors = self._company.survivors
         if survivors is None:
             way_out = "where nobody can leave, nobody can come"
@@ -600,6 +609,7 @@ class DecentralizedOptimizer(Optimizer):
         entry, mine = newcomer.entry, newcomer.words[self.rank]
         self._company.same_network = True  # they build it as the others do
         self.came_at, self._company.together.acts = mine["step"], mine["acts"]
+        self._came_with = entry["comers"]
         self._company.hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
