@@ -76,8 +76,10 @@ def main() -> None:
         _fail(error.format_message(), 2)
     except OSError as error:
         _fail(f"cannot read or write {error.filename or 'the output'} ({error.strerror})", 2)
-    except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; what was stored is kept, and the same command goes on from there", 130)
+    except (click.Abort, KeyboardInterrupt) as reason:
+        kept = "what was stored is kept, and the same command goes on from there"
+        told = str(reason.__cause__ or reason)  # click makes an Abort of a KeyboardInterrupt
+        _fail(f"interrupted; {told or kept}", 130)
 
 
 def _fail(message: str, code: int) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -50,8 +52,18 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     with raising_refusals() as variables:
         environment = _threads(processes) | os.environ | variables
         refused = Path(variables[VARIABLE]).exists
-        status = launch(command, processes, max_restarts, environment, outlive, refused)
+        with nullcontext() if config.checkpoints else _saying_that_nothing_is_kept():
+            status = launch(command, processes, max_restarts, environment, outlive, refused)
     sys.exit(status)
+
+
+@contextmanager
+def _saying_that_nothing_is_kept() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        way_out = "with --checkpoints FOLDER the same command would go on from there"
+        raise KeyboardInterrupt(f"nothing was stored; {way_out}") from None
 
 
 def _threads(processes: int) -> dict[str, str]:

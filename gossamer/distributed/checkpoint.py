@@ -6,7 +6,8 @@
                          …
 
 A file appears under its name only when it is whole, and carries a checksum; a step is complete when
-all its nodes are.
+all its nodes are, by one save: a run that was killed while it saved may leave files of a step that
+it takes again, otherwise.
 """
 
 import json
@@ -48,6 +49,8 @@ class NodeRecord:
     """Of the network's randomness."""
     tied: dict[str, str] = field(default_factory=dict)
     """Names of the model's state dict → the name under which their tensor is kept."""
+    save: str = ""
+    """The name of the save that wrote it, one for all nodes; empty if a simulation wrote it."""
 
     @property
     def dim(self) -> int:
@@ -99,8 +102,12 @@ def mark_complete(folder: Path, step: int, node: int) -> None:
 
 
 def knows_of_others(folder: Path, node: int) -> bool:
-    """Whether some step of the node's files was complete once, whoever has lost it since."""
-    return any(_mark(folder, step, node).exists() for step in steps_of_node(folder, node))
+    """Whether some step of the node's files was complete once, whoever has lost it since.
+
+    A mark says so, and so does a second step: nobody saves one before all have saved the first.
+    """
+    steps = steps_of_node(folder, node)
+    return len(steps) > 1 or any(_mark(folder, step, node).exists() for step in steps)
 
 
 def _mark(folder: Path, step: int, node: int) -> Path:
@@ -163,7 +170,11 @@ def _nodes_at(folder: Path, step: int) -> Iterator[NodeRecord]:
     first = read_node(folder, step, 0)
     yield first
     for node in range(1, first.num_nodes):
-        yield read_node(folder, step, node)
+        record = read_node(folder, step, node)
+        found, need = node_file(folder, step, node), "a file of the save that wrote node 0's"
+        way_out = "take an older step, or resume the run and save again"
+        require(record.save == first.save, "checkpoint", found, need, way_out)
+        yield record
 
 
 def export(

@@ -23,6 +23,7 @@ from gossamer.distributed.collectives import (
 from gossamer.distributed.ends import Ends
 from gossamer.distributed.failures import Diverged, PeerFailure, disconnect
 from gossamer.distributed.inside import Crew
+from gossamer.distributed.lanes import Lanes
 from gossamer.distributed.last_words import PATIENCE, LastWords
 from gossamer.distributed.launch import rendezvous_store
 from gossamer.distributed.patient_store import PatientStore
@@ -134,17 +135,18 @@ class Company:
         return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
 
     def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
-        """Refuse to go on unless all say the same; find a lane for their messages.
+        """Refuse to go on unless all say the same; find a lane and a name, if there are none yet.
 
+        The lane is that of their messages, the name that under which they hear why the run ends.
         Processes may be in several companies, whose messages must not be taken for each other's,
         and some may have been in more of them than others.
         """
-        global _free_lane
-        own = _free_lane if self.lane is None else self.lane
-        said = self.gather(lambda: {"lane": own, "facts": facts()})
+        run = self.run or f"last_words_{secrets.token_hex(8)}"
+        said = self.gather(lambda: {"lanes": _lanes.offer(self), "run": run, "facts": facts()})
         require_agreement([each["facts"] for each in said])
-        self.lane = max(each["lane"] for each in said)
-        _free_lane = max(_free_lane, self.lane + 1)
+        self.lane = _lanes.take(self, [each["lanes"] for each in said])
+        if self.group:
+            self.hear_of(said[0]["run"])
         self.same_network = True
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
@@ -207,12 +209,6 @@ class Company:
         require_secret(self.group, self._timeout, linked(self.network, self.rank))
         require_secret(self.crew.group, self._timeout, range(self.crew.size))
 
-    def name_the_run(self) -> None:
-        """Give the run a name, under which they hear why it ends."""
-        if self.group:
-            run = self.gather(lambda: secrets.token_hex(8))[0]
-            self.hear_of(f"last_words_{run}")
-
     @property
     def run(self) -> str:
         """The name under which they hear why it ends; empty if it has none."""
@@ -262,8 +258,8 @@ class Company:
         raise Diverged(words)
 
 
-_free_lane = 0
-"""The first lane in which this process has had no company."""
+_lanes = Lanes()
+"""Those of this process's companies."""
 
 _dropping: WeakKeyDictionary[Company, ref[dist.ProcessGroup]] = WeakKeyDictionary()
 """Those that go on without the dead, and the processes of which they do; `leave` must end these."""

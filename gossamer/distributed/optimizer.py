@@ -1,6 +1,5 @@
 """Every method of the library as a torch optimizer, one node per process."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -47,8 +46,10 @@ from gossamer.distributed.refusals import (
     require_node_per_process,
     require_own,
     require_same_node,
+    warn_of_rounded,
 )
-from gossamer.distributed.shown_state import show, take_exactly, take_in
+from gossamer.distributed.rendezvous import processes_here
+from gossamer.distributed.shown_state import show, take_exactly, take_in, take_x
 from gossamer.distributed.survivors import Survivors, require_drop
 from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
 from gossamer.distributed.without_compiler import without_compiler
@@ -155,6 +156,8 @@ class DecentralizedOptimizer(Optimizer):
     _unequal: Unequal | None = None  # within until_all_end
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
+    _came_with: Sequence[int] = ()
+    """Whom that call of `admit` let in, until this rank has come to the call itself."""
     _company: Company
     _flat: FlatParameters
     _node: Node
@@ -182,7 +185,7 @@ class DecentralizedOptimizer(Optimizer):
         join(timeout)
         keep_all_freed_memory()
         if dist.is_initialized():
-            use_spare_cores(int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size())))
+            use_spare_cores(processes_here(dist.get_world_size()))
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
@@ -222,7 +225,6 @@ class DecentralizedOptimizer(Optimizer):
         self._company.require_secret()
         if not self._agreed:
             self._agree()
-        self._company.name_the_run()
         self._company.start_equal([self.x, *map(local, frozen(self.param_groups, self.state))])
         self._flat.show()
 
@@ -496,7 +498,8 @@ class DecentralizedOptimizer(Optimizer):
         taken the same number, which is the largest one announced. With `wait=False`, a rank repeats
         its last gradient at its own pace, and these steps are not counted. In the end
         `come_to_rest` is called, and `steps` becomes the largest number that any rank has taken.
-        Leaving the block is a collective. With `wait=True`, so is entering it.
+        Leaving the block is a collective. With `wait=True`, so is entering it. With `wait=False`,
+        entering is one if the optimizer was loaded or copied, or resumed, since its last step.
 
         Args:
             steps: how many steps this rank will take in the block; not needed with `wait=False`.
@@ -505,6 +508,8 @@ class DecentralizedOptimizer(Optimizer):
         >>> #     for batch in batches:
         >>> #         ...; optimizer.step()
         """
+        if not self._agreed:
+            self._agree()
         grad = torch.zeros_like(self.x)
         if self.wait:
             self._unequal = Announced(grad, self._company, self.steps, steps)
@@ -571,8 +576,15 @@ class DecentralizedOptimizer(Optimizer):
         hyper-parameters of the others. All ranks then form a new process group, and the network is
         rebuilt for the new number of nodes. Methods that track gradients restart from x, so that
         the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
+
+        A node that comes in runs the program from its beginning. It is let in by a call of the
+        others, and takes part in what they do after that call. If its program calls `admit` before
+        its first step, this is the same call, and returns the same numbers.
         """
         self._require_own_parameters("admit")
+        came_with, self._came_with = list(self._came_with), ()
+        if came_with and self.steps == self.came_at:
+            return came_with
         survivors = self._company.survivors
         if survivors is None:
             way_out = "where nobody can leave, nobody can come"
@@ -597,6 +609,7 @@ class DecentralizedOptimizer(Optimizer):
         entry, mine = newcomer.entry, newcomer.words[self.rank]
         self._company.same_network = True  # they build it as the others do
         self.came_at, self._company.together.acts = mine["step"], mine["acts"]
+        self._came_with = entry["comers"]
         self._company.hear_of(entry["run"])
         for group, options in zip(self.param_groups, entry["options"], strict=True):
             group.update(options)
@@ -642,11 +655,11 @@ class DecentralizedOptimizer(Optimizer):
     def state_dict(self) -> StateDict:
         """This node's state and hyper-parameters in torch's format.
 
-        It also contains `counts`, `links` and the number of the node.
+        It also contains `counts`, `links` and the number of the node. For a model in bfloat16 or
+        float16, the state of each parameter contains its float32 copy, under the name "exact".
         """
         own = {"counts": self.counts, "links": self.links, "node": self._company.number}
-        exact = {"x": self.x} if self._flat.is_apart else {}
-        return {**super().state_dict(), **own, **exact}
+        return {**super().state_dict(), **own}
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` returned on the same rank.
@@ -660,10 +673,12 @@ class DecentralizedOptimizer(Optimizer):
         require_same_node(state_dict, self._company.number)
         require_links(state_dict, self.network)
         super().load_state_dict(state_dict)
-        take_exactly(self.state, self.param_groups, state_dict, self.algorithm_state._fields)
+        take_exactly(self.state, self.param_groups, state_dict)
         self._node.links = self._memory(state_dict.get("links", {}))
-        if "x" in state_dict:
-            self._move(state_dict["x"].to(self.x))
+        if self._flat.is_apart:
+            warn_of_rounded(state_dict)
+            with self._as_one_node():
+                self._flat.show()
         self.count_from(state_dict.get("counts", {}))  # torch.distributed.checkpoint keeps none
 
     @torch.no_grad()
@@ -707,6 +722,9 @@ class DecentralizedOptimizer(Optimizer):
         without_compiler(Optimizer.zero_grad)(self, set_to_none)
 
     def __getstate__(self) -> dict[str, Any]:
+        found, need = 'a copy or a pickle of an optimizer with "drop"', 'one with "raise"'
+        way_out = "make a new optimizer, and give it this one's state_dict()"
+        require(self._company.survivors is None, "on_peer_failure", found, need, way_out)
         own = {name: getattr(self, name) for name in PICKLED}
         return {**super().__getstate__(), **own, "_links": self.links}
 
@@ -725,8 +743,9 @@ class DecentralizedOptimizer(Optimizer):
             self._node.exchange.forget()
         self._flat = self._held(mixed(self.param_groups, self.state))
         x = self._flat.buffer
+        take_x(self.state, self._flat)
         state = apart(self.algorithm.at(0).init(x), x)
-        step = take_in(self.state, self._flat, state)
+        step = take_in(self.state, self._flat, state._asdict())
         self._company.device = x.device
         self._node = Node(self.algorithm, x, state, self._connected(), step, crew=self.crew)
         self._scheduled, self._decay = ScheduledAlgorithm(self.algorithm), WeightDecay()
@@ -760,7 +779,7 @@ class DecentralizedOptimizer(Optimizer):
 
     def _show_state(self) -> None:
         """Let torch find the node's step and state under each parameter."""
-        show(self.state, self._flat, self.algorithm_state, self.steps)
+        show(self.state, self._flat, self.algorithm_state._asdict(), self.steps)
 
     def _show_moved(self) -> None:
         """Let torch know that x is another, so that autograd refuses a graph of the old one."""

@@ -7,8 +7,10 @@ from torch.optim.optimizer import StateDict
 
 from gossamer.algorithms import Algorithm
 from gossamer.distributed.collectives import size_of
+from gossamer.distributed.shown_state import EXACT
 from gossamer.errors import require
 from gossamer.networks import Network
+from gossamer.user_line import warn_user
 
 
 def require_kinds(algorithm: object, network: object) -> None:
@@ -73,7 +75,16 @@ def require_own(state_dict: StateDict, algorithm: Algorithm[Any], fields: tuple[
     way_out = f"it was saved by another method than {type(algorithm).__name__}"
     known, names = {*fields, "step"}, {"weight_decay", *algorithm.arguments}
     for saved in state_dict["state"].values():
-        require(set(saved) == known, "state_dict", sorted(saved), str(sorted(known)), way_out)
+        require(
+            set(saved) - {EXACT} == known, "state_dict", sorted(saved), str(sorted(known)), way_out
+        )
     for group in state_dict["param_groups"]:
         there = sorted(set(group) - {"params", "param_names"})
         require(names <= set(group), "state_dict", there, str(sorted(names)), way_out)
+
+
+def warn_of_rounded(state_dict: StateDict) -> None:
+    """Warn of a state dict that has no x, into an optimizer whose model has rounded its own."""
+    if not all(EXACT in saved for saved in state_dict["state"].values()):
+        found = f'state_dict: it has no "{EXACT}", the float32 copy of each parameter'
+        warn_user(f"{found}; steps go on from the parameters of the model, which are rounded")

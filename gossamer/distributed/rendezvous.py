@@ -15,6 +15,8 @@ POLL_SECONDS = 0.02
 WAITING = 2048
 """Ranks that may knock at the same moment."""
 
+LARGEST_PORT = (1 << 16) - 1
+
 LONGEST_TIMEOUT = 1e6
 """Seconds that the system's own waiting can count."""
 
@@ -35,8 +37,25 @@ def place_in_world() -> tuple[int, int]:
     """This process's rank, and how many there are, as the environment says."""
     size = _number("WORLD_SIZE")
     require(size >= 1, "WORLD_SIZE", size, "an integer of at least 1")
-    _number("MASTER_PORT")
+    _require_port(_number("MASTER_PORT"), size)
+    processes_here(size)
     return _number("RANK"), size
+
+
+def _require_port(port: int, size: int) -> None:
+    """Refuse a port that does not exist; 0, which means any, is one that others cannot know."""
+    least = 1 if size > 1 else 0
+    admissible = f"an integer in [{least}, {LARGEST_PORT}]"
+    require(least <= port <= LARGEST_PORT, "MASTER_PORT", port, admissible)
+
+
+def processes_here(everyone: int) -> int:
+    """How many of `everyone` are on this host, as the environment says; all if it says nothing."""
+    if "LOCAL_WORLD_SIZE" not in os.environ:
+        return everyone
+    here = _number("LOCAL_WORLD_SIZE")
+    require(here >= 1, "LOCAL_WORLD_SIZE", here, "an integer of at least 1")
+    return here
 
 
 def require_in_world(rank: int, size: int) -> None:
@@ -84,17 +103,12 @@ def host_store(address: str, port: int = 0, timeout: float = 60.0) -> TCPStore:
     >>> store.get("greeting")
     b'hello'
     """
-    family, kind, protocol, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-    listener = socket.socket(family, kind, protocol)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(where)
+        listener = _listener(address, port)
     except OSError as reason:
-        listener.close()
         way_out = "choose another MASTER_PORT, or an address of this machine as MASTER_ADDR"
         problem = f"store: cannot listen at {address}:{port} ({reason.strerror}); {way_out}"
         raise InvalidInput(problem) from reason
-    listener.listen(WAITING)
     return TCPStore(
         address,
         listener.getsockname()[1],
@@ -103,6 +117,20 @@ def host_store(address: str, port: int = 0, timeout: float = 60.0) -> TCPStore:
         timeout=timedelta(seconds=timeout),
         master_listen_fd=listener.detach(),
     )
+
+
+def _listener(address: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    family, kind, protocol, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+        listener.listen(WAITING)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def await_store(address: str, port: int, timeout: float) -> None:

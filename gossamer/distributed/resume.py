@@ -1,7 +1,9 @@
 """Save and resume a real run, at steps on which all ranks agree."""
 
 import os
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,17 +21,20 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
+from gossamer.distributed.folders import begins, has_saved, require_alone, require_own_files
 from gossamer.distributed.inside.mesh import whole
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
 from gossamer.distributed.packs import pack, require_readable, unpack
-from gossamer.distributed.param_groups import group_values
+from gossamer.distributed.param_groups import ParamGroups, group_values
 from gossamer.distributed.random_state import rng_state, set_rng_state
 from gossamer.distributed.same_run import (
     Offer,
     Otherwise,
+    Saved,
     first_difference,
+    newest_of_all,
     require_newest,
     require_nothing_lost,
     warn_of_replaced,
@@ -59,8 +64,9 @@ class Checkpoints:
     the ranks may share the folder, or each may have a local one.
 
     Args:
-        folder: where the files are. If the optimizer's process group does not contain all
-            processes, the files are in a subfolder that is named after its ranks.
+        folder: where the files are. Two optimizers of one program need two folders. If the
+            optimizer's process group does not contain all processes, the files are in a subfolder
+            that is named after its ranks.
         optimizer: the optimizer whose parameters and state are saved.
         model: the module that the parameters belong to. Its buffers and frozen parameters are then
             saved, too, and `export` can write its complete state dict. None if the parameters
@@ -85,7 +91,8 @@ class Checkpoints:
         own = group_folder(optimizer.group, optimizer.crew.size)
         self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras
-        self._asked = self._hyperparameters() if optimizer.steps == 0 else {}
+        asked = self._hyperparameters() | self._schedules()
+        self._asked = asked if optimizer.steps == 0 else {}
         self._tried = False  # whether what the script saves can be read back
         self._model_state()
         try:
@@ -100,15 +107,20 @@ class Checkpoints:
         Older files are deleted when all ranks have written theirs. If a node has several processes,
         the first of them gathers the parts of all and writes the file.
         """
+        require_own_files(self.optimizer, self.folder)
         self.optimizer.come_to_rest()
-        self.optimizer.gather(self._write)
+        save = self.optimizer.gather(lambda: secrets.token_hex(8))[0]
+        self.optimizer.gather(partial(self._write, save))
         if self.optimizer.crew.position == 0:
             mark_complete(self.folder, self.optimizer.steps, self.optimizer.rank)
             prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
+        has_saved(self.optimizer, self.folder)
 
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
+        The files of a step must come from the same `save`. After a run was killed while it saved,
+        and was started again, a step can have files of both; such a step is skipped.
         Files that are damaged or belong to another run are skipped with a warning. Another run is
         one with another method, another number of nodes or other parameters: their names and shapes
         must be the same, in the same order. All ranks raise an error in three cases: if files were
@@ -119,14 +131,22 @@ class Checkpoints:
         or move files. The only exception is a run that was killed while it saved for the first
         time: it starts again, with a warning.
 
-        The hyper-parameters in the param groups are those of the checkpoint. A warning names those
-        that the script gave another value than it did when the checkpoint was written.
+        The hyper-parameters in the param groups are those of the checkpoint, but for those that the
+        script gives a schedule: they follow it from the step of the checkpoint. A warning names
+        those that the script gave another value, or another schedule, than it did when the
+        checkpoint was written.
 
         It is a collective, except on a rank that `admit` let in. That rank already has the state
         of the others, and the call only returns the step at which it came in.
         """
         if self.optimizer.came_at is not None:
             return self.optimizer.came_at
+        require_alone(self.optimizer, self.folder)
+        step = self._resume()
+        begins(self.optimizer, self.folder)
+        return step
+
+    def _resume(self) -> int:
         own: list[tuple[Offer, dict[int, NodeRecord]]] = []
 
         def offer() -> dict[str, Any]:
@@ -134,18 +154,18 @@ class Checkpoints:
             return own[-1][0]._asdict()
 
         offers = [Offer.of(said) for said in self.optimizer.gather(offer)]
-        common = set.intersection(*(set(offer.steps) for offer in offers))
+        newest = newest_of_all(offers)
         mine, records = own[-1]
-        if not common:
+        if newest is None:
             require_nothing_lost(offers)
             if records:
-                warn_user(f"passed over: not all ranks have saved; {who_has_what(offers)}")
+                warn_user(f"passed over: no save of all ranks; {who_has_what(offers)}")
             return 0
-        require_newest(max(common), offers)
+        require_newest(newest, offers)
         for problem in mine.problems:
             warn_user(f"passed over: {problem}")
-        self._load(records[max(common)])
-        return max(common)
+        self._load(records[newest])
+        return newest
 
     def _model_state(self) -> ModelState:
         """The model's state dict now: parameters may be unfrozen on the way."""
@@ -160,18 +180,22 @@ class Checkpoints:
 
     def _hyperparameters(self) -> dict[str, Any]:
         """What the param groups hold now, by a name that tells the groups apart."""
-        groups, algorithm = self.optimizer.param_groups, self.optimizer.algorithm
+        algorithm = self.optimizer.algorithm
         names = {"weight_decay", *algorithm.arguments} - {*algorithm.scheduled}
-        values = group_values(groups, sorted(names))
-        one = len(groups) == 1
-        return {name.removesuffix(" of param group 0" * one): z for name, z in values.items()}
+        return _by_name(self.optimizer.param_groups, names)
 
-    def _write(self) -> None:
-        record = self._record()
+    def _schedules(self) -> dict[str, Any]:
+        """What they follow, by the same names."""
+        algorithm = self.optimizer.algorithm
+        followed = {name: str(algorithm.arguments[name]) for name in algorithm.scheduled}
+        return _by_name([followed] * len(self.optimizer.param_groups), followed)
+
+    def _write(self, save: str) -> None:
+        record = self._record(save)
         if self.optimizer.crew.position == 0:
             write_node(self.folder, record)
 
-    def _record(self) -> NodeRecord:
+    def _record(self, save: str) -> NodeRecord:
         optimizer, model = self.optimizer, self._model_state()
         vectors = {
             "x": optimizer.x,
@@ -192,6 +216,7 @@ class Checkpoints:
             },
             seed=optimizer.seed,
             tied=model.tied,
+            save=save,
         )
 
     def _packed(self) -> dict[str, Tensor]:
@@ -227,7 +252,7 @@ class Checkpoints:
                 offer.otherwise.extend(self._otherwise(record))
                 self._require_same_run(record)
                 records[step] = record
-                offer.steps.append(step)
+                offer.saved.append(Saved(step, record.save))
             except InvalidInput as reason:
                 offer.problems.append(str(reason))
         return offer, records
@@ -298,7 +323,15 @@ class Checkpoints:
         for name, extra in self.extras.items():
             extra.load_state_dict(saved["extras"][name])
         set_rng_state(saved["rng"])
+        self._follow_schedules()
         warn_of_replaced(self._asked, saved.get("asked", {}), self._hyperparameters())
+
+    def _follow_schedules(self) -> None:
+        """Let the param groups show those of the script, whatever the checkpoint's run followed."""
+        algorithm = self.optimizer.algorithm
+        shown = algorithm.at(max(0, self.optimizer.steps - 1)).arguments
+        for group in self.optimizer.param_groups:
+            group.update({name: shown[name] for name in algorithm.scheduled})
 
 
 def group_folder(group: dist.ProcessGroup | None, processes: int = 1) -> str:
@@ -314,6 +347,13 @@ def group_folder(group: dist.ProcessGroup | None, processes: int = 1) -> str:
     if len(ranks) > 2 and len(strides) == 1:
         return f"ranks-{ranks[0]}-to-{ranks[-1]}-by-{strides.pop()}"
     return "ranks-" + "-".join(map(str, ranks))
+
+
+def _by_name(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
+    """What the groups hold; where there is one group, its number is left out."""
+    one = len(groups) == 1
+    values = group_values(groups, sorted(names))
+    return {name.removesuffix(" of param group 0" * one): z for name, z in values.items()}
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, list[int]]:

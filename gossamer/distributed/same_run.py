@@ -21,11 +21,19 @@ class Otherwise(NamedTuple):
     way_out: str
 
 
+class Saved(NamedTuple):
+    """A step as one save wrote it: a step that is taken again after a restart is another one."""
+
+    step: int
+    save: str
+    """The name of that save."""
+
+
 class Offer(NamedTuple):
     """What a rank says that it can resume from."""
 
     folder: str
-    steps: list[int]
+    saved: list[Saved]
     problems: list[str]
     """Why not from its other files."""
 
@@ -36,7 +44,20 @@ class Offer(NamedTuple):
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> "Offer":
         """What another rank has sent as JSON."""
-        return cls(**{**said, "otherwise": [Otherwise(*one) for one in said["otherwise"]]})
+        saved = [Saved(*one) for one in said["saved"]]
+        otherwise = [Otherwise(*one) for one in said["otherwise"]]
+        return cls(**{**said, "saved": saved, "otherwise": otherwise})
+
+
+def newest_of_all(offers: Sequence[Offer]) -> int | None:
+    """The newest step that all ranks can read, each as the same save wrote it.
+
+    >>> first = Offer("", [Saved(20, "a"), Saved(40, "b")], [], [], True)
+    >>> newest_of_all([first, first._replace(saved=[Saved(20, "a"), Saved(40, "c")])])
+    20
+    """
+    common = set.intersection(*(set(offer.saved) for offer in offers))
+    return max(common).step if common else None
 
 
 def first_difference(saved: Parameters, now: Parameters) -> tuple[str, str] | None:
@@ -74,12 +95,11 @@ def _refuse_files(told: str, way_out: str) -> NoReturn:
 
 def who_has_what(offers: Sequence[Offer]) -> str:
     """The newest step of each rank, in words."""
-    return who_says_what(
-        [
-            f"step {offer.steps[-1]}" if offer.steps else f"no checkpoint in {offer.folder}"
-            for offer in offers
-        ]
-    )
+    told = [
+        f"step {offer.saved[-1].step}" if offer.saved else f"no checkpoint in {offer.folder}"
+        for offer in offers
+    ]
+    return who_says_what(told) or f"all have {told[0]}, but from different saves"
 
 
 def require_newest(step: int, offers: Sequence[Offer]) -> None:
@@ -95,20 +115,28 @@ def require_newest(step: int, offers: Sequence[Offer]) -> None:
 def warn_of_replaced(
     asked: Mapping[str, Any], before: Mapping[str, Any], held: Mapping[str, Any]
 ) -> None:
-    """Warn of hyper-parameters that the script asks for, but a checkpoint has replaced.
+    """Warn of hyper-parameters that are now others, be they the script's or the checkpoint's.
 
-    What a scheduler has changed since is no reason: it is compared what the script asks for now
-    with what it asked for when the checkpoint was written.
+    A checkpoint replaces numbers that the script asks for, but no schedule. What a scheduler has
+    changed since is no reason: it is compared what the script asks for now with what it asked for
+    when the checkpoint was written.
 
     Args:
         asked: by name, what the script asks for.
-        before: what it asked for when the checkpoint was written.
-        held: what the checkpoint brings.
+        before: what it asked for when the checkpoint was written; nothing if that is not known.
+        held: what the checkpoint brings, in place of the numbers.
     """
+    followed = [
+        f"{name}: {value} is followed from here; the checkpoint's run had {before[name]}"
+        for name, value in asked.items()
+        if name not in held and before.get(name, value) != value
+    ]
     replaced = [
         f"{name}: {value} was asked for; the checkpoint's {held[name]} is used"
         for name, value in asked.items()
-        if name in held and before.get(name, value) != value != held[name]
+        if before and name in held and before.get(name) != value != held[name]
     ]
+    if followed:
+        warn_user("; ".join(followed))
     if replaced:
         warn_user(f"{'; '.join(replaced)}; set param_groups after resume() to change it")

@@ -16,6 +16,7 @@ from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
 from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.secret import require_secret
+from gossamer.distributed.standstill import TRIES, Standstill
 from gossamer.distributed.tree import linked
 from gossamer.errors import InvalidInput, first_line, require
 from gossamer.networks import Network, StaticNetwork
@@ -27,6 +28,13 @@ LARGEST = 1 << 20
 
 GRACE = 0.1
 """The last part of a timeout, in which a silent rank can still say that it lives."""
+
+
+OUT_OF_STEP = (
+    f"the ranks have failed {TRIES} times at the same place: they seem to wait for different "
+    "things; see that all call step(), mean(), save(), admit(), … equally often and in the same "
+    "order"
+)
 
 
 class Word(TypedDict):
@@ -61,7 +69,7 @@ class Survivors:
     of `step()` until then, so that all still take their last step together.
 
     The store must outlive the dead rank: see docs/distributed.md for how to start one. Without it,
-    or with fewer than `min_nodes` left, every rank raises.
+    or with fewer than `min_nodes` left, every rank raises. So it does at a `Standstill`.
 
     Args:
         store: where they agree.
@@ -84,6 +92,7 @@ class Survivors:
             _require_removable(network)
         self.store, self._door, self._regroupings = store, Door(store, timeout), 0
         self._admitted: set[int] = set()
+        self._standstill = Standstill()
         self._greeting: Mapping[str, Any] = {}
         self._began = len(self.numbers)
         self.min_nodes = enough_nodes(min_nodes, self._began)
@@ -210,6 +219,9 @@ class Survivors:
         if len(words) < self.min_nodes:
             few = f"{len(words)} of them left, fewer than min_nodes={self.min_nodes}"
             raise _gave_up(failure, f"cannot go on without {gone}: {few}")
+        done = {number: (word["step"], word["acts"]) for number, word in words.items()}
+        if self._standstill.lasts(done):
+            raise _gave_up(failure, OUT_OF_STEP)
         tickets = {number: ticket for word in words.values() for ticket, number in word["comers"]}
         everyone = {**words, **dict.fromkeys(tickets, _newcomer(words.values()))}
         self.numbers = sorted(everyone)
@@ -218,6 +230,8 @@ class Survivors:
         except InvalidInput as reason:
             raise _gave_up(failure, f"cannot go on without {gone}: {reason}") from reason
         self._admitted |= set(tickets.values())
+        if tickets:
+            self._standstill = Standstill()  # newcomers do not know what was before
         if me == min(words):
             self._let_in(tickets, everyone)
         return everyone

@@ -27,6 +27,9 @@ class Message(NamedTuple):
 LANE = 1 << 20
 """Tags of a lane: more than its messages and boxes ever have."""
 
+LANES = (1 << 31) // LANE
+"""As many as there are: torch takes tags below 2³¹."""
+
 
 class ThreadTraffic(threading.local):
     """What a thread that transfers messages has of its own."""

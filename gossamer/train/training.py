@@ -1,9 +1,11 @@
 """The training itself, as one process runs it."""
 
 import math
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from torch.nn import functional
 from gossamer.data import BatchOrder
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
 from gossamer.errors import InvalidInput, require
+from gossamer.files import writable
 from gossamer.progress import progress, tell
 from gossamer.simulation.words import show_bytes, show_hyperparameters
 from gossamer.train.config import (
@@ -47,6 +50,8 @@ def run(config: TrainConfig) -> dict[str, float]:
     The batch of step t is the one that a simulation of the same seed gives this node.
     """
     require_sound(config)
+    if config.tensorboard is not None and os.environ.get("RANK", "0") == "0":
+        _require_tensorboard(Path(config.tensorboard))  # before others wait for this rank
     rank = join(config.timeout)
     data = load_data(config, rank, dist.get_world_size() if dist.is_initialized() else 1)
     model = make_model(config, data)
@@ -226,11 +231,15 @@ def loss_of(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
     return functional.cross_entropy(model(inputs).flatten(0, -2), targets.flatten())
 
 
+def _require_tensorboard(folder: Path) -> None:
+    if find_spec("tensorboard") is None:
+        raise InvalidInput("tensorboard: not installed; pip install tensorboard")
+    writable(folder, "tensorboard", "choose another folder")
+
+
 def _tensorboard(folder: str | None) -> Any:
     if folder is None:
         return None
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as reason:
-        raise InvalidInput("tensorboard: not installed; pip install tensorboard") from reason
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter(folder)

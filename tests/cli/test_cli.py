@@ -10,6 +10,7 @@ import pytest
 
 import gossamer as gs
 from gossamer.cli import app
+from gossamer.train import launcher
 
 COMMANDS = sorted(app.commands)
 
@@ -77,6 +78,23 @@ def test_every_end_has_its_code(gossamer, monkeypatch, reason, code: int, words:
     assert answer.code == code
     assert words in answer.err
     assert answer.err.strip().count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("", "nothing was stored; with --checkpoints FOLDER the same command would go on"),
+        ("--checkpoints runs", "what was stored is kept, and the same command goes on from there"),
+    ],
+)
+def test_an_interrupted_training_says_whether_it_goes_on(gossamer, monkeypatch, option, words):
+    def end(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(launcher, "launch", end)
+    answer = gossamer(f"train --data blobs --lr 0.1 --momentum 0.8 {option}")
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err.startswith(f"\ngossamer: interrupted; {words}")
 
 
 def test_a_mistake_of_ours_is_not_hidden(gossamer, monkeypatch):

@@ -445,6 +445,57 @@ def test_a_dropped_node_comes_back_and_a_new_one_comes(tmp_path):
         assert answers[rank][2] == steps
 
 
+def admitting_first(rank: int, log: Path) -> tuple[list[int], int, float]:
+    """Who is let in at last, the number of steps, and x̄ some steps later."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options = {"timeout": 6.0, "on_peer_failure": "drop"}
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.5), ring, **options)
+    admitted, end = [], None
+    while optimizer.steps != end:
+        if optimizer.steps % 10 == 0 and not admitted:
+            admitted = optimizer.admit()
+            end = optimizer.steps + 60 if admitted else None
+            optimizer.mean()
+        Path(f"{log}-{rank}").write_text(str(optimizer.steps))
+        parameter.grad = parameter.detach() - rank
+        optimizer.step()
+    return admitted, optimizer.steps, float(optimizer.mean())
+
+
+def test_a_node_that_comes_back_to_a_call_of_admit_goes_on_from_it(tmp_path):
+    log = tmp_path / "step"
+    run = Launched(admitting_first, log)
+    wait_for_step(log, 0, 15)
+    run.kill(2)
+    later(log, 0, 5)
+    run.start(2)
+    answers = run.results(60, 2)
+    for rank in (0, 1, 3, 4):
+        admitted, steps, mean = answers[rank]
+        assert (admitted, steps) == ([2], answers[0][1])
+        assert mean == pytest.approx(1.5, abs=1e-6)
+
+
+def one_step_less(rank: int) -> None:
+    """Rank 0 asks for the average where the others take a step."""
+    warnings.simplefilter("ignore")
+    parameter = nn.Parameter(torch.zeros(1))
+    options = {"timeout": 1.5, "on_peer_failure": "drop"}
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, **options)
+    for _ in range(3 if rank else 2):
+        optimizer.step()
+    optimizer.mean()
+
+
+def test_ranks_that_wait_for_different_things_end_together():
+    start = time.monotonic()
+    for answer in Processes(one_step_less, size=3).results(deadline=60):
+        assert isinstance(answer.error, PeerFailure)
+        assert "the ranks have failed 3 times at the same place: they seem to" in str(answer.error)
+    assert time.monotonic() - start < 40
+
+
 def uneven(rank: int) -> tuple[int, float]:
     """Rank i has i + 1 batches, each with gradient 1."""
     parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))

@@ -1,6 +1,7 @@
 """Nodes that wait for nobody: nothing is lost, and the end is the optimum of all."""
 
 import os
+import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -246,6 +247,18 @@ def with_a_schedule(rank: int) -> list[float]:
     return shown
 
 
+def of_a_pickle(rank: int) -> bool:
+    """Whether a rank hears from others, within a block, that one has come to its end."""
+    x = nn.Parameter(torch.zeros(DIM, dtype=torch.float64))
+    optimizer = DecentralizedOptimizer([x], GTDSGD(lr=0.1), ring, wait=False)
+    twin = pickle.loads(pickle.dumps(optimizer))
+    end = time.monotonic() + 20
+    with twin.until_all_end():
+        while rank > 0 and not twin.someone_has_ended and time.monotonic() < end:
+            twin.step()
+        return twin.someone_has_ended
+
+
 class OftenMixed(GTDSGD):
     """Two mixes in a step, after as many as leave one too many."""
 
@@ -273,6 +286,7 @@ def everything(rank: int, folder: Path) -> dict:
         "saved": saved_and_resumed(rank, folder),
         "unequal": of_unequal_length(rank),
         "schedule": with_a_schedule(rank),
+        "pickled": of_a_pickle(rank),
         "too many": with_too_many_mixes(rank),
         "train": train(data="blobs", steps=20, log_every=8, wait=False, lr=0.1, momentum=0.8),
     }
@@ -290,6 +304,10 @@ def test_with_a_slow_rank_nobody_waits_and_all_find_the_optimum_of_all(found):
         assert one["error"] < 1e-6
         assert one["lost"] < 1e-12
         assert one["steps"] == max(other["taken"] for other in ran)
+
+
+def test_ranks_hear_of_an_end_also_after_their_optimizer_was_pickled(found):
+    assert [one["pickled"] for one in found] == [False, True, True, True]
 
 
 def test_ranks_at_rest_are_saved_and_resumed_with_all_that_was_under_way(found):

@@ -157,6 +157,31 @@ def test_a_place_that_is_none_is_refused_at_once(values, words, nothing_said):
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("rank", ["0", "1"])
+@pytest.mark.parametrize(
+    ("size", "port", "least"), [("1", "65536", 0), ("2", "65536", 1), ("2", "0", 1)]
+)
+def test_a_port_that_others_cannot_find_is_refused(rank, size, port, least, nothing_said):
+    say(nothing_said, rank, size, "127.0.0.1", port)
+    with pytest.raises(InvalidInput, match=rf"MASTER_PORT: got {port}, .* in \[{least}, 65535\]"):
+        join(timeout=1)
+
+
+@pytest.mark.parametrize("here", ["0", "-1", "two"])
+def test_a_number_of_processes_here_that_is_none_is_refused(here, nothing_said):
+    say(nothing_said, "0", "2", "127.0.0.1", "1")
+    nothing_said.setenv("LOCAL_WORLD_SIZE", here)
+    with pytest.raises(InvalidInput, match=r"LOCAL_WORLD_SIZE: got .*, need an integer of at leas"):
+        join(timeout=1)
+
+
+def test_an_address_that_nobody_has_is_refused():
+    with pytest.raises(
+        InvalidInput, match=r"store: cannot listen at nohost\.invalid:0 \(.*MASTER_A"
+    ):
+        host_store("nohost.invalid")
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), 1e20])
 def test_a_timeout_that_cannot_be_waited_for_is_refused(timeout):
     with pytest.raises(InvalidInput, match=r"timeout: got .* a number of seconds above 0, at most"):

@@ -8,7 +8,11 @@ import pytest
 import torch
 from safetensors.torch import save_model
 from torch import Tensor, nn
-from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+from torch.distributed.checkpoint.state_dict import (
+    get_optimizer_state_dict,
+    get_state_dict,
+    set_state_dict,
+)
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, OneCycleLR
 
 from gossamer.algorithms import DSGD, DSGDCClip, GTAdam, GTNSGDm, QGDSGDm
@@ -527,23 +531,93 @@ def test_the_state_of_another_node_is_refused():
         optimizer.load_state_dict({**optimizer.state_dict(), "node": 3})
 
 
-def test_a_state_dict_holds_x_where_the_model_rounds_it():
-    model = nn.Linear(3, 1, dtype=torch.bfloat16)
-    optimizer = DecentralizedOptimizer(model.parameters(), GTNSGDm(1e-3, 0.8), ring)
+def rounded(dtype: torch.dtype = torch.bfloat16) -> tuple[nn.Module, DecentralizedOptimizer]:
+    """A model that rounds x, unless it has another dtype; its bias is frozen."""
+    torch.manual_seed(0)
+    model = nn.Linear(3, 1, dtype=dtype)
+    model.bias.requires_grad_(False)
+    return model, DecentralizedOptimizer(model.named_parameters(), GTNSGDm(1e-3, 0.8), ring)
 
-    def steps() -> Tensor:
-        for _ in range(5):
-            optimizer.zero_grad()
-            model(torch.ones(3, dtype=torch.bfloat16)).sum().backward()
-            optimizer.step()
-        return optimizer.x.clone()
 
-    steps()
+def exact_steps(model: nn.Module, optimizer: DecentralizedOptimizer) -> Tensor:
+    for _ in range(5):
+        optimizer.zero_grad()
+        model(torch.ones(3, dtype=model.weight.dtype)).sum().backward()
+        optimizer.step()
+    return optimizer.x.clone()
+
+
+@pytest.mark.parametrize("model_first", [True, False])
+def test_a_state_dict_holds_x_where_the_model_rounds_it(model_first):
+    model, optimizer = rounded()
+    exact_steps(model, optimizer)
     saved, weights = copy.deepcopy(optimizer.state_dict()), copy.deepcopy(model.state_dict())
-    expected = steps()
-    model.load_state_dict(weights)
-    optimizer.load_state_dict(saved)
-    assert torch.equal(steps(), expected)
+    expected = exact_steps(model, optimizer)
+    loads = [lambda: model.load_state_dict(weights), lambda: optimizer.load_state_dict(saved)]
+    for load in loads if model_first else reversed(loads):
+        load()
+    assert torch.equal(exact_steps(model, optimizer), expected)
+
+
+def test_torchs_own_state_of_a_model_holds_x_too():
+    model, optimizer = rounded()
+    exact_steps(model, optimizer)
+    weights, state = copy.deepcopy(get_state_dict(model, optimizer))
+    expected = exact_steps(model, optimizer)
+    fresh, loaded = rounded()
+    set_state_dict(fresh, loaded, model_state_dict=weights, optim_state_dict=state)
+    assert torch.equal(exact_steps(fresh, loaded), expected)
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
+def test_copies_and_pickles_hold_x_where_the_model_rounds_it(clone):
+    model, optimizer = rounded()
+    x = exact_steps(model, optimizer)
+    assert not torch.equal(x, x.bfloat16().float())
+    other, twin = clone((model, optimizer))
+    assert torch.equal(twin.x, x)
+    assert torch.equal(exact_steps(other, twin), exact_steps(model, optimizer))
+
+
+def test_x_stays_exact_when_parameters_join():
+    model, optimizer = rounded()
+    x = exact_steps(model, optimizer)
+    optimizer.add_param_group({"params": [("more", nn.Parameter(torch.ones(2).bfloat16()))]})
+    assert torch.equal(optimizer.x, torch.cat([x, torch.ones(2)]))
+    model.bias.requires_grad_(True)
+    optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 0.0
+    optimizer.step()
+    assert torch.equal(optimizer.x[:3], x)
+    assert torch.equal(optimizer.x[3:4], model.bias.float())
+
+
+def test_new_values_of_the_model_are_taken_over_when_parameters_join():
+    model, optimizer = rounded()
+    x = exact_steps(model, optimizer)
+    with torch.no_grad():
+        model.weight[0, 1] = 2.0
+    optimizer.add_param_group({"params": [("more", nn.Parameter(torch.ones(2).bfloat16()))]})
+    assert torch.equal(optimizer.x[:3], torch.stack([x[0], torch.tensor(2.0), x[2]]))
+
+
+def test_a_state_without_x_is_loaded_with_a_warning():
+    model, optimizer = rounded()
+    exact_steps(model, optimizer)
+    saved = optimizer.state_dict()
+    without = {k: {n: z for n, z in s.items() if n != "exact"} for k, s in saved["state"].items()}
+    with pytest.warns(RuntimeWarning, match=r'state_dict: it has no "exact", the float32 copy'):
+        optimizer.load_state_dict({**saved, "state": without})
+    assert torch.equal(optimizer.x, model.weight.flatten().float())
+
+
+def test_a_model_that_rounds_nothing_goes_on_from_the_exact_x():
+    model, optimizer = rounded()
+    x = exact_steps(model, optimizer)
+    fresh, loaded = rounded(torch.float32)
+    loaded.load_state_dict(optimizer.state_dict())
+    assert torch.equal(loaded.x, x)
+    assert torch.equal(fresh.weight.flatten(), x)
+    assert "exact" not in loaded.state[fresh.weight]
 
 
 def test_parameters_with_the_same_memory_are_refused():

@@ -18,7 +18,7 @@ from torch.optim.lr_scheduler import ExponentialLR
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer
-from gossamer.distributed.checkpoint import node_file, read_node, step_folder
+from gossamer.distributed.checkpoint import node_file, read_node, read_nodes, step_folder
 from gossamer.distributed.packs import pack, unpack
 from gossamer.errors import InvalidInput
 from gossamer.networks import complete, ring
@@ -125,6 +125,16 @@ def test_a_rank_that_has_lost_its_files_is_named_by_all(tmp_path, steps):
     assert f"no step that all ranks can resume; {where}; restore its folder" in said
 
 
+def test_two_steps_show_that_one_was_complete_where_no_mark_says_so(tmp_path):
+    """Earlier versions wrote no marks."""
+    on_ranks(save_some, tmp_path, 2, True, size=2)
+    for mark in tmp_path.glob("*/step-*/*.complete"):
+        mark.unlink()
+    shutil.rmtree(tmp_path / "1")
+    (said,) = refusals(tmp_path, local=True, size=2)
+    assert f"rank 0 has step 2, rank 1 has no checkpoint in {tmp_path / '1'}; restore" in said
+
+
 def test_a_run_that_was_killed_in_its_first_save_begins_anew(tmp_path):
     """Rank 1 had not written, so nobody knows that all had."""
     on_ranks(save_some, tmp_path, 1, False, size=2)
@@ -133,6 +143,39 @@ def test_a_run_that_was_killed_in_its_first_save_begins_anew(tmp_path):
     (first, warned), (second, silent) = on_ranks(resume, tmp_path, False, size=2)
     assert (first, second, silent) == (0, 0, [])
     assert "rank 0 has step 1, rank 1 has no checkpoint in" in warned[0]
+
+
+def with_one_file_of_another_save(folder: Path, steps: int) -> None:
+    """Rank 0 was killed before the last save was complete, and in its second attempt after it."""
+    on_ranks(save_some, folder, steps, False, size=2)
+    newest = node_file(folder, steps, 0)
+    first = newest.read_bytes()
+    shutil.rmtree(step_folder(folder, steps))
+    on_ranks(save_some_more, folder, size=2)
+    newest.write_bytes(first)
+
+
+def save_some_more(rank: int, folder: Path) -> None:
+    checkpoints = small(folder)
+    checkpoints.resume()
+    advance(checkpoints, 1)
+
+
+def test_files_of_one_step_from_two_saves_are_no_checkpoint(tmp_path):
+    with_one_file_of_another_save(tmp_path, steps=2)
+    assert on_ranks(resume, tmp_path, False, size=2) == [(1, []), (1, [])]
+    assert {record.step for record in read_nodes(tmp_path)} == {1}
+    with pytest.raises(InvalidInput, match=r"got .*node-1.*, need a file of the save that wrote"):
+        read_nodes(tmp_path, step=2)
+
+
+def test_a_first_save_that_was_killed_twice_is_passed_over(tmp_path):
+    with_one_file_of_another_save(tmp_path, steps=1)
+    for mark in tmp_path.glob("step-*/*.complete"):
+        mark.unlink()
+    for step, (said,) in on_ranks(resume, tmp_path, False, size=2):
+        assert step == 0
+        assert said.endswith("no save of all ranks; all have step 1, but from different saves")
 
 
 def test_another_number_of_processes_is_told_the_right_one(tmp_path):
@@ -195,6 +238,49 @@ def test_every_param_group_is_compared_by_itself(tmp_path):
     advance(resumed(0.2), 1)
     with pytest.warns(RuntimeWarning, match=r"^lr of param group 1: 0\.3 was asked for; .* 0\.2"):
         resumed(0.3)
+
+
+# ---------------------------------------------------------------------- the same optimizer
+
+
+def of_another_shape(folder: Path) -> Checkpoints:
+    return checkpoints_of([nn.Parameter(torch.ones(3))], folder)
+
+
+def test_a_second_optimizer_does_not_overwrite_the_checkpoints_of_the_first(tmp_path):
+    first, second = small(tmp_path), of_another_shape(tmp_path)
+    advance(first, 2)
+    kept = node_file(tmp_path, 2, 0).read_bytes()
+    with pytest.raises(InvalidInput, match=r"^folder: got .*, where another optimizer of this pr"):
+        advance(second, 1)
+    assert node_file(tmp_path, 2, 0).read_bytes() == kept
+    advance(first, 1)
+    advance(of_another_shape(tmp_path / "of its own"), 1)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_two_optimizers_do_not_begin_with_the_same_checkpoints(tmp_path, steps):
+    """Else the second would have the parameters of the first, where their shapes are equal."""
+    advance(small(tmp_path), steps)
+    first, second = small(tmp_path), small(tmp_path)
+    assert first.resume() == steps
+    with pytest.raises(
+        InvalidInput, match=r"^folder: got .*, need a folder for each; e\.g\. .*/a a"
+    ):
+        second.resume()
+
+
+def test_who_has_gone_on_from_the_checkpoints_of_another_saves_beside_them(tmp_path):
+    first, second = small(tmp_path), small(tmp_path)
+    advance(first, 1)
+    assert second.resume() == 1
+    advance(second, 1)
+    advance(first, 1)
+
+
+def test_the_folder_of_an_optimizer_that_is_gone_is_free(tmp_path):
+    advance(small(tmp_path), 1)
+    advance(of_another_shape(tmp_path), 1)
 
 
 # ---------------------------------------------------------------------- what can be read back

@@ -1,6 +1,7 @@
 """Schedules on processes: the very steps of the simulator, and who may set what."""
 
 import copy
+import warnings
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,45 @@ def test_a_state_dict_and_a_checkpoint_go_on_along_the_schedule(tmp_path: Path):
     Checkpoints(tmp_path, resumed, None).resume()
     train(third, resumed, 5)
     assert torch.equal(third, x)
+
+
+COSINE = gs.Cosine(0.1, 10)
+
+
+def resumed(folder: Path, lr, steps: int) -> tuple[gs.DecentralizedOptimizer, list[str]]:
+    """Resume a run whose script asks for this lr, and go on; what it was warned of."""
+    x, optimizer = made(gs.DSGD(lr))
+    checkpoints = Checkpoints(folder, optimizer, None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        checkpoints.resume()
+    train(x, optimizer, steps)
+    checkpoints.save()
+    return optimizer, [str(w.message) for w in caught]
+
+
+def test_another_schedule_is_followed_from_the_step_of_the_checkpoint(tmp_path: Path):
+    longer = gs.Cosine(0.1, 20)
+    for lr, told in [(COSINE, []), (COSINE, [])]:
+        assert resumed(tmp_path, lr, 4)[1] == told
+    optimizer, told = resumed(tmp_path, longer, 1)
+    assert told == [f"lr: {longer} is followed from here; the checkpoint's run had {COSINE}"]
+    assert optimizer.param_groups[0]["lr"] == longer.at(8)
+
+
+def test_a_number_after_a_schedule_is_replaced_by_name(tmp_path: Path):
+    resumed(tmp_path, COSINE, 10)
+    optimizer, (told,) = resumed(tmp_path, 0.05, 1)
+    last = COSINE.at(9)
+    assert told.startswith(f"lr: 0.05 was asked for; the checkpoint's {last} is used; set param_g")
+    assert optimizer.param_groups[0]["lr"] == last
+
+
+def test_a_schedule_after_a_number_is_followed_and_named(tmp_path: Path):
+    resumed(tmp_path, 0.1, 2)
+    optimizer, told = resumed(tmp_path, COSINE, 1)
+    assert told == [f"lr: {COSINE} is followed from here; the checkpoint's run had 0.1"]
+    assert optimizer.param_groups[0]["lr"] == COSINE.at(2)
 
 
 @pytest.mark.parametrize(

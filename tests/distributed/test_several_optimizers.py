@@ -6,7 +6,9 @@ from processes import on_ranks
 from torch import nn
 
 from gossamer.algorithms import DSGD, GTNSGDm
-from gossamer.distributed import DecentralizedOptimizer
+from gossamer.distributed import DecentralizedOptimizer, company
+from gossamer.distributed.lanes import Lanes
+from gossamer.distributed.transport import LANES
 from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 
@@ -47,6 +49,52 @@ def one_more_on_some_ranks(rank: int) -> list[float]:
 def test_ranks_with_another_past_agree():
     for errors in on_ranks(one_more_on_some_ranks):
         assert max(errors) < 1e-6
+
+
+def after_many(rank: int, before: int) -> list[float]:
+    company._lanes.taken = before
+    return two_trainings(rank, (8, LONG), (True, False))
+
+
+def test_a_process_may_make_more_optimizers_than_there_are_lanes():
+    for errors in on_ranks(after_many, LANES - 1, size=2):
+        assert max(errors) < 1e-6
+
+
+class Holder:
+    pass
+
+
+def lane_of(lanes: Lanes, holder: Holder) -> int:
+    return lanes.take(holder, [lanes.offer(holder)])
+
+
+def test_lanes_come_round_to_those_whose_holder_is_gone():
+    lanes, first = Lanes(), Holder()
+    assert lane_of(lanes, first) == 0
+    lanes.taken = LANES - 1
+    kept = [Holder() for _ in range(3)]
+    assert [lane_of(lanes, holder) for holder in kept] == [LANES - 1, 1, 2]
+    assert [lane_of(lanes, holder) for holder in [first, *kept]] == [0, LANES - 1, 1, 2]
+    lanes.taken = LANES - 1
+    kept.pop(0)
+    assert lane_of(lanes, Holder()) == LANES - 1
+
+
+def test_a_lane_that_somebody_else_holds_is_left_out():
+    mine, theirs, holder = Lanes(), Lanes(), Holder()
+    lane_of(theirs, other := Holder())
+    theirs.taken = LANES
+    assert mine.take(holder, [mine.offer(holder), theirs.offer(holder)]) == 1
+    assert lane_of(theirs, other) == 0
+
+
+def test_more_at_a_time_than_there_are_lanes_are_refused(monkeypatch):
+    monkeypatch.setattr("gossamer.distributed.lanes.LANES", 2)
+    lanes, holders = Lanes(), [Holder() for _ in range(3)]
+    assert [lane_of(lanes, holder) for holder in holders[:2]] == [0, 1]
+    with pytest.raises(InvalidInput, match="more than 2 in one process, need at most 2 at a time"):
+        lane_of(lanes, holders[2])
 
 
 def two_that_drop(rank: int) -> str:

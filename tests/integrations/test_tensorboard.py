@@ -2,11 +2,19 @@
 
 import pytest
 
-from gossamer.train import train
+from gossamer.errors import InvalidInput
+from gossamer.train import train, training
 
 event_accumulator = pytest.importorskip(
     "tensorboard.backend.event_processing.event_accumulator", reason="tensorboard is not installed"
 )
+
+
+def test_a_folder_that_cannot_be_is_refused_before_the_training(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(training, "join", None)
+    with pytest.raises(InvalidInput, match=r"^tensorboard: cannot write to .*file/a \(Not a dir"):
+        train(data="blobs", lr=0.1, momentum=0.8, tensorboard=str(tmp_path / "file" / "a"))
 
 
 def test_the_reported_numbers_are_logged_under_their_steps(tmp_path):
