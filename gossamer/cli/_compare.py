@@ -22,6 +22,7 @@ from gossamer.simulation import Clock, Comparison, Table, main_metric
 from gossamer.simulation import compare as compare_methods
 from gossamer.simulation._compare import example, require_measurable
 from gossamer.simulation.picture import AXES, Against
+from gossamer.simulation.tuning_seeds import default_tuning_seeds
 from gossamer.spec import build
 
 
@@ -44,7 +45,13 @@ from gossamer.spec import build
 )
 @problem_option
 @click.option("--steps", default=2000, show_default=True)
-@click.option("--seeds", default=5, show_default=True, help="How many seeds to report.")
+@click.option("--seeds", default=5, show_default=True, help="How many seeds to report: 0, 1, …")
+@click.option(
+    "--tuning-seeds",
+    default=2,
+    show_default=True,
+    help="How many other seeds to tune on: 1000000, 1000001, …",
+)
 @click.option(
     "--metric",
     default=None,
@@ -72,6 +79,7 @@ def compare(
     problem: str | None,
     steps: int,
     seeds: int,
+    tuning_seeds: int,
     metric: str | None,
     against: str,
     clock: str | None,
@@ -93,6 +101,7 @@ def compare(
     gossamer compare --import mine.py -a MyMethod -a DSGD -p my_problem
     """  # fmt: skip
     whole("seeds", seeds, 1)
+    whole("tuning-seeds", tuning_seeds, 1)
     whole("steps", steps, 1)
     methods = [named(text) for text in algorithms]
     net, task = build_task(network, problem)
@@ -109,7 +118,8 @@ def compare(
     say(f"Network: {net}.")
     arguments: dict[str, Any] = {"noise": law, "steps": steps, "metrics": recorded, "clock": timer}
     with machines(jobs, cluster) as executor:
-        arguments |= {"seeds": range(seeds), "store": store, "executor": executor}
+        arguments |= {"seeds": range(seeds), "tuning_seeds": default_tuning_seeds(tuning_seeds)}
+        arguments |= {"store": store, "executor": executor}
         found = compare_methods(methods, task, net, **arguments)
     title = f"{task.describe()['name']} on {net.name}\nnoise {noise}"
     _draw(found, shown, axis, path, title)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gossamer.algorithms import Algorithm
-from gossamer.errors import require, whole
+from gossamer.errors import whole
 from gossamer.executors import as_executor
 from gossamer.networks import Network
 from gossamer.noise import Noise
@@ -35,6 +35,7 @@ from gossamer.simulation.search_sets import search_set
 from gossamer.simulation.simulation import Simulation, list_seeds
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
+from gossamer.simulation.tuning_seeds import list_tuning_seeds
 from gossamer.simulation.words import lines, show_list
 
 EXTENSIONS = 3
@@ -152,8 +153,8 @@ def tune(
             values are added beyond it, with the same spacing as in the grid. By default 3 for a
             `search_set` and 0 for a grid of your own. See `Tuned.extended` and `Tuned.edges`.
         seeds: the seeds to report, which the search does not use.
-        tuning_seeds: the seeds of the search; by default the two integers after the largest of
-            `seeds`.
+        tuning_seeds: the seeds of the search, by default 1,000,000 and 1,000,001, whichever seeds
+            are reported. So with more `seeds` the same hyper-parameters are chosen.
         strategy: as in `sweep`, but by default "halving".
         metrics: what the reported runs record, by default only `judge_by`, which comes first in
             any case. The search records only `judge_by`.
@@ -217,7 +218,7 @@ def search_plan(
     require_class(algorithm)
     by_default = EXTENSIONS if grid is None else 0
     limit = by_default if extensions is None else whole("extensions", extensions, 0)
-    seeds = _tuning_seeds(tuning_seeds, reported)
+    seeds = list_tuning_seeds(tuning_seeds, reported)
     return SearchPlan(algorithm, grid, limit, halving_rule(strategy), seeds, dtype)
 
 
@@ -265,13 +266,3 @@ def _beside(search: Sweep, halving: Halving | None) -> Halving | None:
     if halving is None:
         return None
     return HalvingBeside(halving.schedule, rivals=search.metrics[search.config["judge_by"]])
-
-
-def _tuning_seeds(given: int | Iterable[int] | None, reported: list[int]) -> list[int]:
-    if given is None:
-        return [max(reported) + 1, max(reported) + 2]
-    listed = list_seeds(given)
-    both = sorted(set(listed) & set(reported))
-    apart = "seeds that are not reported"
-    require(not both, "tuning_seeds", f"{both} among them", apart, f"e.g. {max(reported) + 1}")
-    return listed

@@ -96,6 +96,25 @@ def test_tuned_methods_are_ranked_by_their_error(gossamer, tmp_path: Path):
     assert all(median < 1 for median in medians.values())
 
 
+def test_more_seeds_are_the_same_comparison_with_more_seeds(gossamer, tmp_path: Path):
+    """What the page on stores does: the search is not run again, and chooses the same."""
+    line = "compare -a GTNSGDm -a DSGD -n 'ring(8)' --steps 40 --store runs"
+    of_two, chosen = {}, set()
+    for seeds in (2, 3):
+        out = gossamer(f"{line} --seeds {seeds}").out
+        chosen.add(tuple(sorted(re.findall(r"lr = .* \(tuned\)", out))))
+        table = rows(tmp_path / "compare.csv")
+        of_two[seeds] = [row for row in table if row["seed"] in ("0", "1")]
+    assert len(chosen) == 1
+    assert of_two[3] == of_two[2]
+    assert len(gs.Store(tmp_path / "runs").tasks()) == 2
+
+
+def test_how_many_seeds_are_tuned_on(gossamer):
+    line = "compare -a DSGD -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 3 --tuning-seeds 3"
+    assert re.search(r"DSGD: tuned over \d+ settings × 3 seeds", gossamer(line).out)
+
+
 def test_every_method_can_be_tuned(gossamer):
     methods = " ".join(f"-a {name}" for name in gs.ALGORITHMS)
     code, out, err = gossamer(f"compare {methods} -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 3")
@@ -199,6 +218,7 @@ def test_the_table_as_a_file(gossamer, tmp_path: Path):
         ("-a DSGD --steps 1.5", "'1.5' is not a valid integer"),
         ("-a DSGD --seeds 0", "seeds: got 0, need an integer of at least 1"),
         ("-a DSGD --seeds -1", "seeds: got -1"),
+        ("-a DSGD --tuning-seeds 0", "tuning-seeds: got 0, need an integer of at least 1"),
         ("-a 'DSGD(rate=0.1)'", "the arguments of DSGD are (lr)"),
         ("-a 'DSGD(0.1, 0.2)'", "too many positional arguments"),
         ("-a 'DSGD(lr=-1)'", "lr: got -1"),

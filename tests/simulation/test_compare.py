@@ -19,7 +19,7 @@ def test_classes_are_tuned_and_instances_run_as_they_are():
     alone = gs.tune(gs.GTNSGDm, PROBLEM, NETWORK, **ARGUMENTS)
     assert tuned.run.hyperparameters == alone.hyperparameters
     assert torch.equal(tuned.run.metrics["error"], alone.run.metrics["error"])
-    assert tuned.tuned.search.config["seeds"] == [3, 4]
+    assert tuned.tuned.search.config["seeds"] == [1_000_000, 1_000_001]
     run = gs.simulate(given, PROBLEM, NETWORK, **ARGUMENTS)
     assert as_given.tuned is None
     assert torch.equal(as_given.run.metrics["error"], run.metrics["error"])
@@ -51,12 +51,13 @@ def test_ranked_by_the_median_that_is_shown():
 
 def test_the_edge_of_a_grid_is_shown():
     grids = {gs.DSGD: {"lr": [1e-4, 1e-3]}}
-    found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, **ARGUMENTS)
+    found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, tuning_seeds=[3, 4], **ARGUMENTS)
     budget, edge = repr(found).splitlines()[-2:]
     assert budget.startswith("DSGD: tuned over 2 settings × 2 seeds, ")
     assert edge == "DSGD: lr is the highest value tried, and higher values may do better"
     assert found.entries[0].tuned.extended == {}
-    found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, extensions=1, **ARGUMENTS)
+    how = {"tuning_seeds": [3, 4], "extensions": 1}
+    found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, **how, **ARGUMENTS)
     assert "tuned over 3 settings" in repr(found)
     assert "DSGD: lr was extended by 0.01; lr is the highest" in repr(found)
 

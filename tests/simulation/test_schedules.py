@@ -80,7 +80,8 @@ def test_records_and_tables_tell_the_schedule(tmp_path: Path):
 @pytest.mark.parametrize("strategy", ["grid", "halving"])
 def test_schedules_are_tuned(strategy: str):
     grid = {"lr": [1e-4, decay, gs.Cosine(1e-3, 70)]}
-    found = gs.tune(gs.DSGD, PROBLEM, NETWORK, grid=grid, strategy=strategy, **SHARED)
+    searched = {"grid": grid, "strategy": strategy, "tuning_seeds": [5, 6]}
+    found = gs.tune(gs.DSGD, PROBLEM, NETWORK, **searched, **SHARED)
     assert str(found.hyperparameters["lr"]) == "decay"
     assert found.edges == {}
     compared = gs.compare([gs.DSGD(gs.InversePower(0.1))], PROBLEM, NETWORK, **SHARED)

@@ -1,5 +1,7 @@
 """`tune`: chosen on some seeds, reported on others, and told where the grid was too small."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from gossamer.simulation import OnTheEdge, search_set
 PROBLEM, NETWORK = gs.Quadratic(6, 4), gs.ring(6)
 COSTS = ["gradients", "messages", "bytes"]
 NOISE = gs.StudentT(1.5, 0.1)
+FAR = [1_000_000, 1_000_001]
 
 
 def tuned(method=gs.DSGD, **changes) -> gs.Tuned:
@@ -45,7 +48,7 @@ def test_it_is_a_sweep_and_then_a_simulation_on_other_seeds(strategy: str):
 def test_the_default_is_the_methods_search_set_on_two_seeds_that_are_not_reported():
     found = tuned(seeds=[3, 9])
     assert [setting["lr"] for setting in found.search.settings] == search_set(gs.DSGD)["lr"]
-    assert found.search.config["seeds"] == [10, 11]
+    assert found.search.config["seeds"] == FAR
     assert found.search.config["strategy"] == "halving"
     assert found.run.config["seeds"] == [3, 9]
 
@@ -75,7 +78,7 @@ def test_two_edges_are_told_with_the_values_to_try():
 
 def test_edges_are_told_for_each_hyperparameter():
     grid = {"lr": [1e-4, 0.01, 1.0], "momentum": [0.01, 0.02]}
-    found = tuned(gs.GTNSGDm, grid=grid, steps=400)
+    found = tuned(gs.GTNSGDm, grid=grid, steps=400, tuning_seeds=[5, 6])
     assert found.hyperparameters == {"lr": 0.01, "momentum": 0.01}
     assert found.edges == {"momentum": "lowest"}
 
@@ -83,7 +86,7 @@ def test_edges_are_told_for_each_hyperparameter():
 @pytest.mark.parametrize("strategy", ["grid", "halving"])
 @pytest.mark.parametrize("values", [[1e-5, 1e-4, 1e-3], [0.5, 5.0]])
 def test_a_search_goes_on_beyond_the_edge_to_what_a_larger_grid_finds(values, strategy: str):
-    found = tuned(grid={"lr": values}, strategy=strategy, extensions=3)
+    found = tuned(grid={"lr": values}, strategy=strategy, extensions=3, tuning_seeds=[5, 6])
     tried = [setting["lr"] for setting in found.search.settings]
     assert tried == values + list(found.extended["lr"])
     assert len(set(tried)) == len(tried) > len(values) + 1
@@ -100,7 +103,7 @@ def test_a_search_goes_on_beyond_the_edge_to_what_a_larger_grid_finds(values, st
 def test_extensions_are_bounded_and_a_grid_of_ones_own_has_none():
     grid = {"lr": [1e-9, 1e-8]}
     assert tuned(grid=grid).extended == {}
-    found = tuned(grid=grid, extensions=2)
+    found = tuned(grid=grid, extensions=2, tuning_seeds=[5, 6])
     assert (found.extended, found.edges) == ({"lr": [1e-7, 1e-6]}, {"lr": "highest"})
     with pytest.raises(gs.InvalidInput, match="extensions: got -1"):
         tuned(extensions=-1)
@@ -113,10 +116,24 @@ def test_a_default_set_that_stays_too_small_is_warned_of():
     assert len(found.extended["lr"]) == 6
 
 
-def test_seeds_that_are_reported_are_not_tuned_on():
-    message = r"tuning_seeds: got \[1\] among them, need seeds that are not reported; e\.g\. 3"
-    with pytest.raises(gs.InvalidInput, match=message):
-        tuned(seeds=[0, 1, 2], tuning_seeds=[1, 5])
+def test_more_reported_seeds_change_nothing_of_the_search(tmp_path: Path):
+    store = gs.Store(tmp_path)
+    first = tuned(gs.GTNSGDm, seeds=range(2), store=store)
+    searched = store.computed
+    more = tuned(gs.GTNSGDm, seeds=range(3), store=store)
+    assert store.computed - searched == 80, "one more run of the setting that was chosen"
+    assert more.hyperparameters == first.hyperparameters
+    assert torch.equal(more.run.metrics["error"][:, :2], first.run.metrics["error"])
+
+
+@pytest.mark.parametrize(
+    ("seeds", "tuning_seeds", "named", "other"),
+    [([0, 1, 2], [1, 5], 1, 6), ([7, *FAR, 8], None, 1_000_000, 1_000_002)],
+)
+def test_seeds_that_are_reported_are_not_tuned_on(seeds, tuning_seeds, named, other):
+    message = f"tuning_seeds: got {named}, which is also reported, need seeds that are not reported"
+    with pytest.raises(gs.InvalidInput, match=f"{message}; e.g. {other}$"):
+        tuned(seeds=seeds, tuning_seeds=tuning_seeds)
 
 
 def test_the_judge_decides_and_other_metrics_are_recorded_of_the_report_only():
