@@ -45,6 +45,15 @@ def listing(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def counted(count: int, thing: str) -> str:
+    """How many there are of a thing.
+
+    >>> counted(1, "seed"), counted(1260, "setting")
+    ('1 seed', '1,260 settings')
+    """
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
+
+
 def wrapped(text: str, columns: int = WIDTH, first: str = "", then: str = "") -> list[str]:
     """Lines of whole words; what stands in backticks stays on one line, if it fits on one.
 

@@ -37,6 +37,7 @@ from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 from gossamer.simulation.tuning_seeds import list_tuning_seeds
 from gossamer.simulation.words import lines, show_list
+from gossamer.text import counted, listing
 
 EXTENSIONS = 3
 """How many times a search set that nobody chose is extended."""
@@ -84,7 +85,8 @@ class Tuned:
     def budget(self) -> str:
         """How many settings, seeds and steps the search took, in words."""
         settings, seeds = self.search.diverged_at.shape
-        return f"{settings} settings × {seeds} seeds, {self.search.run_steps:,} steps"
+        tried = f"{counted(settings, 'setting')} × {counted(seeds, 'seed')}"
+        return f"{tried}, {counted(self.search.run_steps, 'step')}"
 
     @property
     def at_the_edge(self) -> str:
@@ -92,13 +94,19 @@ class Tuned:
 
         Empty if the search was not extended and no chosen value lies on the edge.
         """
-        added = [f"{k} was extended by {show_list(v)}" for k, v in self.extended.items()]
-        beyond = {"lowest": "lower", "highest": "higher"}
+        added = [f"the {k} grid was extended to {show_list(v)}" for k, v in self.extended.items()]
+        beyond: dict[Edge, str] = {"lowest": "lower", "highest": "higher"}
         still = [
-            f"{k} is the {edge} value tried, and {beyond[edge]} values may do better"
-            for k, edge in self.edges.items()
+            f"{self._ends_at(edge)}, and {beyond[edge]} values may do better"
+            for edge in dict.fromkeys(self.edges.values())
         ]
         return "; ".join(added + still)
+
+    def _ends_at(self, edge: Edge) -> str:
+        """Which chosen values are the lowest or the highest that were tried, as half a sentence."""
+        there = [name for name, found in self.edges.items() if found == edge]
+        said = f"is the {edge} value" if len(there) == 1 else f"are the {edge} values"
+        return f"{listing(there)} {said} tried"
 
     def facts(self) -> dict[str, str]:
         """What `Run.facts` says of the reported runs, and the extent of the search, in words."""

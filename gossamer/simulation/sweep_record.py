@@ -16,6 +16,7 @@ from gossamer.simulation.status import Status, count
 from gossamer.simulation.sweep_picture import draw_sweep
 from gossamer.simulation.table import Table
 from gossamer.simulation.words import lines, show_hyperparameters
+from gossamer.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +141,8 @@ class Sweep(Record):
     def title(self) -> str:
         """The method, and the numbers of settings and seeds."""
         settings, seeds = self.diverged_at.shape
-        return f"Sweep of {self.config['algorithm']['label']}: {settings} settings × {seeds} seeds"
+        size = f"{counted(settings, 'setting')} × {counted(seeds, 'seed')}"
+        return f"Sweep of {self.config['algorithm']['label']}: {size}"
 
     def facts(self) -> dict[str, str]:
         """What was run, how the runs ended, and the best setting, in words."""

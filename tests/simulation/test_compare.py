@@ -59,7 +59,7 @@ def test_the_edge_of_a_grid_is_shown():
     how = {"tuning_seeds": [3, 4], "extensions": 1}
     found = gs.compare([gs.DSGD], PROBLEM, NETWORK, grids=grids, **how, **ARGUMENTS)
     assert "tuned over 3 settings" in repr(found)
-    assert "DSGD: lr was extended by 0.01; lr is the highest" in repr(found)
+    assert "DSGD: the lr grid was extended to 0.01; lr is the highest" in repr(found)
 
 
 def test_what_is_shown_does_not_decide_the_tuning():

@@ -1,5 +1,6 @@
 """`tune`: chosen on some seeds, reported on others, and told where the grid was too small."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,16 @@ def test_two_edges_are_told_with_the_values_to_try():
     assert f"{higher}; {lower}" in repr(found)
 
 
+def test_several_values_at_one_edge_are_told_together():
+    grid = {"lr": [1e-8, 1e-7], "momentum": [0.9, 0.95]}
+    settings = {"grid": grid, "noise": None, "seeds": [0], "tuning_seeds": [1]}
+    found = tuned(gs.GTNSGDm, **settings)
+    found = dataclasses.replace(found, edges={"lr": "highest", "momentum": "highest"})
+    told = "lr and momentum are the highest values tried, and higher values may do better"
+    assert found.at_the_edge == told
+    assert found.budget.startswith("4 settings × 1 seed, ")
+
+
 def test_edges_are_told_for_each_hyperparameter():
     grid = {"lr": [1e-4, 0.01, 1.0], "momentum": [0.01, 0.02]}
     found = tuned(gs.GTNSGDm, grid=grid, steps=400, tuning_seeds=[5, 6])
@@ -97,7 +108,7 @@ def test_a_search_goes_on_beyond_the_edge_to_what_a_larger_grid_finds(values, st
     if strategy == "grid":
         torch.testing.assert_close(found.search.scores(), larger.scores(), rtol=1e-12, atol=0)
         assert found.search.run_steps == larger.run_steps
-    assert "lr was extended by " in repr(found)
+    assert "the lr grid was extended to " in repr(found)
 
 
 def test_extensions_are_bounded_and_a_grid_of_ones_own_has_none():
@@ -110,7 +121,7 @@ def test_extensions_are_bounded_and_a_grid_of_ones_own_has_none():
 
 
 def test_a_default_set_that_stays_too_small_is_warned_of():
-    words = r"DSGD: lr was extended by 5e-06, .* and 1e-08; lr is the lowest value tried"
+    words = r"DSGD: the lr grid was extended to 5e-06, .* and 1e-08; lr is the lowest value tried"
     with pytest.warns(OnTheEdge, match=words):
         found = tuned(judge_by="consensus_error")
     assert len(found.extended["lr"]) == 6
