@@ -13,7 +13,7 @@ from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
 from gossamer.cli.terminal import columns, say
 from gossamer.cli.verdicts import count_verdicts, say_verdicts
-from gossamer.errors import choice, require
+from gossamer.errors import choice
 from gossamer.executors import ThisProcess
 from gossamer.experiments import Options, Work
 from gossamer.experiments.experiment import SIZES
@@ -197,10 +197,8 @@ def report(size: Any, out: str, seed: int) -> None:
 
 def check_device(device: str) -> str:
     """A device torch can use here, or a clear error."""
-    import torch
+    from gossamer.devices import require_device
 
     choice("device", device, ["cpu", "cuda"])
-    usable = device == "cpu" or torch.cuda.is_available()
-    missing = "a CUDA device, and torch sees none here"
-    require(usable, "device", repr(device), missing, "use --device cpu")
+    require_device(device, "use --device cpu")
     return device

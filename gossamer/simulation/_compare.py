@@ -86,7 +86,6 @@ def compare(
     need = "classes among the methods that are tuned"
     require(not unused, "grids", repr(unused), need, "e.g. grids={gs.DSGD: {'lr': [0.1, 1.0]}}")
     examples = [example(method, grids) for method in methods]
-    require_measurable(recorded, examples, problem, network, dtype, device)
     reported = list_seeds(seeds)
     resources = Resources(as_store(store), as_executor(executor), on_record)
     simulation = Simulation(
@@ -103,6 +102,7 @@ def compare(
         keep_x=keep_x,
         alike=resources.alike,
     )
+    require_measurable(recorded, examples, problem, network, dtype, device)
 
     def entry(method: Method) -> Entry:
         with one(type(method).label if isinstance(method, Algorithm) else method.label):

@@ -9,6 +9,7 @@ from typing import Any, Self, SupportsIndex
 import torch
 
 from gossamer.algorithms import Algorithm, state_dtype
+from gossamer.devices import require_device
 from gossamer.errors import InvalidInput, require, whole
 from gossamer.native import NativeLoop, native_loop
 from gossamer.networks import Network, StaticNetwork
@@ -80,6 +81,7 @@ class Simulation:
         require(timed, "metrics", "'seconds' without a clock", "a model of time", way_out)
         real = isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point
         require(real, "dtype", repr(self.dtype), "a floating-point one", "e.g. torch.float32")
+        require_device(self.device)
 
     @property
     def interval(self) -> int:

@@ -17,6 +17,7 @@ from gossamer.algorithms.local import STREAM
 from gossamer.networks import Channel, Network
 from gossamer.networks.chance import Coins
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.taken import require_taken
 
 ELEMENTS_AT_ONCE = 2**20
 """Elements of the largest tensor built in counting: steps × links × seeds."""
@@ -112,7 +113,7 @@ def what_a_step_asks(stack: Stack) -> Asked:
     coins = Coins.of(stack.seeds[:1], node, STREAM)
     local = Local(1, count, coins, stack.problem.parameter_shapes)
     asked = (local,) if one_run.asks_local else ()
-    one_run.step(1, x, torch.zeros_like(x), state, mix, *asked)
+    require_taken(one_run, one_run.step(1, x, torch.zeros_like(x), state, mix, *asked), x)
     return Asked(mix.widths, gradients)
 
 

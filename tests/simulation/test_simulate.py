@@ -110,6 +110,7 @@ def test_hyperparameters_may_be_one_tensor_value_or_one_per_run():
         ({"metrics": "error"}, "metrics: got 'error', need a list; write ['error']"),
         ({"dtype": torch.int64}, "dtype: got torch.int64, need a floating-point one"),
         ({"dtype": "float32"}, "dtype: got 'float32', need a floating-point one"),
+        ({"device": "gpu"}, "device: got 'gpu', need one that torch knows; e.g. 'cpu' or 'cuda'"),
         ({"noise": gs.StudentT}, "need an instance, e.g. gs.StudentT(1.5), or None"),
         ({"noise": "none"}, "noise: got 'none', need an instance"),
     ],
@@ -117,6 +118,39 @@ def test_hyperparameters_may_be_one_tensor_value_or_one_per_run():
 def test_refusals(changes, message: str):
     with pytest.raises(gs.InvalidInput, match=re.escape(message)):
         simulated(**changes)
+
+
+@pytest.mark.parametrize(("seen", "device"), [(0, "cuda"), (0, "cuda:1"), (1, "cuda:1")])
+def test_a_gpu_that_is_not_there_is_refused_in_python_as_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, seen: int, device: str
+):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: seen > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: seen)
+    words = {0: "a CUDA device, and torch sees none here; pass device='cpu'"}
+    message = words.get(seen, "one of the CUDA devices that torch sees here, 1 in number")
+    message = re.escape(f"device: got '{device}', need {message}")
+    with pytest.raises(gs.InvalidInput, match=message):
+        simulated(device=device)
+    with pytest.raises(gs.InvalidInput, match=message):
+        gs.compare([METHOD], PROBLEM, NETWORK, steps=5, device=device)
+
+
+@pytest.mark.parametrize(
+    ("taken", "words"),
+    [
+        (lambda x, state: x, "a result of type Tensor, need the pair of the next parameters"),
+        (lambda x, state: None, "a result of type NoneType, need the pair"),
+        (lambda x, state: (state, x), "a result of type tuple, need the pair"),
+        (lambda x, state: (x.sum(-1), state), "parameters of shape (1, 1), need the shape of x"),
+    ],
+)
+def test_a_step_that_returns_something_else_is_refused(taken, words: str):
+    class Mine(gs.DSGD):
+        def step(self, t, x, grad, state, mix):
+            return taken(x, state)
+
+    with pytest.raises(gs.InvalidInput, match=re.escape(f"step of Mine: got {words}")):
+        gs.simulate(Mine(0.1), PROBLEM, NETWORK, steps=5)
 
 
 @pytest.mark.parametrize(
