@@ -12,6 +12,7 @@ from gossamer.simulation._tune import OnTheEdge, Tuned, tune
 from gossamer.simulation.clock import Clock
 from gossamer.simulation.comparison import Comparison, Entry, side_by_side
 from gossamer.simulation.halving import Halving
+from gossamer.simulation.method_check import check_method
 from gossamer.simulation.metrics import (
     COSTS,
     METRICS,
@@ -47,6 +48,7 @@ __all__ = [
     "Table",
     "Tuned",
     "available_metrics",
+    "check_method",
     "compare",
     "grid_settings",
     "main_metric",

@@ -22,6 +22,7 @@ from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
 from gossamer.simulation.noise_stream import NoiseStream, block_steps
 from gossamer.simulation.step import step_on
 from gossamer.simulation.step_graphs import DEVICES, MOST_NUMBERS, StepGraphs
+from gossamer.simulation.taken import require_state
 from gossamer.simulation.threads import threads_for
 
 QUIET_STEPS = 128
@@ -96,7 +97,7 @@ class Stack:
             shape = (problem.num_nodes, len(seeds), problem.dim)
             x = self.problem.start.expand(shape).contiguous()
             content: Content = (x, algorithm.at(0, x).init(x), ())
-            _require_state(content[1], x)
+            require_state(content[1], x)
         else:
             content = begin.content(device)
         self._native = native
@@ -269,11 +270,3 @@ def _without(grad: Tensor, state: Any) -> Any:
     if all(z.data_ptr() != memory for z in state):
         return state
     return type(state)(*(z.clone() if z.data_ptr() == memory else z for z in state))
-
-
-def _require_state(state: Any, x: Tensor) -> None:
-    """What both engines can take apart: runs are selected, and buffers saved, field by field."""
-    fields = state if hasattr(state, "_fields") else [None]
-    like_x = all(getattr(field, "shape", ())[:2] == x.shape[:2] for field in fields)
-    found, need = f"a state of type {type(state).__name__}", "a NamedTuple of tensors like x"
-    require(like_x, "init", found, need, "a method without memory returns Stateless()")
