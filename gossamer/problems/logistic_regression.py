@@ -53,8 +53,17 @@ class LogisticRegression(LinearModel):
         return -torch.sigmoid(-score)
 
     def accuracy(self, points: Tensor) -> Tensor:
-        """The share of positive margins on held-out data, or on all data if none is held out."""
+        """The share of right answers on held-out data, or on all data if none is held out.
+
+        An answer is right if its margin is positive. A margin of 0, as all are at w = 0, favours no
+        class, and counts as half right.
+        """
         if self.has_validation:
-            return (self._held_out_scores(points) > 0).to(points.dtype).mean(-1)
-        scores = self._scores(points.expand(self.num_nodes, *points.shape))
-        return (scores > 0).to(points.dtype).sum((0, 2)) / sum(self._sizes)
+            return _right(self._held_out_scores(points)).mean(-1)
+        right = _right(self._scores(points.expand(self.num_nodes, *points.shape)))
+        return (right * (self._share > 0)).sum((0, 2)) / sum(self._sizes)
+
+
+def _right(margin: Tensor) -> Tensor:
+    """1 where the answer is right, 0 where it is wrong, 1/2 where there is none."""
+    return (margin.sign() + 1) / 2

@@ -103,6 +103,16 @@ def test_accuracy_counts_all_samples_or_those_held_out():
     close(gs.LogisticRegression(data(True)).accuracy(w[:1]), [float(sum(right)) / sum(SIZES)])
 
 
+@pytest.mark.parametrize("held_out", [False, True])
+def test_at_zero_where_no_class_is_favoured_half_of_the_answers_are_right(held_out: bool):
+    """Nodes have unequal numbers of samples, so that some rows are padding."""
+    validation = data(True)[0] if held_out else None
+    problem = gs.LogisticRegression(data(True), validation=validation)
+    close(problem.accuracy(torch.zeros(2, 3).double()), [0.5, 0.5])
+    run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(3), steps=1)
+    assert run.metrics["error_rate"][0].item() == 0.5
+
+
 def test_error_rate_is_recorded_where_there_are_answers():
     problem = gs.LogisticRegression(data(True))
     run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(3), steps=20, seeds=[0, 1])
