@@ -38,6 +38,9 @@ MEANING = {
 UNITS = {"gradients": "", "messages": "", "bytes": "B"}
 """Axes whose numbers are written short, e.g. 20k or 1.5 MB → what follows the prefix."""
 
+STRETCHES = 5
+"""Into how many parts their numbers cut them at most, so that 100 kB and 200 kB do not touch."""
+
 TITLE_WIDTH = 62
 """Letters of a line of a title."""
 
@@ -65,7 +68,7 @@ def draw_runs(
         band: between which quantiles over the seeds.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, MaxNLocator
 
     from gossamer.colours import Look, looks
     from gossamer.end_labels import label_ends
@@ -96,6 +99,7 @@ def draw_runs(
             plain_log_numbers(ax.yaxis)
         if x in UNITS:
             ax.xaxis.set_major_formatter(EngFormatter(UNITS[x], sep=" " if UNITS[x] else ""))
+            ax.xaxis.set_major_locator(MaxNLocator(STRETCHES, steps=[1, 2, 2.5, 5, 10]))
         label_ends(ax)
     return ax
 

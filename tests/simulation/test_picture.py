@@ -1,5 +1,6 @@
 """Pictures of runs: where the lines lie, and what the axes say."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,6 +73,19 @@ def test_bytes_are_told_with_their_unit(run: gs.Run):
     ticks = [tick.get_text() for tick in ax.get_xticklabels()]
     assert any(tick.endswith(" kB") for tick in ticks)
     assert all(len(tick) < 8 for tick in ticks)
+
+
+@pytest.mark.parametrize("steps", [410, 820, 999])
+def test_numbers_of_bytes_do_not_touch_each_other(steps: int):
+    run = gs.simulate(gs.DSGD(0.1), gs.Quadratic(6, 64), gs.ring(6), steps=steps)
+    ax = run.plot(x="bytes")
+    ax.figure.canvas.draw()
+    low, high = ax.get_xlim()
+    labels = [t for t in ax.get_xticklabels() if low <= t.get_position()[0] <= high]
+    boxes = [label.get_window_extent() for label in labels]
+    assert len(boxes) >= 4
+    letter = boxes[0].width / len(labels[0].get_text())
+    assert all(b.x0 - a.x1 > letter for a, b in itertools.pairwise(boxes))
 
 
 def test_runs_drawn_beside_each_other_have_their_own_colours_and_labels(run: gs.Run):
