@@ -38,7 +38,8 @@ def from_graph(
         graph: the graph. Node i is its i-th label in sorted order, or in order of insertion if
             labels cannot be sorted. An edge u → v of a digraph means that u sends to v; its weight
             is the edge attribute "weight" (1 if absent). Every node of a digraph must receive as
-            much weight as it sends.
+            much weight as it sends. Of an undirected graph, attributes of the edges are not read:
+            W follows from the degrees.
         weights: "metropolis" (default on undirected graphs), "lazy_metropolis", "laplacian",
             "max_degree" (default on digraphs), or a function that takes the graph and returns W.
         name: name of the network in results; by default made of a fingerprint of the graph.
@@ -46,6 +47,18 @@ def from_graph(
     >>> import networkx as nx
     >>> from_graph(nx.petersen_graph())
     from_graph(graph_...): 10 nodes, degree 3, λ = 0.5
+
+    To use the edge attribute "weight" of an undirected graph, compute W from it:
+
+    >>> graph = nx.Graph()
+    >>> graph.add_weighted_edges_from([(0, 1, 0.3), (1, 2, 0.3), (2, 0, 0.1)])
+    >>> def own_weights(graph):
+    ...     laplacian = nx.laplacian_matrix(graph, nodelist=sorted(graph)).todense()
+    ...     return torch.eye(len(graph), dtype=torch.float64) - torch.tensor(laplacian)
+    >>> from_graph(graph, own_weights).weights
+    tensor([[0.6000, 0.3000, 0.1000],
+            [0.3000, 0.4000, 0.3000],
+            [0.1000, 0.3000, 0.6000]], dtype=torch.float64)
     """
     need, way_out = "a networkx graph", "gs.from_matrix takes weights, gs.from_digraph edges"
     require(hasattr(graph, "is_directed"), "graph", f"a {type(graph).__name__}", need, way_out)

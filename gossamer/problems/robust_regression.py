@@ -13,6 +13,9 @@ from gossamer.seeding import stream
 TUKEY = 4.6851
 """c, the biweight constant of 95 % efficiency under Gaussian errors."""
 
+NUM_SAMPLES = 1000
+"""By default, of all nodes together."""
+
 
 class RobustRegression(Problem):
     """Tukey's biweight regression, by default on 1,000 samples with 20 binary features.
@@ -31,7 +34,7 @@ class RobustRegression(Problem):
     Args:
         num_nodes: n.
         seed: seed of the features and of w*.
-        num_samples: number of samples of all nodes together.
+        num_samples: number of samples of all nodes together, at least one for each node.
         dim: number of features.
 
     >>> problem = RobustRegression(num_nodes=20, seed=0)
@@ -46,12 +49,13 @@ class RobustRegression(Problem):
         num_nodes: SupportsIndex = 20,
         seed: int = 0,
         *,
-        num_samples: int = 1000,
+        num_samples: int = NUM_SAMPLES,
         dim: int = 20,
     ) -> None:
         num_nodes = require_nodes(num_nodes)
-        enough = "an integer ≥ num_nodes, so that no shard is empty"
-        require(num_samples >= num_nodes, "num_samples", num_samples, enough)
+        found = f"{num_samples}{', the default' if num_samples == NUM_SAMPLES else ''}"
+        need = f"at least one for each of the {num_nodes} nodes"
+        require(num_samples >= num_nodes, "num_samples", found, need, f"e.g. {5 * num_nodes}")
         require(dim >= 4, "dim", dim, "an integer ≥ 4: two features at 0.9 and two at 0.5")
         self.num_nodes, self.seed, self.num_samples, self.dim = num_nodes, seed, num_samples, dim
         features, self.optimum = _tokens(num_samples, dim, seed)

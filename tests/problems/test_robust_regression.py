@@ -97,8 +97,11 @@ def test_nodes_share_the_data_of_a_seed():
         ({"num_nodes": 0}, "num_nodes: got 0, need an integer of at least 1"),
         ({"num_nodes": -3}, "num_nodes: got -3, need"),
         ({"num_nodes": 2.5}, "num_nodes: got 2.5, need"),
-        ({"num_nodes": 1001}, "num_samples: got 1000, need an integer ≥ num_nodes"),
-        ({"num_nodes": 5, "num_samples": 4}, "num_samples: got 4, need"),
+        (
+            {"num_nodes": 1001},
+            "num_samples: got 1000, the default, need at least one for each",
+        ),
+        ({"num_nodes": 5, "num_samples": 4}, "num_samples: got 4, need at least"),
         ({"dim": 3}, "dim: got 3, need an integer ≥ 4"),
     ],
 )
