@@ -129,7 +129,7 @@ def compare(
     if write_table is not None:
         write_table(found.table(shown))
         say(f"Written: {table}.")
-    say_winner(found, shown)
+    say_winner(found, shown, against)
     if store is None:
         say("Next: `--store FOLDER` keeps the runs, and `gossamer watch FOLDER` shows them.")
     else:

@@ -1,12 +1,14 @@
 """A comparison on a terminal: a table that fits, and who won."""
 
 import math
+from collections.abc import Sequence
 
 import click
 
 from gossamer.cli.terminal import bad, columns, good, say
 from gossamer.simulation import Comparison, Table
-from gossamer.simulation.comparison import Entry
+from gossamer.simulation.comparison import COST_COLUMNS, Entry
+from gossamer.text import listing
 
 
 def say_table(found: Comparison, metric: str) -> None:
@@ -32,14 +34,35 @@ def _narrow(whole: Table) -> Table:
     return Table([*columns.values()], [*(f"{name}: {cell}" for name, cell in pairs), *whole.notes])
 
 
-def say_winner(found: Comparison, metric: str) -> None:
-    """The verdict: who is best, by how much, and whether the seeds agree."""
+SPENT = {
+    "gradients": ("evaluated", " gradients"),
+    "messages": ("sent", " messages"),
+    "bytes": ("sent", ""),
+    "seconds": ("taken", " seconds"),
+}
+"""Cost → what a node has done for it, and the unit that is not written with the number."""
+
+
+def say_winner(found: Comparison, metric: str, against: str = "steps") -> None:
+    """The verdict: who is best, by how much, whether the seeds agree, and what it cost."""
     best, *others = found.ranked(metric)
     lowest = best.final(metric).middle
     if not math.isfinite(lowest):
         say(": try smaller step sizes.", head="No method reached the end", paint=bad)
     elif others:
-        say(_lead(best, others[0], metric), head=f"Best: {best.run.label}", paint=good)
+        steps = f" after {best.run.steps[-1]:,} steps each" if against in SPENT else ""
+        told = _lead(best, others[0], metric) + _by_then([best, others[0]], against)
+        say(told, head=f"Best{steps}: {best.run.label}", paint=good)
+
+
+def _by_then(entries: Sequence[Entry], cost: str) -> str:
+    """What the steps have cost with each method that has taken them, as a sentence."""
+    if cost not in SPENT:
+        return ""
+    (verb, unit), (_, show) = SPENT[cost], COST_COLUMNS[cost]
+    spent = [(entry.run.label, entry.final(cost).middle) for entry in entries]
+    told = [f"{show(much)}{unit} with {label}" for label, much in spent if math.isfinite(much)]
+    return f" By then, a node has {verb} {listing(told)}."
 
 
 def _lead(best: Entry, second: Entry, metric: str) -> str:

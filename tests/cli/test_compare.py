@@ -179,6 +179,17 @@ def test_costs_are_drawn_and_told(gossamer, tmp_path: Path, monkeypatch, against
     assert spent == {"gradients": 4, "messages": 8, "bytes": 256, "seconds": 14}
 
 
+def test_against_what_it_costs_the_best_is_said_to_be_so_at_equal_steps(gossamer):
+    line = "compare -a 'GTDSGD(0.1)' -a 'DSGD(0.1)' -n 'ring(6)' -p 'Quadratic(6, 4)' --steps 40"
+    told = " ".join(gossamer(f"{line} --against bytes").out.split())
+    assert "Best after 40 steps each: GT-DSGD, with a final error of" in told
+    assert "By then, a node has sent 5.12 kB with GT-DSGD and 2.56 kB with DSGD." in told
+    assert "Best: GT-DSGD, with" in " ".join(gossamer(line).out.split())
+    lost = gossamer(f"{line.replace('DSGD(0.1)', 'DSGD(1e300)', 2)} -a 'DSGD(0.1)' --against bytes")
+    told = " ".join(lost.out.split())
+    assert "No other method reached the end. By then, a node has sent 2.56 kB with DSGD." in told
+
+
 @pytest.mark.parametrize("out", ["mine.png", "mine.svg", "mine.csv", "mine"])
 def test_the_ending_of_a_file_is_not_doubled(gossamer, tmp_path: Path, out: str):
     """Figures have the stem of the .csv."""
