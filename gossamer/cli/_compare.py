@@ -45,7 +45,12 @@ from gossamer.spec import build
 )
 @problem_option
 @click.option("--steps", default=2000, show_default=True)
-@click.option("--seeds", default=5, show_default=True, help="How many seeds to report: 0, 1, …")
+@click.option(
+    "--seeds",
+    default=5,
+    show_default=True,
+    help="How many seeds to report: 0, 1, … (In Python, seeds=2 is the one seed 2.)",
+)
 @click.option(
     "--tuning-seeds",
     default=2,

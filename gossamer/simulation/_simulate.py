@@ -50,7 +50,9 @@ def simulate(
             (law) of the noise: with `gs.MultivariateT` and `gs.SubGaussianStable`, all coordinates
             are large together.
         steps: T, the number of steps of every run.
-        seeds: one run for each. The noise of a seed does not depend on the other seeds.
+        seeds: one seed or several; there is one run for each. `seeds=2` is the seed 2, not two
+            seeds, which are `range(2)` (on the command line, `--seeds 2` is two seeds, 0 and 1).
+            The noise of a seed does not depend on the other seeds.
         record_every: the number k of steps between two records, so that metrics are recorded at
             steps 0, k, 2k, … and T. By default k is the power of two that makes 100 to 200 records,
             or 1 if T is below 100.

@@ -160,7 +160,8 @@ def tune(
             lies at the lowest or highest value that was tried for some hyper-parameter, further
             values are added beyond it, with the same spacing as in the grid. By default 3 for a
             `search_set` and 0 for a grid of your own. See `Tuned.extended` and `Tuned.edges`.
-        seeds: the seeds to report, which the search does not use.
+        seeds: the seeds to report, which the search does not use; as in `simulate`, a number is one
+            seed.
         tuning_seeds: the seeds of the search, by default 1,000,000 and 1,000,001, whichever seeds
             are reported. So with more `seeds` the same hyper-parameters are chosen.
         strategy: as in `sweep`, but by default "halving".
