@@ -68,8 +68,9 @@ def sweep(
             type is string, integer or bool must have the same value in all settings.
         strategy: "grid" runs every setting to the end, and "halving" ends hopeless settings early.
             Pass a `Halving` to choose how many are ended, and when.
-        judge_by: the metric that ranks the settings, one of `metrics`; by default "error", or
-            "loss" if the optimum is unknown.
+        judge_by: the metric that ranks the settings, one of `metrics`. By default it is the metric
+            that you ask for if you ask for one only, and otherwise "error", or "loss" if the
+            optimum is unknown.
         metrics: what to record; by default only `judge_by` and what a node has spent.
 
     >>> import gossamer as gs
@@ -135,16 +136,22 @@ def judged_metrics(
 ) -> list[str | Measure]:
     """What to record, the metric to judge by first."""
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    judge = main_metric(problem) if judge_by is None else judge_by
     require_list("metrics", metrics)
+    judge = _judge(problem, metrics) if judge_by is None else judge_by
     need = "a metric that says how good a setting is, not what it costs"
     require(judge not in COSTS, "judge_by", repr(judge), need, f"e.g. {main_metric(problem)!r}")
     recorded = [judge] if metrics is None else metrics
     names = [metric_name(one) for one in recorded]
     way_out = f"e.g. judge_by={names[0]!r}" if names else "record one"
-    need = f"one of `metrics`, {names}"
-    require(metric_name(judge) in names, "judge_by", repr(metric_name(judge)), need, way_out)
+    found = f"{'the default ' if judge_by is None else ''}{metric_name(judge)!r}"
+    require(metric_name(judge) in names, "judge_by", found, f"one of `metrics`, {names}", way_out)
     return [judge, *(one for one in recorded if metric_name(one) != metric_name(judge))]
+
+
+def _judge(problem: Problem, metrics: Sequence[str | Measure] | None) -> str | Measure:
+    """What settings are judged by if nobody says it: the only metric, or that of the problem."""
+    asked = [one for one in metrics or () if one not in COSTS]
+    return asked[0] if len(asked) == 1 else main_metric(problem)
 
 
 def require_class(algorithm: object) -> None:
@@ -163,7 +170,7 @@ def as_lists(grid: Grid) -> Grid:
 
 def list_settings(algorithm: type[Algorithm[Any]], grid: Grid) -> list[dict[str, Any]]:
     """Every hyper-parameter of every setting, those left out at their defaults."""
-    listed = grid_settings(grid) if isinstance(grid, Mapping) else list(grid)
+    listed = grid_settings(grid) if isinstance(grid, Mapping) else _given_settings(grid)
     require(len(listed) > 0, "grid", grid, "at least one setting to try")
     fields = {field.name: field for field in dataclasses.fields(algorithm)}
     for name in {name for chosen in listed for name in chosen}:
@@ -173,6 +180,18 @@ def list_settings(algorithm: type[Algorithm[Any]], grid: Grid) -> list[dict[str,
         given = all(name in chosen for chosen in listed)
         require(given, "grid", f"no value of {name}", "some", f"e.g. {{{name!r}: [0.1, 1.0]}}")
     return [algorithm(**chosen).hyperparameters for chosen in listed]
+
+
+def _given_settings(settings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A list of settings, refused where it is a list of grids."""
+    listed, grid = list(settings), "for a grid, pass one dictionary of lists"
+    for one in listed:
+        need = "a dictionary for each setting"
+        require(isinstance(one, Mapping), "grid", f"{one!r} in a list", need, "e.g. {'lr': 0.1}")
+        for name, value in one.items():
+            found, need = f"{name} = {value!r} in a list of settings", "one value each"
+            require(not isinstance(value, list | tuple | range), "grid", found, need, grid)
+    return listed
 
 
 def halving_rule(strategy: Strategy | Halving) -> Halving | None:

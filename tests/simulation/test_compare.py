@@ -75,7 +75,11 @@ def test_what_is_shown_does_not_decide_the_tuning():
         ([], {}, "methods: got .*, need a list of them"),
         (["DSGD"], {}, "methods: got 'DSGD', need methods or their classes"),
         ([gs.GTDSGD, gs.DSGD], {"metrics": ["error", "tracker_error"]}, "which needs .*with DSGD"),
-        ([gs.DSGD], {"metrics": ["loss"]}, r"judge_by: got 'error', need one of .*\['loss'\]"),
+        (
+            [gs.DSGD],
+            {"metrics": ["loss", "consensus_error"]},
+            r"judge_by: got the default 'error', need one of .*\['loss', 'consensus_error'\]",
+        ),
     ],
 )
 def test_refused_before_any_work(methods, changes, message: str):

@@ -218,6 +218,28 @@ def test_the_metric_to_judge_by_is_the_one_asked_for_wherever_it_stands(strategy
 
 
 def test_a_judge_that_is_not_recorded_is_refused():
-    message = r"judge_by: got 'error', need one of `metrics`, \['loss'\]; e\.g\. judge_by='loss'"
-    with pytest.raises(gs.InvalidInput, match=message):
-        swept(metrics=["loss"])
+    recorded = ["loss", "grad_norm"]
+    for judge, found in ((None, "the default 'error'"), ("error", "'error'")):
+        message = f"judge_by: got {found}, need one of `metrics`, {recorded}; e.g. judge_by='loss'"
+        with pytest.raises(gs.InvalidInput, match=re.escape(message)):
+            swept(metrics=recorded, judge_by=judge)
+
+
+@pytest.mark.parametrize("metrics", [["consensus_error"], ["bytes", "consensus_error"]])
+def test_the_only_metric_that_is_asked_for_judges(metrics: list[str]):
+    asked = swept(metrics=metrics)
+    assert asked.config["judge_by"] == "consensus_error"
+    assert next(iter(asked.metrics)) == "consensus_error"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ([{"lr": [0.03, 0.1]}], "got lr = [0.03, 0.1] in a list of settings, need one value each"),
+        ([{"lr": 0.1}, {"lr": (0.1, 1.0)}], "for a grid, pass one dictionary of lists"),
+        ([0.1, 1.0], "got 0.1 in a list, need a dictionary for each setting; e.g. {'lr': 0.1}"),
+    ],
+)
+def test_a_list_of_grids_is_refused(settings, words: str):
+    with pytest.raises(gs.InvalidInput, match=re.escape(words)):
+        gs.sweep(gs.DSGD, settings, PROBLEM, NETWORK, steps=3)
