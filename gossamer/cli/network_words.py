@@ -17,7 +17,7 @@ from gossamer.networks import (
 )
 from gossamer.networks.modified import layers
 from gossamer.networks.random_rounds import RandomMatching
-from gossamer.text import listing, ordinal
+from gossamer.text import counted, listing, ordinal
 from gossamer.theory.coverage import clean, not_covered
 
 Row = tuple[str, str]
@@ -72,7 +72,7 @@ def _modification(network: Network, compressed: bool) -> list[Row]:
         case Compressed():
             return [("compressed", _compressed(network.compressor)), _gamma(network)]
         case Accelerated(k=k):
-            averages = f"{_some(k, 'exchange')} in every mix, weighted by Chebyshev's polynomial"
+            averages = f"{counted(k, 'exchange')} in every mix, weighted by Chebyshev's polynomial"
             return [("accelerated", averages)]
         case Every(k=k):
             between = ", with local steps between" if k > 1 else ""
@@ -82,15 +82,6 @@ def _modification(network: Network, compressed: bool) -> list[Row]:
 
 def _now_and_then(k: int) -> str:
     return f"in every {ordinal(k)} step" if k > 1 else "in every step"
-
-
-def _some(count: int, thing: str) -> str:
-    """A number of things.
-
-    >>> _some(1, "step"), _some(2000, "step")
-    ('1 step', '2,000 steps')
-    """
-    return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
 def _lost(network: Drops) -> str:
@@ -145,7 +136,7 @@ def _speed(network: Network) -> list[Row]:
     if network.why_no_lam:
         return [("λ", f"none: {network.why_no_lam}")]
     note = f" {network.lam_note}" if network.lam_note else ""
-    time = f"{_some(network.mixing_time(), 'step')} until disagreement falls to 0.1 %"
+    time = f"{counted(network.mixing_time(), 'step')} until disagreement falls to 0.1 %"
     rows = [
         ("λ", f"{network.lam:.6f}{note}"),
         ("spectral gap 1 − λ", f"{network.spectral_gap:.3g}"),
