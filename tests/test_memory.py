@@ -14,7 +14,7 @@ STACKS = {
     "many runs": (20, lambda: gs.RobustRegression(20), 983),  # faulted in 1,000 pages at every step
     "large blocks": (12, lambda: gs.Quadratic(8, 700_000), 1),  # 35,000 to 60,000 pages
 }
-"""Steps until the heap has its size, and again while faults are counted; problem; runs."""
+"""Steps until the heap has about its size, and again in each of three counts; problem; runs."""
 
 
 def faults_per_step(name: str) -> float:
@@ -23,16 +23,23 @@ def faults_per_step(name: str) -> float:
     method, network = gs.GTNSGDm(0.01, 0.8), gs.ring(problem.num_nodes)
     stack = gs.Stack(method, problem, network, None, [0] * runs, torch.float32)
     stack.advance(steps)
+    return min(faults_of(stack, steps) for _ in range(3)) / steps
+
+
+def faults_of(stack: gs.Stack, steps: int) -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     stack.advance(steps)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / steps
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's malloc")
 @pytest.mark.parametrize(("name", "most"), [("many runs", 250), ("large blocks", 5_500)])
 def test_a_step_faults_hardly_any_pages_in(name: str, most: int):
-    """Of large blocks fewer than one tensor's pages, a fraction of what a step needs."""
+    """Of large blocks fewer than one tensor's pages, a fraction of what a step needs.
+
+    The fewest of three counts: a heap may still grow, but what is given back always faults.
+    """
     command = [sys.executable, __file__, name]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert float(answer.stdout) < most
