@@ -88,6 +88,7 @@ class NativeLoop:
         state: Any,
         samples: Tensor | None,
         place: Tensor | None,
+        threads: int = 1,
     ) -> tuple[Tensor, Any]:
         """From step `t` on, one step with each of the methods: x and state thereafter.
 
@@ -98,6 +99,7 @@ class NativeLoop:
             state: of the method, its fields `(nodes, runs, …)`.
             samples: of the noise, `(steps, nodes, seeds, dim)`.
             place: which seed a run has, `(runs,)`.
+            threads: that share the runs.
         """
         lanes = Lanes(self.width, x.shape[1])
         held = [lanes.side_by_side(z) for z in (x, *state)]
@@ -112,7 +114,7 @@ class NativeLoop:
             sizes = (ctypes.c_long * 5)(len(methods), first, last, seeds, scheduled)
             self.run(sizes, float(t), pointers)
 
-        in_threads(take, len(held[0]))
+        in_threads(take, len(held[0]), threads)
         after = [lanes.stacked(z) for z in held]
         return after[0], type(state)(*after[1:])
 

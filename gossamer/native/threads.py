@@ -1,4 +1,4 @@
-"""Parts of a program in C side by side, as many as torch has threads, or as there are cores."""
+"""Parts of a program in C side by side, in threads of their own."""
 
 import os
 from collections.abc import Callable
@@ -35,9 +35,9 @@ def threads_for(numbers: int) -> int:
     return max(1, min(max(torch.get_num_threads(), _spare), numbers // SMALLEST))
 
 
-def in_threads(take: Callable[[int, int], object], count: int, threads: int | None = None) -> None:
-    """`take(first, last)` for parts of 0, …, `count` − 1, by default as torch has threads."""
-    threads = min(threads or torch.get_num_threads(), count)
+def in_threads(take: Callable[[int, int], object], count: int, threads: int) -> None:
+    """`take(first, last)` for parts of 0, …, `count` − 1, at most as many as `threads`."""
+    threads = min(threads, count)
     if threads <= 1:
         take(0, count)
         return

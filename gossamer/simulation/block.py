@@ -17,7 +17,6 @@ from gossamer.simulation.checkpoint import Checkpoint
 from gossamer.simulation.metrics import Metric
 from gossamer.simulation.simulation import Simulation
 from gossamer.simulation.stack import Stack
-from gossamer.simulation.threads import threads_for
 
 GLANCE = 64
 """Steps between looks at the clock."""
@@ -171,7 +170,7 @@ def _measure(stack: Stack, block: Block) -> dict[str, Tensor]:
     dtype = state_dtype(block.simulation.dtype)
     row = {name: torch.full((len(block.seeds),), torch.inf, dtype=dtype) for name in block.metrics}
     if len(stack.runs) > 0:
-        with threads_for(stack.x):
+        with stack.threads():
             own = stack.runs[: stack.count].cpu()
             for name, measure in block.metrics.items():
                 row[name][own] = measure(stack)[: stack.count].to(row[name])

@@ -1,6 +1,7 @@
 """The one loop: n nodes × many runs, advanced together."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -112,11 +113,11 @@ class Stack:
         end = self.t + steps
         while self.t < end and len(self.runs) > 0:
             before = (self.t, self._content)
-            with threads_for(self.x):
-                self._step_to(min(end, self.t + self._block - self.t % self._block))
+            with self.threads() as threads:
+                self._step_to(min(end, self.t + self._block - self.t % self._block), threads)
                 finite = self._finite()
-            if not finite.all():
-                self._remove_diverged(before, finite)
+                if not finite.all():
+                    self._remove_diverged(before, finite, threads)
         self.t = end
 
     def keep(self, mask: Tensor) -> None:
@@ -170,6 +171,10 @@ class Stack:
             self._told_at = self.x
         return self._told
 
+    def threads(self) -> AbstractContextManager[int]:
+        """Compute with as many threads as these runs are worth; see `threads_for`."""
+        return threads_for(self.x, native=self._native is not None)
+
     def _step_graphs(self) -> StepGraphs | None:
         """Steps as CUDA graphs, where they are small and nothing is drawn but the noise."""
         pure = self.problem.exact and not self.algorithm.asks_local
@@ -177,16 +182,16 @@ class Stack:
             return None
         return StepGraphs(self.algorithm, self._step, self._grad_with, self.channel)
 
-    def _step_to(self, end: int) -> None:
+    def _step_to(self, end: int, threads: int) -> None:
         if self._graphs is not None:
             self._step_in_graphs(self._graphs, end)
         elif self._native is None:
             self._step_one_by_one(end)
         elif end > self.t:
             methods = list(self.algorithm.along(range(self.t, end), self.x))
-            drawn = (None, None) if self._noise is None else self._noise.between(self.t, end)
-            given = (self.t, methods, self.x, self.state, *drawn)
-            self.x, self.state = self._native.advance(*given)
+            samples, place = self._noise.between(self.t, end) if self._noise else (None, None)
+            given = (self.t, methods, self.x, self.state, samples, place)
+            self.x, self.state = self._native.advance(*given, threads)
             self.t = end
 
     def _step_in_graphs(self, graphs: StepGraphs, end: int) -> None:
@@ -246,7 +251,7 @@ class Stack:
             return torch.linalg.vector_norm(self.x, torch.inf, dim=2).isfinite().all(dim=0)
         return self.x.isfinite().all(dim=2).all(dim=0)
 
-    def _remove_diverged(self, before: tuple[int, Content], finite: Tensor) -> None:
+    def _remove_diverged(self, before: tuple[int, Content], finite: Tensor, threads: int) -> None:
         """Replay the last block for the runs that broke in it, to learn the step of each."""
         runs, t, now = self.runs, self.t, self._content
         own = torch.arange(len(runs), device=runs.device) < self.count
@@ -254,7 +259,7 @@ class Stack:
         self.t = before[0]
         self._hold(runs[broken], select_runs(broken, before[1]))
         while self.t < t:
-            self._step_to(self.t + 1)
+            self._step_to(self.t + 1, threads)
             self._mark_diverged(~self._finite())
         self._mark_diverged(torch.ones_like(self.runs, dtype=torch.bool))  # rounding may differ
         self._hold(runs[going_on], select_runs(going_on, now))

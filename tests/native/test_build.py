@@ -128,15 +128,14 @@ def _no_home() -> Path:
     raise RuntimeError("Could not determine home directory.")
 
 
-def test_threads_after_a_fork(monkeypatch):
+def test_threads_after_a_fork():
     """A child has none of its parent's threads, and must not wait for them."""
-    monkeypatch.setattr(threads.torch, "get_num_threads", lambda: 2)
-    threads.in_threads(lambda first, last: None, 2)
+    threads.in_threads(lambda first, last: None, 2, threads=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         signal.alarm(20)
-        threads.in_threads(lambda first, last: None, 2)
+        threads.in_threads(lambda first, last: None, 2, threads=2)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0

@@ -5,6 +5,9 @@ import torch
 from algorithms.table import TABLE, Row
 
 import gossamer as gs
+from gossamer.native import NativeLoop
+from gossamer.native.build import compiler
+from gossamer.simulation import simulation as simulations
 from gossamer.simulation import threads as threads_module
 from gossamer.simulation.threads import SMALL, threads_for
 
@@ -65,6 +68,27 @@ def test_the_simulator_asks_for_them(
     gs.simulate(gs.DSGD(0.1), problem, gs.ring(8), steps=3, seeds=[0] * runs, metrics=["error"])
     assert seen == threads
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.skipif(compiler() is None, reason="this machine has no C compiler")
+def test_steps_in_c_have_them_for_themselves(free, monkeypatch: pytest.MonkeyPatch):
+    """Torch's threads used to wait awake on the cores of those that took the steps in C."""
+    free(2)
+    seen, advance = set(), NativeLoop.advance
+
+    def spied(loop, *given):
+        seen.add((*given[6:], torch.get_num_threads()))
+        return advance(loop, *given)
+
+    def metric(stack):
+        seen.add(("metric", torch.get_num_threads()))
+        return stack.x.mean((0, 2))
+
+    monkeypatch.setattr(NativeLoop, "advance", spied)
+    monkeypatch.setattr(simulations, "COMPILE_SECONDS", 0.0)
+    task = {"steps": 4, "seeds": [0] * 1200, "metrics": [metric], "record_every": 2}
+    gs.simulate(gs.DSGD(0.1), gs.Quadratic(8, 4), gs.ring(8), **task)
+    assert seen == {(2,), (2, 1), ("metric", 1)}  # before, a few runs were compared
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
