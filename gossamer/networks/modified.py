@@ -59,6 +59,11 @@ class Modified(Network):
         return self.inner.period
 
     @property
+    def numbers_per_round(self) -> int:
+        """That of the inner network."""
+        return self.inner.numbers_per_round
+
+    @property
     def symmetric(self) -> bool:
         """Whether the matrices of the inner network are symmetric."""
         return self.inner.symmetric

@@ -78,6 +78,11 @@ class Network(ABC):
         return self.rounds[t % self.period]
 
     @property
+    def numbers_per_round(self) -> int:
+        """How many weights there are in a round, or random numbers that decide on them."""
+        return max(one.matrix.values.numel() for one in self.rounds)
+
+    @property
     def balanced(self) -> bool:
         """Whether R_t and C_t are the same matrix in every round."""
         return all(one.balanced for one in self.rounds)

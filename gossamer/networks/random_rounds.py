@@ -61,7 +61,7 @@ class RandomRounds(Network):
 
     @property
     @abstractmethod
-    def coins(self) -> int:
+    def numbers_per_round(self) -> int:
         """How many random numbers a round takes."""
 
     @property
@@ -130,7 +130,7 @@ class RandomMatching(RandomRounds):
         return self.n - self.n % 2
 
     @property
-    def coins(self) -> int:
+    def numbers_per_round(self) -> int:
         """One for each node."""
         return self.n
 
@@ -177,7 +177,7 @@ class ErdosRenyiRounds(RandomRounds):
 
     def _lam(self) -> float:
         """All nodes are alike, so λ² = (E tr W_t² − 1)/(n − 1); the mean is over draws."""
-        several = max(1, MOST_NUMBERS // self.coins)
+        several = max(1, MOST_NUMBERS // self.numbers_per_round)
         parts = [range(k, min(k + several, self.draws)) for k in range(0, self.draws, several)]
         mean = sum(self._traces(seeds) for seeds in parts) / self.draws
         return float((max(0.0, mean - 1) / (self.n - 1)) ** 0.5)  # a mean may be rounded below 1
@@ -192,10 +192,10 @@ class ErdosRenyiRounds(RandomRounds):
     @property
     def links_per_round(self) -> float:
         """Each of the n(n − 1) with the same probability."""
-        return 2 * self.probability * self.coins
+        return self.probability * self.n * (self.n - 1)
 
     @property
-    def coins(self) -> int:
+    def numbers_per_round(self) -> int:
         """One for each pair."""
         return self.n * (self.n - 1) // 2
 
@@ -255,7 +255,7 @@ class RandomChannel(Channel):
         self._network, self._groups = network, SeedGroups.of(seeds, device)
         n, nonzeros = network.n, network.n + int(network.links_per_round)
         sparse = multiplied_sparse(n, nonzeros, dtype)
-        size = max(nonzeros, network.coins) if sparse else n * n
+        size = max(nonzeros, network.numbers_per_round) if sparse else n * n
         draw = self._sparse if sparse else self._dense
         self._rounds = SeededRounds(self._groups, size, dtype, draw)
 

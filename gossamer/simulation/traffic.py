@@ -20,7 +20,7 @@ from gossamer.simulation.stack import Stack
 from gossamer.simulation.taken import require_taken
 
 ELEMENTS_AT_ONCE = 2**20
-"""Elements of the largest tensor built in counting: steps × links × seeds."""
+"""Elements of the largest tensor built in counting: steps × numbers of a round × seeds."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Traffic:
 
     def blocks(self, end: int) -> Iterator[range]:
         """The steps 0, …, end − 1, as many at once as are handy."""
-        links = max(one.matrix.values.numel() for one in self.network.rounds)
-        size = max(1, ELEMENTS_AT_ONCE // (links * len(self.seeds)))
+        one_step = self.network.numbers_per_round * len(self.seeds)
+        size = max(1, ELEMENTS_AT_ONCE // one_step)
         return (range(begin, min(begin + size, end)) for begin in range(0, end, size))
 
     def sent(self, steps: range) -> list[Tensor]:
