@@ -25,6 +25,7 @@ from torch.nn import functional
 
 import gossamer as gs
 from gossamer.errors import first_line
+from gossamer.memory import keep_freed_memory
 from gossamer.models import GPT
 from gossamer.problems.language import token_loss
 
@@ -214,6 +215,7 @@ def main() -> None:
 
 
 def on_cpu() -> None:
+    keep_freed_memory()  # as every simulation and every optimizer does
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"{'ms per gradient of 8 nodes × 32':34} {'vmap':>7} {'loop':>7} {'default':>8}")
     worst = 0.0
