@@ -42,12 +42,16 @@ class Speed:
     def met(self) -> bool:
         return self.value >= self.goal if self.least else self.value <= self.goal
 
+    @property
+    def wanted(self) -> str:
+        """The goal, and whether it is missed."""
+        return f"{'≥' if self.least else '≤'} {self.goal:.3g}" + " missed" * (not self.met)
+
     def cells(self) -> list[str]:
         """What a table shows of it."""
-        goal = f"{'≥' if self.least else '≤'} {self.goal:.3g}" + " missed" * (not self.met)
         peer = "" if self.beside is None else f"{self.peer}: {self._beside(self.beside)}"
         floor = "" if self.floor is None else self._beside(self.floor)
-        return [self.what, f"{self.value:.3g} {self.unit}", goal, floor, peer]
+        return [self.what, f"{self.value:.3g} {self.unit}", self.wanted, floor, peer]
 
     def _beside(self, other: float) -> str:
         """Another number, and how many times it ours is.
@@ -60,6 +64,11 @@ class Speed:
 
 TITLES = {"cpu": "on CPUs", "one core": "on one core, CPU time", "cuda": "on a GPU"}
 COLUMNS = "what", "measured", "goal", "floor", "peer"
+
+GROWTH_WITH = "growth with the "
+"""How the names of speeds begin that compare the largest size of something with the cheapest."""
+
+GROWN = "time", "memory"
 
 
 def keep(place: str, speeds: Iterable[Speed]) -> None:
@@ -104,14 +113,39 @@ def _stored() -> dict[str, dict[str, Any]]:
     return json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
 
 
+def growth_rows(growing: Iterable[Speed]) -> list[list[str]]:
+    """What grows, and how much dearer a number then is in time and in memory, in one row.
+
+    >>> names = [f"{GROWTH_WITH}number of runs: {kind} per number" for kind in GROWN]
+    >>> growth_rows(Speed(name, 1.2, "times", 1.5) for name in names)
+    [['number of runs', '1.20 (≤ 1.5)', '1.20 (≤ 1.5)']]
+    """
+    rows: dict[str, list[str]] = {}
+    for speed in growing:
+        cause, _, _ = speed.what.removeprefix(GROWTH_WITH).partition(": ")
+        rows.setdefault(cause, [cause]).append(f"{speed.value:.2f} ({speed.wanted})")
+    return list(rows.values())
+
+
+def print_table(title: str, columns: Iterable[str], rows: Iterable[list[str]]) -> None:
+    """Names are broken where the line is too long, numbers are not."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE)
+    for place, column in enumerate(columns):
+        table.add_column(column, no_wrap=place > 0)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
 def main() -> None:
     for place in _stored():
-        table = Table(title=TITLES[place], box=box.SIMPLE)
-        for column in COLUMNS:
-            table.add_column(column)
-        for speed in kept(place):
-            table.add_row(*speed.cells())
-        Console().print(table)
+        every = kept(place)
+        growing = [speed for speed in every if speed.what.startswith(GROWTH_WITH)]
+        others = [speed.cells() for speed in every if speed not in growing]
+        print_table(f"Speed {TITLES[place]}", COLUMNS, others)
+        if growing:
+            title = f"Growth {TITLES[place]}: largest size / cheapest size, per number"
+            print_table(title, ("what grows", *GROWN), growth_rows(growing))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.table import Table
-from speeds import Speed, keep, machine
+from speeds import GROWN, GROWTH_WITH, Speed, keep, machine
 
 import gossamer as gs
 from gossamer.simulation.noise_stream import block_steps
@@ -370,7 +370,7 @@ def spread(s: dict[str, float]) -> str:
 
 
 def show_growth(name: str, rows: list[dict[str, float]], place: str) -> None:
-    table = Table(title=f"growth with the {name}", caption=flatness(name, rows, place))
+    table = Table(title=f"{GROWTH_WITH}{name}", caption=flatness(name, rows, place))
     for column in ("size", "set up, s", "µs per step", "ns per number", "MB", "B per number"):
         table.add_column(column, justify="right")
     for row in rows:
@@ -401,7 +401,7 @@ def flatness(name: str, rows: list[dict[str, float]], place: str) -> str:
     if len(large) < 2:
         return ""
     grown = [each(large[-1]) / min(map(each, large)) for each in (nanoseconds, octets)]
-    whats = [f"growth with the {name}: {kind} per number" for kind in ("time", "memory")]
+    whats = [f"{GROWTH_WITH}{name}: {kind} per number" for kind in GROWN]
     pairs = zip(whats, grown, strict=True)
     keep(place, [Speed(what, value, "times", FLAT) for what, value in pairs])
     verdict = "flat" if max(grown) <= FLAT else "NOT FLAT"

@@ -90,7 +90,7 @@ def exact(_: str) -> str:
 def speed_table(place: str) -> str:
     """What was measured on a "cpu", on "one core" or with "cuda", beside its goal."""
     every = speeds.kept(place)
-    flat = [speed for speed in every if speed.what.startswith("growth") and speed.met]
+    flat = [speed for speed in every if speed.what.startswith(speeds.GROWTH_WITH) and speed.met]
     rows = [_unbroken(speed.cells()) for speed in every if speed not in flat]
     said = f"{_growth(flat)} Measured on {speeds.machines(place)}."
     return f"{table(list(speeds.COLUMNS), rows)}\n\n{said}"
