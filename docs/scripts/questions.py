@@ -226,8 +226,8 @@ TOKENS = {"Multi30k": "Words", "Tiny Shakespeare": "Characters"}
 
 UNKNOWN = f"""**Take {link(OURS)}**, e.g. `GTNSGDm(lr=0.01, momentum=0.8)`. It has no clipping level
 to choose, and in none of the situations of three studies did a tuned run of it end above half of
-its initial error. This command computes step sizes for 10,000 steps and says what is guaranteed. Replace the
-number of steps and the noise with yours:
+its initial error. This command computes step sizes for 10,000 steps and says what is guaranteed.
+Replace the number of steps and the noise with yours:
 
 {_bash("gossamer plan --steps 10000 --noise 'StudentT(1.5)'")}"""
 

@@ -44,7 +44,7 @@ from gossamer.spec import build
     help="A noise, or 'none'.",
 )
 @problem_option
-@click.option("--steps", default=2000, show_default=True)
+@click.option("--steps", default=2000, show_default=True, help="T, the length of every run.")
 @click.option(
     "--seeds",
     default=5,

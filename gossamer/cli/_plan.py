@@ -32,12 +32,11 @@ PLACEHOLDER = "LAW"
 @import_option
 @problem_option
 @network_option
-@click.option("--steps", "-T", default=10_000, show_default=True)
+@click.option("--steps", "-T", default=10_000, show_default=True, help="T, the length of the run.")
 @click.option(
     "--noise",
     default=None,
-    show_default=DEFAULT_NOISE,
-    help="The law of the noise, e.g. 'StudentT(1.5)', or 'none'.",
+    help=f"The law of the noise, e.g. 'StudentT(1.5)', or 'none'.  [default: {DEFAULT_NOISE}]",
 )
 @click.option(
     "--samples",

@@ -34,12 +34,13 @@ ABOUT = """Train a model on several processes of this machine, by names:
     gossamer train --processes 4 --max-restarts 3 --model mlp --data digits \\
         --algorithm GTNSGDm --lr 0.1 --momentum 0.8 --network ring --steps 200
 
-or on several machines, started by torchrun with `-m gossamer.train` and the
-options below. Every process trains on its own share of the data. The first one
-reports the loss of the network's average model on held-out data. With a
-checkpoint folder the run resumes by itself, so that with `--max-restarts` it
-survives the death of a process, and `gossamer watch FOLDER` shows how it
-learns.
+`--processes` is the number of processes [4], and `--max-restarts` says how
+often all are started again after one has died [0]. On several machines, start
+them by torchrun with `-m gossamer.train` and the options below. Every process
+trains on its own share of the data. The first one reports the loss of the
+network's average model on held-out data. With a checkpoint folder the run
+resumes by itself, so that with `--max-restarts` it survives the death of a
+process, and `gossamer watch FOLDER` shows how it learns.
 """
 
 T = TypeVar("T")
@@ -204,7 +205,8 @@ def _parser() -> argparse.ArgumentParser:
             parser.add_argument(_flag(own.name), type=kind, metavar="X", help=told)
     own_file = "a Python file of yours, repeatable: it is executed, and its methods have names here"
     parser.add_argument("--import", action="append", metavar="FILE", help=own_file)
-    group = parser.add_argument_group("hyper-parameters of the method")
+    about = "Those for which the method has no default are required, e.g. --lr."
+    group = parser.add_argument_group("hyper-parameters of the method", about)
     for name, told in _hyperparameters().items():
         group.add_argument(_flag(name), metavar="X", help=told)
     return parser
