@@ -8,7 +8,7 @@ from torch import Tensor
 from gossamer.algorithms.admissible import Order, Positive, Real, StepSize
 from gossamer.algorithms.algorithm import Algorithm, Stateless
 from gossamer.algorithms.mixing import Mix
-from gossamer.algorithms.operators import clip_factor, descend, is_clipped
+from gossamer.algorithms.operators import clip_factor, descend, is_clipped, power
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class DSGDClip(Algorithm[Stateless]):
     ) -> tuple[Tensor, Stateless]:
         """Clipped gradient step of size α/(t+1), then mix."""
         lr = self.lr / (t + 1)  # αₜ = α/(t+1)
-        clip = self.clip * (t + 1) ** self.clip_exponent  # τₜ = τ (t+1)^q
+        clip = self.clip * power(t + 1, self.clip_exponent)  # τₜ = τ (t+1)^q
         return descend(x, lr * clip_factor(grad, clip), grad, mix, self.order), state
 
     def info(self, t: int, x: Tensor, grad: Tensor, state: Stateless) -> dict[str, Tensor]:
@@ -53,4 +53,4 @@ class DSGDClip(Algorithm[Stateless]):
 
         Its average over the nodes is the share of gradients that are clipped.
         """
-        return {"clipped": is_clipped(grad, self.clip * (t + 1) ** self.clip_exponent)}
+        return {"clipped": is_clipped(grad, self.clip * power(t + 1, self.clip_exponent))}

@@ -58,6 +58,18 @@ def inverse(length: Tensor) -> Tensor:
     return length.reciprocal().nan_to_num(nan=torch.nan, posinf=0.0)
 
 
+def power(base: Scalar, exponent: Scalar) -> Scalar:
+    """base^exponent; with tensors the same bits however many there are, unlike `torch.pow`.
+
+    >>> power(4, torch.tensor([[0.5], [1.0]]))
+    tensor([[2.],
+            [4.]])
+    """
+    if not isinstance(exponent, Tensor):
+        return base**exponent
+    return torch.exp(exponent * torch.log(torch.zeros_like(exponent) + base))
+
+
 def clip_factor(g: Tensor, clip: Scalar) -> Tensor:
     """min(1, τ/‖g‖) with τ = `clip`, the factor that shortens g to the length τ if it is longer.
 

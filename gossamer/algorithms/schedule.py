@@ -143,7 +143,7 @@ class InversePower(Schedule):
 
     def values(self, t: Tensor) -> Tensor:
         """α / (t + 1)^γ."""
-        return self.start / (t + 1) ** self.exponent
+        return torch.exp(torch.log(t + 1) * -self.exponent) * self.start
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,7 +179,7 @@ class Cosine(Linear):
     def values(self, t: Tensor) -> Tensor:
         """ω + r + r cos(πs) with r = (α − ω)/2 and α, ω and s as in `Linear.values`."""
         radius = (self.start - self.end) / 2
-        height = torch.cos(t.clamp(max=self.steps) * (math.pi / self.steps))
+        height = torch.cos(t.clamp(max=self.steps) / self.steps * math.pi)
         return height * radius + (self.end + radius)
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import torch
@@ -65,6 +66,40 @@ class Stacked(Schedule):
 
     def __repr__(self) -> str:
         return f"{len(self.rows)} schedules"
+
+
+@dataclass(frozen=True, repr=False)
+class InTensors(Schedule):
+    """A schedule whose values are tensors `(1, 1)`, rounded as those of `Stacked` schedules."""
+
+    inner: Schedule
+
+    def __post_init__(self) -> None:
+        """Nothing to check: the schedule has been."""
+
+    @cached_property
+    def is_stacked(self) -> bool:
+        """As if every run had its own value."""
+        return True
+
+    def values(self, t: Tensor) -> Tensor:
+        """Those of the schedule."""
+        return self.inner.values(t)
+
+    def of_run(self, run: int) -> Schedule:
+        """The schedule."""
+        return self.inner
+
+
+def in_tensors(value: Any) -> Any:
+    """A number or schedule that all runs share, computed with as one of many for one run each.
+
+    >>> in_tensors(0.1)
+    tensor(0.1000, dtype=torch.float64)
+    """
+    if isinstance(value, Schedule):
+        return value if value.is_stacked else InTensors(value)
+    return torch.as_tensor(value, dtype=torch.float64)
 
 
 def stacked(values: Sequence[Any]) -> Any:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Local, state_dtype
 from gossamer.algorithms.local import STREAM
+from gossamer.algorithms.stacked_schedules import in_tensors
 from gossamer.errors import refuse, require
 from gossamer.fit import require_fit
 from gossamer.memory import keep_freed_memory
@@ -21,7 +22,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
 from gossamer.simulation.noise_stream import NoiseStream, block_steps
-from gossamer.simulation.step import step_on
+from gossamer.simulation.step import numeric, step_on
 from gossamer.simulation.step_graphs import DEVICES, MOST_NUMBERS, StepGraphs
 from gossamer.simulation.taken import require_state
 from gossamer.simulation.threads import threads_for
@@ -83,6 +84,10 @@ class Stack:
         self._told_at: Tensor | None = None
         self._all_seeds = list(seeds)
         algorithm.require_runs(len(seeds))
+        if lanes > 1:  # computed with as where runs have different numbers
+            names = numeric(type(algorithm))
+            shared = {name: in_tensors(getattr(algorithm, name)) for name in names}
+            algorithm = algorithm.holding(shared)
         self._all_algorithms = algorithm.to(dtype=dtype, device=device)
         self._channel = partial(network.channel, dtype=dtype, device=device)
         self._step = step_on(type(algorithm), dtype, device)

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from algorithms.table import TABLE, Row
 from processes import context
 
 import gossamer as gs
 from gossamer.simulation import stored_runs
 from gossamer.simulation.simulation import LANES
+from gossamer.simulation.step import numeric
 from gossamer.watch import stores
 
 PROBLEM, NOISE = gs.Quadratic(6, 5, seed=3), gs.StudentT(1.5)
@@ -163,6 +165,9 @@ def test_own_code_that_hides_behind_a_name_is_seen(tmp_path: Path, monkeypatch, 
     assert store.computed == 40
 
 
+BENT = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
 def samples(nodes: int, dim: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     generator = torch.Generator().manual_seed(0)
     sizes = [9 + node % 2 for node in range(nodes)]
@@ -219,6 +224,42 @@ def test_a_run_is_the_same_bits_whatever_is_stacked(tmp_path: Path, dim: int):
         assert torch.equal(alone.x[:, 0], stacked.x[:, seed])
         assert torch.equal(alone.metrics["loss"][:, 0], stacked.metrics["loss"][:, seed])
     assert lanes * 60 * dim * 8 <= 3 * 2**19
+
+
+VARIED = [(row, name) for row in TABLE for name in numeric(type(row.algorithm))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize(("row", "name"), VARIED, ids=str)
+def test_a_run_is_the_same_bits_beside_other_settings(row: Row, name: str, dtype, tmp_path: Path):
+    """A number that all runs of a stack share, and one of many: the same roundings."""
+    problem = gs.FunctionProblem(lambda x, a: (8 * (a @ x)).tanh().square().sum(), BENT, dim=5)
+    h, task = row.algorithm.hyperparameters, (problem, gs.ring(4))
+    how = {"noise": NOISE, "steps": 25, "seeds": [3], "dtype": dtype, "metrics": ["loss"]}
+    grid = {**{k: [v] for k, v in h.items()}, name: [h[name], 0.77 * h[name]]}
+    alone = gs.simulate(row.algorithm, *task, store=tmp_path / "alone", **how)
+    swept = gs.sweep(type(row.algorithm), grid, *task, store=tmp_path / "swept", **how)
+    assert torch.equal(alone.x[:, 0], swept.runs(0).x[:, 0])
+
+
+SCHEDULES = [
+    gs.InversePower(0.3, 0.4),
+    gs.Linear(0.3, 17.0, 0.07),
+    gs.Cosine(0.3, 19.0, 0.07),
+    gs.WarmUp(gs.InversePower(0.3, 0.7), 7.0),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
+def test_a_schedule_is_the_same_bits_beside_others(schedule: gs.Schedule, dtype, tmp_path: Path):
+    how = {"noise": NOISE, "steps": 25, "seeds": [3], "dtype": dtype, "metrics": ["loss"]}
+    others = [gs.InversePower(0.2), gs.Linear(0.2, 9), gs.Cosine(0.1, 5), gs.WarmUp(0.1, 3)]
+    grid = {"lr": [schedule, *others], "clip": [schedule, 0.3]}
+    task = (gs.Quadratic(4, 5), gs.ring(4))
+    alone = gs.simulate(gs.DSGDGClip(schedule, schedule), *task, store=tmp_path / "alone", **how)
+    swept = gs.sweep(gs.DSGDGClip, grid, *task, store=tmp_path / "swept", **how)
+    assert torch.equal(alone.x[:, 0], swept.runs(0).x[:, 0])
 
 
 def halve(folder: Path) -> None:
