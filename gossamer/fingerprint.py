@@ -139,11 +139,10 @@ class _Digest:
         return [*numbers, self.of(type(value)), self.of(own)]
 
     def _of_module(self, value: types.ModuleType) -> list[str]:
-        """The name of a module; of the user's also its functions, classes and plain constants."""
+        """The name of a module; of the user's also all that it holds."""
         if is_library_module(value.__name__):
             return [value.__name__, *files_of(value.__name__)]
-        kinds = (*_PLAIN, types.FunctionType, _CACHED_FUNCTION)
-        held = {n: v for n, v in vars(value).items() if type(v) in kinds or isinstance(v, type)}
+        held = vars(value)
         names = sorted(n for n in held if not (n.startswith("__") and n.endswith("__")))
         return [value.__name__, self.of({n: held[n] for n in names})]
 

@@ -390,6 +390,18 @@ def test_a_module_that_is_used_whole_counts_whole(tmp_path: Path, monkeypatch):
     assert fingerprint(before.loss) == fingerprint(after.loss)
 
 
+@pytest.mark.parametrize("held", ["{'w': 1.0}", "[1.0]", "torch.tensor(1.0)", "Namespace(w=1.0)"])
+@pytest.mark.parametrize("hold", [lambda m: lambda: m.held, lambda m: types.SimpleNamespace(m=m)])
+def test_all_that_a_module_holds_counts_where_it_is_held(tmp_path: Path, monkeypatch, held, hold):
+    text = "import torch\nfrom types import SimpleNamespace as Namespace\n"
+
+    def found(value: str) -> str:
+        (tmp_path / "held_whole.py").write_text(f"{text}held = {value}\n")
+        return fingerprint(hold(load(tmp_path, "held_whole", monkeypatch)))
+
+    assert found(held) == found(held) != found(held.replace("1.0", "2.0"))
+
+
 @pytest.mark.parametrize("old", ["abs(x)", "x + 1", "A.b"])
 def test_code_without_a_file_counts_by_what_it_does(old: str):
     new = {"abs(x)": "bool(x)", "x + 1": "x - 1", "A.b": "A.c"}[old]

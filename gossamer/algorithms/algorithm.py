@@ -101,7 +101,8 @@ class Algorithm(ABC, Generic[StateT]):
         On CUDA the step is compiled, and `t` and the real-valued hyper-parameters are passed to it
         as scalar tensors. These work in arithmetic, but not in code that needs a Python
         number, such as `lrs[min(t, 2)]` or `generator.manual_seed(t)`. A step with such code is not
-        compiled but run as written, which is slower, and a warning says so. On a CPU, long runs
+        compiled but run as written, which is slower, and a warning says so. In runs with a store,
+        too, these hyper-parameters are scalar tensors. On a CPU, long runs
         translate the step to C (`gossamer.native`): they call it a few times with such tensors and
         record its operations. If this fails, the step runs as written.
         """
