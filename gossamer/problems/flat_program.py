@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.func import functionalize
 
+from gossamer.digests import digest
 from gossamer.problems.simplify import simplified
 
 TensorFunction = Callable[..., Tensor]
@@ -28,8 +29,9 @@ class FlatProgram:
 
     The function must be pure and without branches on values. It is traced at the first call (a
     tenth of a second), and again for a shape of x that the program cannot do. Before a program is
-    used for a shape, and after a `doubt`, it is compared with the function itself at random points;
-    where that fails, the function is called as it is.
+    used for a shape, it is compared with the function itself at random points; where that fails,
+    the function is called as it is. After a `doubt` a program is used again if the function gives,
+    at those points, the same bits as before.
 
     Args:
         function: what to replay.
@@ -46,18 +48,22 @@ class FlatProgram:
     fixed_data: bool = False
 
     @cached_property
-    def programs(self) -> dict[tuple[Any, ...], TensorFunction]:
+    def programs(self) -> dict[tuple[Any, ...], "_Known"]:
         """What replaces the function, by shapes and kinds, and by the data where they are fixed."""
         return {}
 
     @cached_property
     def _trusted(self) -> set[tuple[Any, ...]]:
-        """The keys of programs that have been compared with the function as it is now."""
+        """The keys of programs of the function as it is now."""
         return set()
 
     def doubt(self) -> None:
-        """Compare again: what the function reads besides its arguments may have been replaced."""
+        """Look again: what the function reads besides its arguments may have been replaced."""
         self._trusted.clear()
+
+    def emptied(self) -> "FlatProgram":
+        """For data that others have no use for, and whose programs end with this."""
+        return FlatProgram(self.function, self.fixed_data)
 
     def __call__(self, x: Tensor, *data: Tensor) -> Tensor:
         """`function(x, *data)`, up to rounding."""
@@ -65,30 +71,66 @@ class FlatProgram:
         fixed = data if self.fixed_data else ()
         key = (x.shape, x.dtype, x.device, _kinds(data), fixed)
         if key not in self._trusted:
-            self.programs[key] = self._program(x, data)
+            known = self.programs.get(key)
+            if known is None or not known.still_holds():
+                self.programs[key] = self._found(x, data)
             self._trusted.add(key)
-        program = self.programs[key]
+        program = self.programs[key].program
         return program(x) if self.fixed_data else program(x, *data)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the programs, which another process traces for itself."""
         return {"function": self.function, "fixed_data": self.fixed_data}
 
-    def _program(self, x: Tensor, data: tuple[Tensor, ...]) -> TensorFunction:
+    def _found(self, x: Tensor, data: tuple[Tensor, ...]) -> "_Known":
         """For tensors like these: a known program, a new one, or the function where both fail.
 
         A program holds the data that are fixed, and is of no use for others.
         """
         function = _with(self.function, data) if self.fixed_data else self.function
-        probe = (_random_like(x),) if self.fixed_data else (_random_like(x), *data)
-        expected = function(*probe)
+        points = _Points(function, x, () if self.fixed_data else data)
+        expected = function(*points.arguments())
         own = data if self.fixed_data else ()
         alike = [known for key, known in list(self.programs.items()) if _are(key[-1], own)]
-        for known in dict.fromkeys(alike):
-            if _agrees(known, probe, expected):
-                return known
-        program = _traced(function, probe)
-        return program if _agrees(program, probe, expected) else function
+        programs = {known.program: None for known in alike if known.still_holds()}
+        for program in programs:
+            if _agrees(program, points.arguments(), expected):
+                return _Known(program, points, _bits(expected))
+        program = _traced(function, points.arguments())
+        fits = _agrees(program, points.arguments(), expected)
+        return _Known(program if fits else function, points, _bits(expected))
+
+
+class _Points:
+    """Where a function is evaluated to know it again: the same random x, and data, every time."""
+
+    def __init__(self, function: TensorFunction, x: Tensor, data: tuple[Tensor, ...]) -> None:
+        self._function, self._data = function, data
+        self._like = x.shape, x.dtype, x.device
+
+    def arguments(self) -> tuple[Tensor, ...]:
+        """x and the data."""
+        shape, dtype, device = self._like
+        generator = torch.Generator().manual_seed(0)
+        x = torch.randn(shape, generator=generator, dtype=dtype).to(device)
+        return (x, *self._data)
+
+    def bits(self) -> str:
+        """A digest of what the function gives there."""
+        return _bits(self._function(*self.arguments()))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A program, and what its function gave when they were compared."""
+
+    program: TensorFunction
+    points: _Points
+    bits: str
+
+    def still_holds(self) -> bool:
+        """Whether the function gives the same bits now."""
+        return self.points.bits() == self.bits
 
 
 def _traced(function: TensorFunction, probe: tuple[Tensor, ...]) -> TensorFunction:
@@ -132,6 +174,5 @@ def _kinds(data: tuple[Tensor, ...]) -> tuple[object, ...]:
     return tuple([(part.shape, part.dtype) for part in data])
 
 
-def _random_like(tensor: Tensor) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    return torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype).to(tensor.device)
+def _bits(result: Tensor) -> str:
+    return digest(result.detach().contiguous().view(torch.uint8))

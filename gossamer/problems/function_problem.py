@@ -117,6 +117,7 @@ class FunctionProblem(Problem):
         moved = super().to(device, dtype)
         if moved is not self:
             moved._data = self._data.to(moved.start.device, moved.start.dtype)
+            moved._grads = self._grads.emptied()
             if self._orders is not None:
                 moved._orders = self._orders.on(moved.start.device)
         return moved

@@ -63,7 +63,7 @@ def test_the_program_computes_the_gradient(name: str, own_batches: bool):
     for x in (X, 2 * X, X.mT.contiguous().mT, X[:, :1].expand_as(X)):
         torch.testing.assert_close(program(x, *given), function(x, *given), rtol=1e-12, atol=1e-12)
     (replayed,) = program.programs.values()
-    assert "forward" in repr(replayed), "it was traced, once"
+    assert "forward" in repr(replayed.program), "it was traced, once"
 
 
 def operations(name: str) -> list[str]:
@@ -160,3 +160,29 @@ def test_what_the_function_reads_may_be_replaced_between_calls():
     program.doubt()
     program(X)
     assert program.programs == known
+
+
+@pytest.mark.parametrize("points", [POINTS, POINTS + 1])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_a_small_change_among_large_numbers_is_noticed(dtype: torch.dtype, points: int):
+    """One that the rounding of other coordinates hides, at the same number of points or another."""
+    ridge = [1e-3]
+    sizes = torch.tensor([1e8, 0.1], dtype=dtype)
+
+    def slopes(x: Tensor) -> Tensor:
+        return vmap(grad(lambda y: (sizes * y.square()).sum() + ridge[0] * y.square().sum()))(x)
+
+    program, x = FlatProgram(slopes), normal(POINTS + 1, 2).to(dtype)
+    program(x[:POINTS])
+    ridge[0] = 0.1
+    program.doubt()
+    torch.testing.assert_close(program(x[:points]), slopes(x[:points]), rtol=1e-5, atol=0)
+
+
+def test_programs_of_a_problem_that_is_moved_end_with_it():
+    problem = gs.FunctionProblem(
+        lambda x, a: (a @ x).square().mean(), normal(NODES, 3, DIM), dim=DIM
+    )
+    for _ in range(3):
+        problem.to(torch.float32).local_grad(X.float())
+    assert len(problem._grads.programs) == 0
