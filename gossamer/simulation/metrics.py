@@ -128,8 +128,9 @@ def grad_norm(stack: Stack) -> Tensor:
     """(1/n) Σ ‖∇f(x_i)‖, the quantity the theorems bound."""
     nodes, runs, dim = stack.x.shape
     points = stack.x.reshape(nodes * runs, dim)
-    pieces = points.split(max(1, ELEMENTS_AT_ONCE // (nodes * dim)))
-    grads = torch.cat([stack.problem.grad(piece) for piece in pieces])
+    grads, at_once = torch.empty_like(points), max(1, ELEMENTS_AT_ONCE // (nodes * dim))
+    for piece, there in zip(points.split(at_once), grads.split(at_once), strict=True):
+        there.copy_(stack.problem.grad(piece))  # no small result stays among freed large ones
     return _mean_norm(grads.view(nodes, runs, dim))
 
 
