@@ -138,7 +138,7 @@ def _speed(network: Network) -> list[Row]:
     note = f" {network.lam_note}" if network.lam_note else ""
     time = f"{counted(network.mixing_time(), 'step')} until disagreement falls to 0.1 %"
     rows = [
-        ("λ", f"{network.lam:.6f}{note}"),
+        ("λ", f"{network.shown_lam}{note}"),
         ("spectral gap 1 − λ", f"{network.spectral_gap:.3g}"),
         ("mixing time", time),
     ]

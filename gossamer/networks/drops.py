@@ -95,36 +95,32 @@ class Drops(Modified):
         return "in mean square" + ("" if self.burst is None else ", bursts left out of account")
 
     def _lam(self) -> float:
-        """‖M‖^{1/2τ} with M = E[W₀ … E[W_{τ−1} (I − 11ᵀ/n) W_{τ−1}] … W₀], from within outwards.
-
-        With W̄ the mean, E[W M W] = W̄ M W̄ + p(1 − p) Σ w² (M_ii + M_jj − 2M_ij) L over the links
-        i—j, L their Laplacian. Static: ‖E[W²] − 11ᵀ/n‖^{1/2}.
-        """
+        """‖M − 11ᵀ/n‖^{1/2τ} with M = E[W₀ … E[W_{τ−1} W_{τ−1}] … W₀], from within outwards."""
         if self.probability == 0:
             return self.inner.lam
-        if self.period == 1:
-            return consensus_norm([self._mean_square()]) ** 0.5
-        p, eye = self.probability, torch.eye(self.num_nodes, dtype=torch.float64)
-        M = eye - 1 / self.num_nodes
+        nodes = torch.arange(self.num_nodes)
+        mean_square = SparseMatrix.from_entries(
+            self.num_nodes, nodes, nodes, torch.ones(len(nodes))
+        )
         for one in reversed(self.inner.rounds):
-            W = one.weights
-            mean, own = p * eye + (1 - p) * W, M.diagonal()
-            on_links = p * (1 - p) * W.square() * (own[:, None] + own - 2 * M)
-            M = mean @ M @ mean + torch.diag(on_links.sum(1)) - on_links
-        norm = float(torch.linalg.matrix_norm(M, ord=2))
-        return float(norm ** (0.5 / self.period))
+            mean_square = self._around(one.matrix, mean_square)
+        return consensus_norm([mean_square]) ** (0.5 / self.period)
 
-    def _mean_square(self) -> SparseMatrix:
-        """E[W²] = W̄² + 2p(1 − p) Σ w² L over the links of a static network, with few entries."""
-        W, p, nodes = self.rounds[0].matrix, self.probability, torch.arange(self.num_nodes)
+    def _around(self, W: SparseMatrix, M: SparseMatrix) -> SparseMatrix:
+        """E[W M W] = W̄ M W̄ + p(1 − p) Σ w² (M_ii + M_jj − 2M_ij) L over the links i—j.
+
+        W̄ is the mean and L the Laplacian of a link.
+        """
+        p, nodes = self.probability, torch.arange(self.num_nodes)
         row, col = torch.cat([W.row, nodes]), torch.cat([W.col, nodes])
-        kept = torch.cat([(1 - p) * W.values, torch.full(nodes.shape, p).double()])
+        kept = torch.cat([(1 - p) * W.values, torch.full(nodes.shape, p, dtype=torch.float64)])
         mean = SparseMatrix.from_entries(self.num_nodes, row, col, kept)
-        square = mean.times(mean)
-        spread = 2 * p * (1 - p) * W.values.square() * (W.row != W.col)
-        row = torch.cat([square.row, W.row, W.row])
-        col = torch.cat([square.col, W.row, W.col])
-        values = torch.cat([square.values, spread, -spread])
+        inner, own = mean.times(M).times(mean), M.at(nodes, nodes)
+        apart = own[W.row] + own[W.col] - 2 * M.at(W.row, W.col)  # 0 where i = j
+        spread = p * (1 - p) * W.values.square() * apart
+        row = torch.cat([inner.row, W.row, W.row])
+        col = torch.cat([inner.col, W.row, W.col])
+        values = torch.cat([inner.values, spread, -spread])
         return SparseMatrix.from_entries(self.num_nodes, row, col, values)
 
     @property

@@ -149,7 +149,12 @@ class Network(ABC):
         """λ as text, or the reason why there is none."""
         if self.why_no_lam:
             return f"no λ, since {self.why_no_lam}"
-        return f"λ = {self.lam:.6g}" + (f" {self.lam_note}" if self.lam_note else "")
+        return f"λ = {self.shown_lam}" + (f" {self.lam_note}" if self.lam_note else "")
+
+    @property
+    def shown_lam(self) -> str:
+        """λ as text, which is never just 1."""
+        return f"{self.lam:.6g}" if self.lam < 1 - 1e-6 else f"1 − {1 - self.lam:.2g}"
 
     @property
     def spectral_gap(self) -> float:

@@ -23,7 +23,7 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, main_metric, metric_name
 from gossamer.simulation.run import as_json
 from gossamer.simulation.runner import OnRecord, Resources, record
-from gossamer.simulation.simulation import Simulation, list_seeds, require_kind, require_list
+from gossamer.simulation.simulation import Simulation, as_list, list_seeds, require_kind
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 
@@ -136,13 +136,14 @@ def judged_metrics(
 ) -> list[str | Measure]:
     """What to record, the metric to judge by first."""
     require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
-    require_list("metrics", metrics)
+    metrics = as_list("metrics", metrics)
     judge = _judge(problem, metrics) if judge_by is None else judge_by
     need = "a metric that says how good a setting is, not what it costs"
     require(judge not in COSTS, "judge_by", repr(judge), need, f"e.g. {main_metric(problem)!r}")
     recorded = [judge] if metrics is None else metrics
     names = [metric_name(one) for one in recorded]
-    way_out = f"e.g. judge_by={names[0]!r}" if names else "record one"
+    good = [name for name in names if name not in COSTS]
+    way_out = f"e.g. judge_by={good[0]!r}" if good else f"record one, e.g. {metric_name(judge)!r}"
     found = f"{'the default ' if judge_by is None else ''}{metric_name(judge)!r}"
     require(metric_name(judge) in names, "judge_by", found, f"one of `metrics`, {names}", way_out)
     return [judge, *(one for one in recorded if metric_name(one) != metric_name(judge))]

@@ -4,7 +4,7 @@ import dataclasses
 import operator
 from collections.abc import Iterable, Sequence
 from types import UnionType
-from typing import Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex, TypeVar
 
 import torch
 
@@ -21,6 +21,8 @@ from gossamer.simulation.clock import Clock
 from gossamer.simulation.metrics import Measure, metric_name
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.step import numeric
+
+T = TypeVar("T")
 
 STACK_BYTES = {"cpu": 3 * 2**19, "accelerator": 2**29}
 """Size of a tensor of the largest stack: what stays in a CPU's cache, or fills a GPU."""
@@ -73,7 +75,7 @@ class Simulation:
         if self.record_every is not None:
             every = whole("record_every", self.record_every, 1)
             object.__setattr__(self, "record_every", every)
-        require_list("metrics", self.metrics)
+        object.__setattr__(self, "metrics", as_list("metrics", self.metrics))
         example = "gs.Clock(latency=1e-3, bandwidth=1e9, gradient=0.02)"
         require_kind("clock", self.clock, Clock | None, f"{example}, or None")
         asked = "seconds" in map(metric_name, self.metrics or [])
@@ -180,10 +182,13 @@ def require_network(value: object) -> None:
     require_kind("network", value, Network, example)
 
 
-def require_list(name: str, value: object) -> None:
-    """Refuse one thing where a list of such belongs."""
-    several = value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+def as_list(name: str, value: Iterable[T] | None) -> list[T] | None:
+    """A list that may be read more than once, None as it is; one thing alone is refused."""
+    if value is None:
+        return None
+    several = isinstance(value, Iterable) and not isinstance(value, str)
     require(several, name, repr(value), "a list", f"write [{value!r}]")
+    return list(value)
 
 
 def list_seeds(seeds: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:

@@ -1,5 +1,7 @@
 """Networks that lose messages: what their rounds are, and how fast they average."""
 
+import itertools
+import math
 from typing import Any
 
 import pytest
@@ -61,6 +63,32 @@ def test_lambda_in_mean_square(network: gs.Network, probability: float):
     assert abs(lossy.lam**2 - norm) < band
     assert lossy.lam > network.lam
     assert "in mean square" in repr(lossy)
+
+
+def exact_mean_square(rounds: list[gs.Network], p: float) -> torch.Tensor:
+    """E[W₀ᵀ … W₀] over every set of links that may be lost, of dense matrices."""
+    M = torch.eye(rounds[0].num_nodes, dtype=torch.float64)
+    for one in reversed(rounds):
+        links, W = list(zip(*one.weights.triu(1).nonzero(as_tuple=True), strict=True)), one.weights
+        total = torch.zeros_like(M)
+        for lost in itertools.product([False, True], repeat=len(links)):
+            drawn, chance = W.clone(), math.prod(p if gone else 1 - p for gone in lost)
+            for (i, j), gone in zip(links, lost, strict=True):
+                if gone:
+                    drawn[[i, j], [i, j]] += W[i, j]
+                    drawn[[i, j], [j, i]] = 0.0
+            total += chance * drawn @ M @ drawn
+        M = total
+    return M - 1 / len(M)
+
+
+@pytest.mark.parametrize("rounds", [["ring"], ["ring", "star"], ["star", "ring", "line"]], ids=str)
+def test_lambda_is_that_of_the_exact_mean_square(rounds: list[str]):
+    networks = [getattr(gs, name)(5) for name in rounds]
+    network = networks[0] if len(networks) == 1 else gs.time_varying(networks)
+    norm = torch.linalg.matrix_norm(exact_mean_square(networks, 0.3), ord=2)
+    found = network.drops(0.3, both_ways=True).lam
+    assert found == pytest.approx(float(norm) ** (0.5 / len(rounds)), abs=1e-12)
 
 
 def test_lambda_without_loss_and_one_way():

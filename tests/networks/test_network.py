@@ -12,6 +12,7 @@ from gossamer.networks import static as network_module
 def test_repr_says_what_matters():
     assert repr(gs.ring(20, hops=2)) == "ring(20, hops=2): 20 nodes, degree 4, λ = 0.904029"
     assert repr(gs.star(4)) == "star(4): 4 nodes, degrees 1 to 3, λ = 0.75"
+    assert repr(gs.ring(10_000)) == "ring(10000): 10000 nodes, degree 2, λ = 1 − 1.3e-07"
 
 
 def test_where_nodes_hear_others_than_they_send_to_both_are_said():

@@ -189,6 +189,14 @@ def test_what_is_not_a_metric_is_refused(metrics, message: str):
         simulated(gs.DSGD(0.1), metrics=metrics)
 
 
+def test_names_may_come_one_by_one():
+    assert list(simulated(gs.DSGD(0.1), metrics=iter(["loss"])).metrics)[0] == "loss"
+    swept = gs.sweep(
+        gs.DSGD, {"lr": [0.1]}, PROBLEMS["quadratic"], gs.ring(5), steps=2, metrics=iter(["loss"])
+    )
+    assert list(swept.metrics)[0] == "loss"
+
+
 def test_a_metric_that_is_not_a_number_per_run_is_refused():
     def total(stack):
         return stack.x.sum()

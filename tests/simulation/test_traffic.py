@@ -321,6 +321,8 @@ def test_costs_are_no_judges():
     assert asked.main_metric == "loss"
     with pytest.raises(gs.InvalidInput, match=r"judge_by: got 'bytes', need .* not what it costs"):
         gs.sweep(gs.DSGD, {"lr": [0.1]}, **arguments, judge_by="bytes", metrics=["bytes"])
+    with pytest.raises(gs.InvalidInput, match=r"\['bytes'\]; record one, e.g. 'loss'"):
+        gs.sweep(gs.DSGD, {"lr": [0.1]}, **arguments, metrics=["bytes"])
 
 
 def test_names_of_costs_are_taken():
