@@ -23,7 +23,7 @@ def table(out: str) -> dict[str, str]:
         ("ring(20, hops=2)", 20, "0.904029", "4"),
         ("ring(20, weights=laplacian)", 20, "0.995106", "2"),
         ("exponential(20)", 20, "0.714286", "5"),
-        ("exponential(20, directed=False)", 20, "0.600000", "8"),
+        ("exponential(20, directed=False)", 20, "0.6", "8"),
         ("complete(8)", 8, "0", "7"),
         ("torus(4, 5)", 20, "0.723607", "4"),
         ("hypercube(3)", 8, "0.5", "3"),

@@ -190,11 +190,11 @@ def test_what_is_not_a_metric_is_refused(metrics, message: str):
 
 
 def test_names_may_come_one_by_one():
-    assert list(simulated(gs.DSGD(0.1), metrics=iter(["loss"])).metrics)[0] == "loss"
+    assert "loss" in simulated(gs.DSGD(0.1), metrics=iter(["loss"])).metrics
     swept = gs.sweep(
         gs.DSGD, {"lr": [0.1]}, PROBLEMS["quadratic"], gs.ring(5), steps=2, metrics=iter(["loss"])
     )
-    assert list(swept.metrics)[0] == "loss"
+    assert "loss" in swept.metrics
 
 
 def test_a_metric_that_is_not_a_number_per_run_is_refused():

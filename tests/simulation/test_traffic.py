@@ -321,7 +321,7 @@ def test_costs_are_no_judges():
     assert asked.main_metric == "loss"
     with pytest.raises(gs.InvalidInput, match=r"judge_by: got 'bytes', need .* not what it costs"):
         gs.sweep(gs.DSGD, {"lr": [0.1]}, **arguments, judge_by="bytes", metrics=["bytes"])
-    with pytest.raises(gs.InvalidInput, match=r"\['bytes'\]; record one, e.g. 'loss'"):
+    with pytest.raises(gs.InvalidInput, match=r"\['bytes'\]; record one, e.g. 'error'"):
         gs.sweep(gs.DSGD, {"lr": [0.1]}, **arguments, metrics=["bytes"])
 
 
