@@ -12,7 +12,9 @@ from problems.modules import (
     CLASSES,
     IMAGES,
     NODES,
+    SAMPLES,
     VECTORS,
+    Counting,
     Keeping,
     Padded,
     RandomDepth,
@@ -149,7 +151,6 @@ def test_a_loss_per_sample_is_refused():
     [
         (nn.Linear(6, CLASSES), "shapes cannot be multiplied"),
         (nn.Linear(5, 1), "out of bounds"),
-        (nn.LSTM(5, 6), "'tuple' object has no attribute"),
     ],
 )
 def test_what_does_not_fit_the_data_is_not_blamed_on_vmap(module, reason, vectorize):
@@ -167,6 +168,98 @@ def test_what_is_no_module_and_no_precision_is_refused():
         ModuleProblem(
             perceptron(), functional.cross_entropy, data, batch_size=2, autocast="bfloat16"
         )
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+@pytest.mark.parametrize("module", [nn.LSTM(5, CLASSES), nn.Sequential(nn.LSTM(5, CLASSES))])
+def test_a_module_that_returns_no_one_tensor_is_refused(module: nn.Module, vectorize: bool | None):
+    found = r"module: got \w+, which returns a tuple, need one tensor.*; wrap it in a module that"
+    with pytest.raises(gs.InvalidInput, match=found):
+        build(module, VECTORS, vectorize=vectorize)
+
+
+@pytest.mark.parametrize(
+    ("loss", "found"),
+    [
+        (None, "loss: got None, need a function"),
+        ("cross_entropy", "loss: got 'cross_entropy', need a function"),
+        (nn.CrossEntropyLoss, r"loss: got <class .*; write CrossEntropyLoss\(\)"),
+    ],
+)
+def test_what_is_no_loss_is_refused_as_the_loss(loss: object, found: str):
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)))] * NODES
+    with pytest.raises(gs.InvalidInput, match=found):
+        ModuleProblem(perceptron(), loss, data, batch_size=2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_classes_that_are_no_long_integers_are_told_how_to_become_some(dtype: torch.dtype):
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)).to(dtype))] * NODES
+    with pytest.raises(gs.InvalidInput, match=r"; make numbers of classes .* by \.long\(\)"):
+        ModuleProblem(perceptron(), functional.cross_entropy, data, batch_size=2)
+
+
+@pytest.mark.parametrize(
+    ("module", "found"),
+    [
+        (nn.LazyLinear(CLASSES), r"module\.weight: got .* without a shape .* run the module once"),
+        (nn.Linear(5, CLASSES, device="meta"), r"module\.weight: got .* meta .*to_empty"),
+    ],
+)
+def test_parameters_without_values_are_refused(module: nn.Module, found: str):
+    with pytest.raises(gs.InvalidInput, match=found):
+        build(module, VECTORS)
+
+
+class Exhausting(nn.Module):
+    def __init__(self, reason: Exception):
+        super().__init__()
+        self.out, self.reason = nn.Linear(5, CLASSES), reason
+
+    def forward(self, x: Tensor) -> Tensor:
+        raise self.reason
+
+
+def test_memory_that_ends_is_not_blamed_on_the_module():
+    with pytest.raises(gs.InvalidInput, match=r"^memory: got .*out of memory.* smaller batch"):
+        build(Exhausting(torch.OutOfMemoryError("CUDA out of memory")), VECTORS)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("always", [True, False])
+def test_a_module_that_writes_to_a_buffer_is_refused(in_place: bool, always: bool):
+    with pytest.raises(gs.InvalidInput, match=r"module\.scale: got a buffer to which Counting"):
+        build(Counting(in_place, always), VECTORS)
+
+
+def test_spectral_norm_is_refused_while_it_iterates_and_works_in_evaluation_mode():
+    module = perceptron(nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8)))
+    with pytest.raises(gs.InvalidInput, match=r"module\.1\.parametrizations\.weight\.0\._u: got"):
+        build(module, VECTORS)
+    module[1].eval()
+    build(module, VECTORS)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize("part", [nn.Dropout(0.9), nn.BatchNorm1d(8)])
+def test_a_part_in_evaluation_mode_stays_so_in_training(part: nn.Module, vectorize: bool):
+    module = perceptron(part.eval())
+    problem = build(module, VECTORS, vectorize=vectorize, batch_size=SAMPLES)
+    x = problem.start.expand(NODES, 1, -1)
+    torch.testing.assert_close(problem.sample_grad(x, 0, [0]), problem.local_grad(x))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_module_in_one_mode_is_trained_in_training_mode(training: bool):
+    module = perceptron(nn.Dropout(0.9)).train(training)
+    problem = build(module, VECTORS, batch_size=SAMPLES)
+    x = problem.start.expand(NODES, 1, -1)
+    assert not torch.allclose(problem.sample_grad(x, 0, [0]), problem.local_grad(x))
+
+
+def test_running_statistics_are_refused_of_what_will_be_in_training_mode():
+    with pytest.raises(gs.InvalidInput, match=r"module\.1: .*module\.1\.eval\(\) after module"):
+        build(perceptron(nn.BatchNorm1d(8)).eval(), VECTORS)
 
 
 def test_a_module_takes_as_many_parameters_as_it_has():
