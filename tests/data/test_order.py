@@ -65,7 +65,7 @@ def test_drives_a_loader():
 
 
 @pytest.mark.parametrize("batch_size", [0, 8, 4.0])
-def test_batch_larger_than_the_data_is_refused(batch_size: int):
+def test_what_is_no_size_of_a_batch_is_refused(batch_size: int):
     with pytest.raises(InvalidInput, match=r"batch_size: got .* samples of node 3"):
         BatchOrder(size=7, batch_size=batch_size, seed=0, node=3)
 
