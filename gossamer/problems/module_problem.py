@@ -119,6 +119,18 @@ class ModuleProblem(Problem):
         _require_flags(vectorize=vectorize, compile=compile)
         self._model = model = VectorModule(module, loss, autocast)
         self.start, self.dim, self.autocast = model.start, model.start.numel(), autocast
+        self.penalty = as_penalty(penalty, self.start)
+        self._hold(node_datasets, validation, batch_size)
+        self._answers = LoopEvaluator(model.judged_by(share_right))
+        first = self.batches.datasets[0]
+        samples = first[torch.arange(min(2, len(first)))]
+        with seeded(self.start.device):  # the caller's random numbers stay as they were
+            self._try(*samples)
+            self.evaluator = _evaluator(model, samples, vectorize, compile)
+            self.has_accuracy = self.has_validation and self._has_answers(*samples)
+
+    def _hold(self, node_datasets: Iterable[Any], validation: Any, batch_size: int) -> None:
+        """Keep the data where the module is; refuse those that do not fit each other."""
         place = self.start.device, self.start.dtype
         named = ((f"node_datasets[{node}]", data) for node, data in enumerate(node_datasets))
         datasets = [as_pairs(data, name).to(*place) for name, data in named]
@@ -128,17 +140,17 @@ class ModuleProblem(Problem):
         require_alike(datasets, held_out)
         self.batches = NodeBatches(datasets, batch_size, place[0])
         self.batch_size, self.steps_per_epoch = batch_size, self.batches.steps_per_epoch
-        self.penalty = as_penalty(penalty, self.start)
-        self._answers = LoopEvaluator(model.judged_by(share_right))
-        first = datasets[0]
-        samples = first[torch.arange(min(2, len(first)))]
-        with seeded(self.start.device):  # the caller's random numbers stay as they were
-            model.check(*samples)
-            _require_samples(model, samples, batch_size)
-            require_usable(model, datasets, held_out)
-            self._at_once = _samples_at_once(model, datasets, held_out)
-            self.evaluator = _evaluator(model, samples, vectorize, compile)
-            self.has_accuracy = self.has_validation and self._has_answers(*samples)
+
+    def _try(self, inputs: Tensor, targets: Tensor) -> None:
+        """Refuse what fails on these samples or others; learn how many may be taken at once."""
+        nodes, held_out = self.batches.datasets, self._validation
+        self._model.check(inputs, targets)
+        if self.batch_size == 1:
+            _require_no_company(self._model, inputs[:1], targets[:1])
+        require_usable(self._model, nodes, held_out)
+        groups = [nodes] if held_out is None else [nodes, [held_out]]
+        limits = [samples_at_once(self._model, datasets) for datasets in groups]
+        self._at_once = None if None in limits else limits[0]
 
     @property
     def way(self) -> str:
@@ -281,25 +293,15 @@ def _require_flags(**flags: object) -> None:
         require(isinstance(value, bool | None), name, repr(value), "True, False or None")
 
 
-def _require_samples(model: VectorModule, samples: tuple[Tensor, Tensor], batch_size: int) -> None:
-    """Refuse batches of one sample where a module needs more."""
+def _require_no_company(model: VectorModule, inputs: Tensor, targets: Tensor) -> None:
+    """Refuse batches of one sample, which this is, where a module needs more."""
 
     def told(reason: str) -> str:
         found = f"batch_size: got 1, with which {model.name} fails in training mode ({reason})"
         return f"{found}, need at least 2; a batch of one sample has no statistics"
 
-    if batch_size == 1:
-        with refusing(told):
-            model.training_loss(model.start, *(part[:1] for part in samples))
-
-
-def _samples_at_once(
-    model: VectorModule, nodes: Sequence[Pairs], validation: Pairs | None
-) -> int | None:
-    """How many samples may be evaluated together, None for all, of the nodes' data and others."""
-    held = [nodes] if validation is None else [nodes, [validation]]
-    found = [samples_at_once(model, datasets) for datasets in held]
-    return None if None in found else found[0]
+    with refusing(told):
+        model.training_loss(model.start, inputs, targets)
 
 
 def _evaluator(

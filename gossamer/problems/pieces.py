@@ -59,20 +59,22 @@ def _kind_of_loss(model: VectorModule, samples: Sequence[Sample]) -> Literal["me
 
 
 def _compared(model: VectorModule, samples: Sequence[Sample]) -> Literal["mean", "sum", ""]:
-    alone = torch.stack([_loss(model, [sample]) for sample in samples])
-    together = _loss(model, samples)
+    with seeded(model.start.device):
+        x = model.start + BESIDE_START * torch.randn_like(model.start)
+    alone = torch.stack([_loss(model, x, [sample]) for sample in samples])
+    together = _loss(model, x, samples)
     error = _rounding(model) * alone.abs().max()
     if (together - alone.mean()).abs() <= error:
         return "mean"
     return "sum" if (together - alone.sum()).abs() <= error else ""
 
 
-def _loss(model: VectorModule, samples: Sequence[Sample]) -> Tensor:
-    """The loss of samples together, beside x⁰."""
-    place = model.start.device, model.start.dtype
-    inputs, targets = (move(torch.cat(part), *place) for part in zip(*samples, strict=True))
-    with seeded(place[0]):
-        x = model.start + BESIDE_START * torch.randn_like(model.start)
+def _loss(model: VectorModule, x: Tensor, samples: Sequence[Sample]) -> Tensor:
+    """The loss of samples together."""
+    inputs, targets = (
+        move(torch.cat(part), x.device, x.dtype) for part in zip(*samples, strict=True)
+    )
+    with seeded(x.device):
         return model.evaluation_loss(x, inputs, targets).double()
 
 

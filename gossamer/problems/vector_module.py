@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, cached_property
 from threading import RLock
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from torch.backends import cudnn, mha
 from torch.func import functional_call
 from torch.nn.modules.conv import _ConvNd
-from torch.nn.parameter import is_lazy
 
 from gossamer import random_state
 from gossamer.data.moving import Device
-from gossamer.errors import InvalidInput, first_line, require
+from gossamer.errors import InvalidInput, first_line, refuse, require
 from gossamer.identical import identical
 from gossamer.problems.failures import refusing
+from gossamer.problems.module_refusals import path_of, require_loss, require_trainable
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
@@ -53,13 +53,10 @@ class VectorModule:
     """
 
     def __init__(self, module: nn.Module, loss: Loss, autocast: torch.dtype | None = None) -> None:
-        require(isinstance(module, nn.Module), "module", module, "an nn.Module")
-        _require_loss(loss)
+        require_trainable(module)
+        require_loss(loss)
         known = (None, torch.bfloat16, torch.float16)
         require(autocast in known, "autocast", repr(autocast), f"one of {known}")
-        _refuse_without_values(module)
-        _refuse_running_statistics(module)
-        _refuse_sparse_gradients(module)
         self.name, self.autocast = type(module).__name__, autocast
         self.draws, self.draws_elsewhere = True, False
         self._as_given = _copied(module)
@@ -128,13 +125,14 @@ class VectorModule:
         with self._told_of_precision(x.dtype):
             with ALONE, self._set_up(x.device):
                 outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
-            self._require_one_tensor(outputs)
+            if not isinstance(outputs, Tensor):
+                self._refuse_outputs(outputs)
             return self._loss(outputs.to(x.dtype), targets)
 
-    def _require_one_tensor(self, outputs: object) -> None:
+    def _refuse_outputs(self, outputs: object) -> NoReturn:
         found = f"{self.name}, which returns a {type(outputs).__name__}"
         way_out = "wrap it in a module that returns the one tensor which the loss needs"
-        require(isinstance(outputs, Tensor), "module", found, "one tensor as its output", way_out)
+        refuse("module", found, "one tensor as its output", way_out)
 
     @contextmanager
     def _set_up(self, device: torch.device) -> Iterator[None]:
@@ -190,7 +188,7 @@ class VectorModule:
         return (
             f"module: got {self.name}, which fails on the first samples of node 0 ({reason}); "
             "need loss(module(inputs), targets) of tensors, differentiable in the trained "
-            "parameters" + "; make numbers of classes of the targets by .long()" * labels
+            "parameters" + "; make numbers of classes or tokens by .long()" * labels
         )
 
     def _require_pure(self, inputs: Tensor, targets: Tensor) -> None:
@@ -217,7 +215,7 @@ class VectorModule:
             for name, buffer in buffers.items():
                 require(
                     identical(buffer, written[name]),
-                    _path(name),
+                    path_of(name),
                     f"a buffer to which {self.name} writes when it is run",
                     "a module that is a function of its parameters, whose buffers stay as they are",
                     "compute it anew in every run, or put that part into eval() if it then stays",
@@ -322,53 +320,7 @@ def _places(module: nn.Module, trained: Mapping[str, nn.Parameter]) -> dict[str,
     }
 
 
-def _require_loss(loss: object) -> None:
-    made = callable(loss) and not isinstance(loss, type)
-    need = "a function of (outputs, targets), e.g. nn.functional.cross_entropy"
-    way_out = f"write {loss.__name__}()" if isinstance(loss, type) else ""
-    require(made, "loss", repr(loss), need, way_out)
-
-
 def _require_scalar(loss: object) -> None:
     shape = tuple(loss.shape) if isinstance(loss, Tensor) else None
     found = f"a {type(loss).__name__.lower()}" + (f" of shape {shape}" if shape else "")
     require(shape == (), "loss", found, "the mean over a batch", 'e.g. with reduction="mean"')
-
-
-def _refuse_without_values(module: nn.Module) -> None:
-    need = "parameters with values, which are x⁰"
-    for name, parameter in module.named_parameters():
-        found, way_out = "a parameter without a shape yet", "run the module once on a batch"
-        require(not is_lazy(parameter), _path(name), found, need, way_out)
-        found, way_out = "a parameter on the meta device", 'use module.to_empty(device="cpu")'
-        require(not parameter.is_meta, _path(name), found, need, f"{way_out}, and initialize it")
-
-
-def _refuse_running_statistics(module: nn.Module) -> None:
-    for name, part in module.named_modules():
-        trained = part.training or not module.training
-        require(
-            not (trained and getattr(part, "track_running_stats", False)),
-            _path(name),
-            f"{type(part).__name__} with running statistics",
-            "a module that is a function of its parameters: running statistics are neither "
-            "trained nor mixed",
-            "torch.func.replace_all_batch_norm_modules_(module) makes it use those of the batch, "
-            f"and {_path(name)}.eval() after module.train() keeps those it has",
-        )
-
-
-def _refuse_sparse_gradients(module: nn.Module) -> None:
-    for name, part in module.named_modules():
-        sparse = isinstance(part, nn.Embedding | nn.EmbeddingBag) and part.sparse
-        require(
-            not sparse,
-            _path(name),
-            f"{type(part).__name__} with sparse gradients",
-            "dense ones: methods take the gradient as one vector",
-            "build it with sparse=False",
-        )
-
-
-def _path(name: str) -> str:
-    return f"module.{name}" if name else "module"
