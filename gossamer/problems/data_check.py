@@ -8,7 +8,7 @@ from torch import Tensor
 from gossamer.data.pairs import Pairs, TensorPairs
 from gossamer.errors import refuse
 from gossamer.problems.evaluator import seeded
-from gossamer.problems.failures import refusing
+from gossamer.problems.module_failures import refusing
 from gossamer.problems.telling_samples import extremes
 from gossamer.problems.vector_module import VectorModule
 

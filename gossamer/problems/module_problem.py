@@ -14,8 +14,8 @@ from gossamer.errors import InvalidInput, refuse, require
 from gossamer.problems.batches import NodeBatches
 from gossamer.problems.data_check import require_alike, require_usable
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
-from gossamer.problems.failures import refusing
 from gossamer.problems.faster_evaluator import FasterEvaluator
+from gossamer.problems.module_failures import refusing
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,

@@ -10,8 +10,8 @@ from torch.func import grad, vmap
 
 from gossamer.errors import require
 from gossamer.interval import NONNEGATIVE, within
-from gossamer.problems.failures import refusing
 from gossamer.problems.flat_program import FlatProgram
+from gossamer.problems.module_failures import refusing
 from gossamer.source import name_of, source_of
 
 VectorFunction = Callable[[Tensor], Tensor]

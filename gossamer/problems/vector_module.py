@@ -21,7 +21,7 @@ from gossamer import random_state
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, first_line, refuse, require
 from gossamer.identical import identical
-from gossamer.problems.failures import refusing
+from gossamer.problems.module_failures import refusing
 from gossamer.problems.module_refusals import path_of, require_loss, require_trainable
 
 Loss = Callable[[Tensor, Tensor], Tensor]

@@ -15,7 +15,7 @@ from gossamer.captured import Captured
 from gossamer.data.moving import Device
 from gossamer.problems.compiled import Compiled
 from gossamer.problems.evaluator import ModelGradients, seeded, stacked_gradients
-from gossamer.problems.failures import refusing
+from gossamer.problems.module_failures import refusing
 from gossamer.problems.padding import PaddingRows
 from gossamer.problems.vector_module import ALONE, VectorModule, exact_convolutions
 

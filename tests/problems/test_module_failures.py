@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import gossamer as gs
-from gossamer.problems.failures import refusing
+from gossamer.problems.module_failures import refusing
 
 
 @pytest.mark.parametrize(
