@@ -65,6 +65,21 @@ def test_what_is_no_mean_over_samples_is_evaluated_as_a_whole(
     torch.testing.assert_close(problem.local_grad(x)[:, 0], flat, rtol=1e-4, atol=1e-6)
 
 
+def test_a_weight_of_a_rare_class_in_the_midst_of_the_samples_is_found():
+    data = [(torch.randn(40, 5), torch.zeros(40).long()) for _ in range(3)]
+    data[1][1][[7, 9]] = torch.tensor([2, 3])
+    loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 1.0, 5.0, 1.0]))
+    assert ModuleProblem(perceptron(), loss, data, batch_size=3)._at_once is None
+
+
+@pytest.mark.parametrize("options", [{}, {"autocast": torch.bfloat16}])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_nearly_equal_weights_are_told_from_the_rounding_of_low_precision(dtype, options):
+    loss = nn.CrossEntropyLoss(weight=1 + WEIGHT / 100)
+    module, data = perceptron().to(dtype), sorted_data()
+    assert ModuleProblem(module, loss, data, batch_size=3, **options)._at_once is None
+
+
 IN_PIECES = {
     "perceptron": (perceptron, (5,), {}),
     "layers of zeros": (zeros, (5,), {}),
