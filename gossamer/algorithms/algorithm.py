@@ -124,7 +124,8 @@ class Algorithm(ABC, Generic[StateT]):
                 value.require_within(name, admissible)
                 object.__setattr__(self, "scheduled", (*self.scheduled, name))
             else:
-                require(value in admissible, name, value, str(admissible))
+                found = repr(value) if isinstance(value, str) else value
+                require(value in admissible, name, found, str(admissible))
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -54,7 +54,8 @@ class Schedule(ABC, _Number):
             value = value.to("cpu", torch.float64) if isinstance(value, Tensor) else value
             object.__setattr__(self, name, value)
             fits = isinstance(value, Schedule) or value in admissible
-            require(fits, f"{name} of {type(self).__name__}", value, str(admissible))
+            found = repr(value) if isinstance(value, str) else value
+            require(fits, f"{name} of {type(self).__name__}", found, str(admissible))
 
     def at(self, t: int) -> Scalar:
         """The value at step `t`: a number, or for stacked runs a tensor `(runs, 1)`."""

@@ -7,6 +7,7 @@ process of the same configuration see the same batches in the same order.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import SupportsIndex
 
 import torch
 from torch import Tensor
@@ -101,7 +102,7 @@ class BatchOrder:
     def __post_init__(self) -> None:
         admissible = f"an integer in [1, {self.size}], the samples of node {self.node}"
         whole("size", self.size, 1)
-        inside = 1 <= whole("batch_size", self.batch_size, 0) <= self.size
+        inside = isinstance(self.batch_size, SupportsIndex) and 1 <= self.batch_size <= self.size
         require(inside, "batch_size", self.batch_size, admissible)
 
     @property

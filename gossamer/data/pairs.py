@@ -1,6 +1,6 @@
 """Data to learn from: (input, target) pairs that are picked many at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -10,8 +10,13 @@ from torch.utils.data import default_collate
 
 from gossamer.data.moving import Device, destination, move
 from gossamer.errors import InvalidInput, first_line, require
+from gossamer.identical import identical
 
-ADMISSIBLE = "(inputs, targets) or a dataset of such pairs, all of one shape"
+ADMISSIBLE = (
+    "(inputs, targets) as two tensors or arrays, or a dataset of (input, target) pairs of one shape"
+)
+REREAD = 8
+"""Samples of a dataset that are read twice, to see whether they stay the same."""
 
 
 @runtime_checkable
@@ -37,9 +42,9 @@ class TensorPairs:
     (tensor([[3.], [1.]]), tensor([9, 7]))
     """
 
-    def __init__(self, inputs: Tensor, targets: Tensor) -> None:
+    def __init__(self, inputs: Tensor, targets: Tensor, name: str = "dataset") -> None:
         lengths = f"{len(inputs)} inputs and {len(targets)} targets"
-        require(len(inputs) == len(targets) > 0, "dataset", lengths, "equally many, at least 1")
+        require(len(inputs) == len(targets) > 0, name, lengths, "equally many, at least 1")
         self.inputs, self.targets = inputs, targets
 
     def __len__(self) -> int:
@@ -60,29 +65,52 @@ class TensorPairs:
         return TensorPairs(move(self.inputs, *place), move(self.targets, *place))
 
 
-def as_pairs(dataset: Any) -> Pairs:
-    """Pairs as they are, two tensors or arrays, or any dataset of (input, target) pairs."""
+def as_pairs(dataset: Any, name: str = "dataset") -> Pairs:
+    """Pairs as they are, two tensors or arrays, or any dataset of (input, target) pairs.
+
+    Args:
+        dataset: the data.
+        name: what they are called where they are refused.
+    """
     if not isinstance(dataset, Tensor) and isinstance(dataset, Pairs):
         return dataset
     if not _is_pair(dataset):
-        dataset = _read(dataset)
+        dataset = _read(dataset, name)
     found = f"{type(dataset).__name__} of {len(dataset)}"
-    require(_is_pair(dataset), "dataset", found, ADMISSIBLE)
-    return TensorPairs(*map(torch.as_tensor, dataset))
+    require(_is_pair(dataset), name, found, ADMISSIBLE)
+    inputs, targets = map(torch.as_tensor, dataset)
+    empty = inputs.is_meta or targets.is_meta
+    require(not empty, name, "tensors on the meta device", "tensors that hold data")
+    return TensorPairs(inputs, targets, name)
 
 
-def _read(dataset: Any) -> Any:
+def _read(dataset: Any, name: str) -> Any:
     """All samples of a dataset, stacked."""
-    readable = all(hasattr(dataset, name) for name in ("__len__", "__getitem__"))
+    readable = all(hasattr(dataset, method) for method in ("__len__", "__getitem__"))
     way_out = "pass list(dataset), or loader.dataset in place of a DataLoader"
-    require(readable, "dataset", type(dataset).__name__, ADMISSIBLE, way_out)
-    require(len(dataset) > 0, "dataset", "no samples", "at least 1")
+    require(readable, name, type(dataset).__name__, ADMISSIBLE, way_out)
+    way_out = 'pass its values, e.g. (data["x"], data["y"])'
+    require(not isinstance(dataset, Mapping), name, type(dataset).__name__, ADMISSIBLE, way_out)
+    require(len(dataset) > 0, name, "no samples", "at least 1")
     samples = [dataset[k] for k in range(len(dataset))]
     try:
-        return default_collate(samples)
+        stacked = default_collate(samples)
+        again = default_collate([dataset[k] for k in range(min(REREAD, len(dataset)))])
     except (RuntimeError, TypeError) as reason:
         found = f"samples that do not stack ({first_line(reason)})"
-        raise InvalidInput(f"dataset: got {found}, need {ADMISSIBLE}") from reason
+        way_out = "make tensors of lists, e.g. by torch.tensor(inputs)"
+        raise InvalidInput(f"{name}: got {found}, need {ADMISSIBLE}; {way_out}") from reason
+    if _is_pair(stacked):
+        _require_fixed(stacked, again, name)
+    return stacked
+
+
+def _require_fixed(stacked: Sequence[Tensor], again: Sequence[Tensor], name: str) -> None:
+    """Refuse samples that differ when they are read again: they are read once, and kept."""
+    same = all(identical(z[: len(part)], part) for z, part in zip(stacked, again, strict=True))
+    found = "samples that change from read to read, e.g. by random augmentation"
+    way_out = "let the module augment its inputs in training mode, with torch's random numbers"
+    require(same, name, found, "fixed ones, which are read once", way_out)
 
 
 def _is_pair(value: Any) -> bool:

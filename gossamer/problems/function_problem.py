@@ -74,8 +74,9 @@ class FunctionProblem(Problem):
         optimum: Tensor | None = None,
         smoothness: float | None = None,
     ) -> None:
-        self._function, self._data, self.penalty = loss, NodeData.of(node_data), as_penalty(penalty)
+        self._function, self._data = loss, NodeData.of(node_data)
         self.num_nodes, self.start = len(self._data.place), _start(dim, start)
+        self.penalty = as_penalty(penalty, self.start)
         self.dim, self.batch_size, self.smoothness = len(self.start), batch_size, smoothness
         self._require_loss()
         copies = self._needs_copies()

@@ -66,7 +66,7 @@ class LinearModel(Problem):
             self.has_validation = True
             self._held_out_rows, self._held_out_offset = scored[-1]
         self.start = torch.zeros(self.dim, dtype=torch.float64)
-        self.penalty, self.batch_size = as_penalty(penalty), batch_size
+        self.penalty, self.batch_size = as_penalty(penalty, self.start), batch_size
         self._orders = None if batch_size is None else NodeOrders(self._sizes, batch_size)
         self.smoothness = self._smoothness()
         self._load_optimum()

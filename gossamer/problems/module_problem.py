@@ -1,7 +1,7 @@
 """Any `nn.Module` as a problem: n nodes that train it on their own data."""
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import torch
@@ -12,8 +12,10 @@ from gossamer.data.pairs import Pairs, as_pairs
 from gossamer.digests import digest
 from gossamer.errors import InvalidInput, refuse, require
 from gossamer.problems.batches import NodeBatches
+from gossamer.problems.data_check import require_alike, require_usable
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
 from gossamer.problems.faster_evaluator import FasterEvaluator
+from gossamer.problems.module_failures import refusing
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
@@ -21,12 +23,10 @@ from gossamer.problems.penalty import (
     penalized,
     penalized_grad,
 )
+from gossamer.problems.pieces import pieces, samples_at_once
 from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.problems.vector_module import Loss, VectorModule, require_autograd
 from gossamer.problems.vmap_evaluator import VmapEvaluator
-
-SAMPLES_AT_ONCE = 256
-"""Samples of one evaluation of the module when a whole dataset is gone through."""
 
 
 class ModuleProblem(Problem):
@@ -38,6 +38,13 @@ class ModuleProblem(Problem):
     is their value when the problem is made. The gradient of step t is that of the batch which
     `BatchOrder` chooses for node i, step t and the run's seed. A real process i with the same seed
     uses the same batch.
+
+    Losses over all of a node's samples, and over the validation data, are evaluated a few hundred
+    samples at a time if the loss of a batch is the mean of those of its samples, which is found out
+    when the problem is made. It is not, e.g., with statistics of the batch (BatchNorm), weights of
+    classes or `ignore_index`. Then all samples of a dataset are evaluated together, so that f_i is
+    exactly loss(module_x(inputs), targets) of all of them, whatever their order; memory must hold
+    this.
 
     Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
@@ -61,15 +68,20 @@ class ModuleProblem(Problem):
     module at many points, and may be replaced by a faster one for the same module.
 
     Args:
-        module: a module with one input; it is copied, not changed.
-        loss: (outputs, targets) ↦ scalar, the mean over the samples of a batch.
+        module: a module with one input and one output; it is copied, not changed. If it is in
+            training mode, its parts are trained in the modes that they are in, so that a frozen
+            part may be in evaluation mode; otherwise all are put into training mode. It must not
+            write to its buffers.
+        loss: (outputs, targets) ↦ scalar, the mean over a batch; a sum is refused.
         node_datasets: the data of each node: a pair `(inputs, targets)` of tensors or arrays, a
             dataset of such pairs, or an object such as `TokenWindows`, which has `len(data)`,
             `data[index]` (for a tensor of indices, the inputs and targets of these samples) and
             `data.to(device, dtype)`. Floating-point data are cast to the module's precision.
         batch_size: number of samples per node and step.
         validation: data for `validation_loss`. They are also used for `accuracy` if targets are
-            integers and outputs are scores of classes, with one more axis than targets.
+            integers and outputs are scores of classes, with one more axis than targets, the last
+            one. If the second axis is as long as the last one, as it may be that of the classes,
+            there is no accuracy.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
         vectorize: True evaluates all nodes together; False evaluates one after the other, which
             also works for modules that `vmap` does not support. By default the faster way is used,
@@ -104,22 +116,41 @@ class ModuleProblem(Problem):
         autocast: torch.dtype | None = None,
         compile: bool | None = None,
     ) -> None:
+        _require_flags(vectorize=vectorize, compile=compile)
         self._model = model = VectorModule(module, loss, autocast)
         self.start, self.dim, self.autocast = model.start, model.start.numel(), autocast
-        datasets = [as_pairs(dataset) for dataset in node_datasets]
-        self.num_nodes = require_nodes(len(datasets))
-        place = self.start.device, self.start.dtype
-        self.batches = NodeBatches([data.to(*place) for data in datasets], batch_size, place[0])
-        self.batch_size, self.steps_per_epoch = batch_size, self.batches.steps_per_epoch
-        self._validation = None if validation is None else as_pairs(validation).to(*place)
-        self.has_validation, self.penalty = validation is not None, as_penalty(penalty)
+        self.penalty = as_penalty(penalty, self.start)
+        self._hold(node_datasets, validation, batch_size)
         self._answers = LoopEvaluator(model.judged_by(share_right))
         first = self.batches.datasets[0]
         samples = first[torch.arange(min(2, len(first)))]
         with seeded(self.start.device):  # the caller's random numbers stay as they were
-            model.check(*samples)
+            self._try(*samples)
             self.evaluator = _evaluator(model, samples, vectorize, compile)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
+
+    def _hold(self, node_datasets: Iterable[Any], validation: Any, batch_size: int) -> None:
+        """Keep the data where the module is; refuse those that do not fit each other."""
+        place = self.start.device, self.start.dtype
+        named = ((f"node_datasets[{node}]", data) for node, data in enumerate(node_datasets))
+        datasets = [as_pairs(data, name).to(*place) for name, data in named]
+        self.num_nodes = require_nodes(len(datasets))
+        held_out = None if validation is None else as_pairs(validation, "validation").to(*place)
+        self._validation, self.has_validation = held_out, held_out is not None
+        require_alike(datasets, held_out)
+        self.batches = NodeBatches(datasets, batch_size, place[0])
+        self.batch_size, self.steps_per_epoch = batch_size, self.batches.steps_per_epoch
+
+    def _try(self, inputs: Tensor, targets: Tensor) -> None:
+        """Refuse what fails on these samples or others; learn how many may be taken at once."""
+        nodes, held_out = self.batches.datasets, self._validation
+        self._model.check(inputs, targets)
+        if self.batch_size == 1:
+            _require_no_company(self._model, inputs[:1], targets[:1])
+        require_usable(self._model, nodes, held_out)
+        groups = [nodes] if held_out is None else [nodes, [held_out]]
+        limits = [samples_at_once(self._model, datasets) for datasets in groups]
+        self._at_once = None if None in limits else limits[0]
 
     @property
     def way(self) -> str:
@@ -150,7 +181,7 @@ class ModuleProblem(Problem):
         """f_i over all of node i's samples, without dropout, in the precision of `x`."""
         there = self.to(x.device, x.dtype)
         pairs = zip(x, there.batches.datasets, strict=True)
-        losses = torch.stack([there._dataset_loss(points, data) for points, data in pairs])
+        losses = torch.stack([there._mean(there.evaluator, points, data) for points, data in pairs])
         return penalized(losses, self.penalty, x)
 
     def local_grad(self, x: Tensor) -> Tensor:
@@ -158,7 +189,7 @@ class ModuleProblem(Problem):
         require_autograd()
         there, grads = self.to(x.device, x.dtype), torch.zeros_like(x)
         for total, points, data in zip(grads, x, there.batches.datasets, strict=True):
-            for share, inputs, targets in _pieces(data):
+            for share, inputs, targets in pieces(data, self._at_once):
                 with torch.enable_grad():
                     leaf = points.detach().requires_grad_()
                     loss = share * there.evaluator.losses(leaf, inputs, targets).sum()
@@ -170,7 +201,7 @@ class ModuleProblem(Problem):
         there = self.to(points.device, points.dtype)
         if there._validation is None:
             refuse("validation", None, "data given to the problem")
-        return there._dataset_loss(points, there._validation)
+        return there._mean(there.evaluator, points, there._validation)
 
     def accuracy(self, points: Tensor) -> Tensor:
         """The share of right answers on the validation data: `(points, dim)` → `(points,)`."""
@@ -178,10 +209,13 @@ class ModuleProblem(Problem):
         if there._validation is None or not self.has_accuracy:
             need = "data given to the problem, with integers as targets"
             refuse("validation", self._validation, need)
-        return _mean(there._answers, points, there._validation)
+        return there._mean(there._answers, points, there._validation)
 
-    def _dataset_loss(self, points: Tensor, data: Pairs) -> Tensor:
-        return _mean(self.evaluator, points, data)
+    def _mean(self, evaluator: Evaluator, points: Tensor, data: Pairs) -> Tensor:
+        """What `evaluator` tells of all samples, `(points,)`."""
+        parts = pieces(data, self._at_once)
+        told = [share * evaluator.losses(points, *batch) for share, *batch in parts]
+        return torch.stack(told).sum(0)
 
     def _has_answers(self, inputs: Tensor, targets: Tensor) -> bool:
         """Whether outputs are scores of classes, of which the targets name one."""
@@ -254,6 +288,22 @@ class ModuleProblem(Problem):
         return as_call(type(self).__name__, module=self._model.name, **sizes, **added)
 
 
+def _require_flags(**flags: object) -> None:
+    for name, value in flags.items():
+        require(isinstance(value, bool | None), name, repr(value), "True, False or None")
+
+
+def _require_no_company(model: VectorModule, inputs: Tensor, targets: Tensor) -> None:
+    """Refuse batches of one sample, which this is, where a module needs more."""
+
+    def told(reason: str) -> str:
+        found = f"batch_size: got 1, with which {model.name} fails in training mode ({reason})"
+        return f"{found}, need at least 2; a batch of one sample has no statistics"
+
+    with refusing(told):
+        model.training_loss(model.start, inputs, targets)
+
+
 def _evaluator(
     model: VectorModule,
     samples: tuple[Tensor, Tensor],
@@ -277,22 +327,14 @@ def _evaluator(
 def share_right(outputs: Tensor, targets: Tensor) -> Tensor:
     """How many of the targets are the place of the largest output, as a share.
 
+    The last axis of the outputs is that of the classes. It is refused where the second axis is as
+    long, since it might be that of the classes, as in torch's losses.
+
     >>> share_right(torch.tensor([[0.1, 0.9], [0.7, 0.3]]), torch.tensor([1, 1]))
     tensor(0.5000)
     """
     classes = not targets.is_floating_point() and outputs.shape[:-1] == targets.shape
+    classes &= outputs.ndim <= 2 or outputs.shape[1] != outputs.shape[-1]
     shapes = f"{targets.dtype} targets for outputs of shape {tuple(outputs.shape)}"
     require(classes, "targets", shapes, "the number of a class for every row of outputs")
     return (outputs.argmax(-1) == targets).to(outputs.dtype).mean()
-
-
-def _mean(evaluator: Evaluator, points: Tensor, data: Pairs) -> Tensor:
-    """What `evaluator` tells of all samples, `(points,)`."""
-    losses = evaluator.losses
-    return torch.stack([share * losses(points, *batch) for share, *batch in _pieces(data)]).sum(0)
-
-
-def _pieces(data: Pairs) -> Iterator[tuple[float, Tensor, Tensor]]:
-    """All samples in order, a few at a time, with the share of the whole that each piece is."""
-    for index in torch.arange(len(data)).split(SAMPLES_AT_ONCE):
-        yield len(index) / len(data), *data[index]

@@ -11,6 +11,7 @@ from torch.func import grad, vmap
 from gossamer.errors import require
 from gossamer.interval import NONNEGATIVE, within
 from gossamer.problems.flat_program import FlatProgram
+from gossamer.problems.module_failures import refusing
 from gossamer.source import name_of, source_of
 
 VectorFunction = Callable[[Tensor], Tensor]
@@ -156,12 +157,17 @@ class FunctionPenalty(Penalty):
         return f"{type(self).__name__}({name_of(self.function)})"
 
 
-def as_penalty(penalty: Penalty | VectorFunction | None) -> Penalty | None:
-    """A penalty as it is, or made of a function from a vector to a scalar."""
+def as_penalty(penalty: Penalty | VectorFunction | None, x: Tensor) -> Penalty | None:
+    """A penalty as it is, or made of a function from a vector to a scalar, which is tried at x."""
     if penalty is None or isinstance(penalty, Penalty):
         return penalty
     need = "a function from a vector to a scalar, or e.g. gs.L2Penalty(0.01)"
     require(callable(penalty), "penalty", repr(penalty), need)
+    name = name_of(penalty)
+    with refusing(lambda reason: f"penalty: got {name}, which fails at x⁰ ({reason}), need {need}"):
+        value = penalty(x)
+    shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+    require(shape == (), "penalty", f"{name}, which returns {shape}", f"{need}; e.g. take the sum")
     return FunctionPenalty(penalty)
 
 

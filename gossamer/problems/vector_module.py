@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, cached_property
 from threading import RLock
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
@@ -19,7 +19,10 @@ from torch.nn.modules.conv import _ConvNd
 
 from gossamer import random_state
 from gossamer.data.moving import Device
-from gossamer.errors import InvalidInput, first_line, require
+from gossamer.errors import InvalidInput, first_line, refuse, require
+from gossamer.identical import identical
+from gossamer.problems.module_failures import refusing
+from gossamer.problems.module_refusals import path_of, require_loss, require_trainable
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
@@ -38,8 +41,10 @@ class VectorModule:
     """x ↦ loss(module_x(inputs), targets), where x is the module's trained parameters.
 
     x has the order of `module.parameters()`, and `start` is what the module holds. The module is
-    copied: once as it is given, once to be run in training and once in evaluation mode. Buffers are
-    never written to, and what a module keeps of a run, e.g. an activation, is in no other copy.
+    copied: once as it is given, once to be run in training and once in evaluation mode. A module
+    that is in training mode is trained as it is given, so that parts of it may be in evaluation
+    mode; one that is in evaluation mode is put into training mode as a whole. Buffers are never
+    written to, and what a module keeps of a run, e.g. an activation, is in no other copy.
 
     Args:
         module: a module of one input.
@@ -48,11 +53,10 @@ class VectorModule:
     """
 
     def __init__(self, module: nn.Module, loss: Loss, autocast: torch.dtype | None = None) -> None:
-        require(isinstance(module, nn.Module), "module", module, "an nn.Module")
+        require_trainable(module)
+        require_loss(loss)
         known = (None, torch.bfloat16, torch.float16)
         require(autocast in known, "autocast", repr(autocast), f"one of {known}")
-        _refuse_running_statistics(module)
-        _refuse_sparse_gradients(module)
         self.name, self.autocast = type(module).__name__, autocast
         self.draws, self.draws_elsewhere = True, False
         self._as_given = _copied(module)
@@ -67,7 +71,8 @@ class VectorModule:
     @cached_property
     def _training(self) -> nn.Module:
         """The copy that is run in training mode, and may keep what it computes."""
-        return copy.deepcopy(self._as_given).train()
+        copied = copy.deepcopy(self._as_given)
+        return copied if copied.training else copied.train()
 
     @cached_property
     def _evaluating(self) -> nn.Module:
@@ -99,6 +104,12 @@ class VectorModule:
             reached = loss.requires_grad  # not where all trained layers are skipped at random
             return torch.autograd.grad(loss, leaf)[0] if reached else torch.zeros_like(leaf)
 
+    def exact(self) -> Self:
+        """The same in double precision, matrix products too."""
+        exact = self.to(self.start.device, torch.float64)
+        exact.autocast = None
+        return exact
+
     def judged_by(self, loss: Loss) -> Self:
         """The same module with another loss."""
         judged = copy.copy(self)
@@ -114,7 +125,14 @@ class VectorModule:
         with self._told_of_precision(x.dtype):
             with ALONE, self._set_up(x.device):
                 outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
+            if not isinstance(outputs, Tensor):
+                self._refuse_outputs(outputs)
             return self._loss(outputs.to(x.dtype), targets)
+
+    def _refuse_outputs(self, outputs: object) -> NoReturn:
+        found = f"{self.name}, which returns a {type(outputs).__name__}"
+        way_out = "wrap it in a module that returns the one tensor which the loss needs"
+        refuse("module", found, "one tensor as its output", way_out)
 
     @contextmanager
     def _set_up(self, device: torch.device) -> Iterator[None]:
@@ -152,26 +170,26 @@ class VectorModule:
         require_autograd()
         for loss_of in (self.evaluation_loss, self.training_loss):
             before = _generator_states()
-            try:
-                with torch.enable_grad():
-                    x = self.start.clone().requires_grad_()
-                    loss = loss_of(x, inputs, targets)
-                    _require_scalar(loss)
-                    skipped = not loss.requires_grad and _generator_states() != before
-                    if not skipped:
-                        torch.autograd.grad(loss, x)
-            except InvalidInput:
-                raise
-            except Exception as reason:
-                raise InvalidInput(
-                    f"module: got {self.name}, which fails on the first samples of node 0 "
-                    f"({first_line(reason)}); need loss(module(inputs), targets) of tensors, "
-                    "differentiable in the trained parameters"
-                ) from reason
+            with refusing(self._told), torch.enable_grad():
+                x = self.start.clone().requires_grad_()
+                loss = loss_of(x, inputs, targets)
+                _require_scalar(loss)
+                skipped = not loss.requires_grad and _generator_states() != before
+                if not skipped:
+                    torch.autograd.grad(loss, x)
             after = _generator_states()
             self.draws = after != before
             self.draws_elsewhere |= after[:2] != before[:2]
         self._require_pure(inputs, targets)
+        self._refuse_writing(inputs)
+
+    def _told(self, reason: str) -> str:
+        labels = "Long" in reason or "multi-target" in reason
+        return (
+            f"module: got {self.name}, which fails on the first samples of node 0 ({reason}); "
+            "need loss(module(inputs), targets) of tensors, differentiable in the trained "
+            "parameters" + "; make numbers of classes or tokens by .long()" * labels
+        )
 
     def _require_pure(self, inputs: Tensor, targets: Tensor) -> None:
         """Refuse a module that keeps something between evaluations, e.g. a generator of its own."""
@@ -186,6 +204,22 @@ class VectorModule:
         found = f"{self.name}, whose loss changes from one evaluation to the next"
         same = all(torch.allclose(first, other, **close) for other in others)
         require(same, "module", found, need, way_out)
+
+    def _refuse_writing(self, inputs: Tensor) -> None:
+        """Refuse a module that writes to a buffer, which all points and nodes share."""
+        for module in (self._training, self._evaluating):
+            buffers = dict(module.named_buffers())
+            written = {name: buffer.clone() for name, buffer in buffers.items()}
+            with torch.no_grad(), self._set_up(inputs.device):
+                functional_call(module, written, (inputs,))
+            for name, buffer in buffers.items():
+                require(
+                    identical(buffer, written[name]),
+                    path_of(name),
+                    f"a buffer to which {self.name} writes when it is run",
+                    "a module that is a function of its parameters, whose buffers stay as they are",
+                    "compute it anew in every run, or put that part into eval() if it then stays",
+                )
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
@@ -290,31 +324,3 @@ def _require_scalar(loss: object) -> None:
     shape = tuple(loss.shape) if isinstance(loss, Tensor) else None
     found = f"a {type(loss).__name__.lower()}" + (f" of shape {shape}" if shape else "")
     require(shape == (), "loss", found, "the mean over a batch", 'e.g. with reduction="mean"')
-
-
-def _refuse_running_statistics(module: nn.Module) -> None:
-    for name, part in module.named_modules():
-        require(
-            not getattr(part, "track_running_stats", False),
-            _path(name),
-            f"{type(part).__name__} with running statistics",
-            "a module that is a function of its parameters: running statistics are neither "
-            "trained nor mixed",
-            "torch.func.replace_all_batch_norm_modules_(module) makes it use those of the batch",
-        )
-
-
-def _refuse_sparse_gradients(module: nn.Module) -> None:
-    for name, part in module.named_modules():
-        sparse = isinstance(part, nn.Embedding | nn.EmbeddingBag) and part.sparse
-        require(
-            not sparse,
-            _path(name),
-            f"{type(part).__name__} with sparse gradients",
-            "dense ones: methods take the gradient as one vector",
-            "build it with sparse=False",
-        )
-
-
-def _path(name: str) -> str:
-    return f"module.{name}" if name else "module"

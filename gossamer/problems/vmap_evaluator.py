@@ -13,9 +13,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from gossamer.captured import Captured
 from gossamer.data.moving import Device
-from gossamer.errors import InvalidInput, first_line
 from gossamer.problems.compiled import Compiled
 from gossamer.problems.evaluator import ModelGradients, seeded, stacked_gradients
+from gossamer.problems.module_failures import refusing
 from gossamer.problems.padding import PaddingRows
 from gossamer.problems.vector_module import ALONE, VectorModule, exact_convolutions
 
@@ -96,16 +96,15 @@ class VmapEvaluator:
         self._model, x = model, model.start.expand(2, -1)
         batches = (part.expand(2, *part.shape) for part in (inputs, targets))
         training, evaluation = Stacking(True, "different"), Stacking(False, "same")
-        try:
+        with refusing(self._told):
             self._training = training.learnt(model.training_loss, x, *batches)
             self._evaluation = evaluation.learnt(model.evaluation_loss, x, inputs, targets)
-        except RuntimeError as reason:
-            raise InvalidInput(
-                f"module: got {model.name}, which vmap cannot evaluate for many nodes at once "
-                f"({first_line(reason)}); pass vectorize=False"
-            ) from reason
         self._compile, self._compiles = compile, compile is True
         self._of_models = self._prepared()
+
+    def _told(self, reason: str) -> str:
+        can_not = f"which vmap cannot evaluate for many nodes at once ({reason})"
+        return f"module: got {self._model.name}, {can_not}; pass vectorize=False"
 
     def _prepared(self) -> ModelGradients:
         """The gradients of many models, as they are to be evaluated where the model is."""

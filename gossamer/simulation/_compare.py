@@ -24,7 +24,12 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure, choose_metrics
 from gossamer.simulation.runner import OnRecord, Resources
 from gossamer.simulation.search_sets import search_set
-from gossamer.simulation.simulation import Simulation, list_seeds, require_kind, require_network
+from gossamer.simulation.simulation import (
+    Simulation,
+    list_seeds,
+    require_network,
+    require_problem,
+)
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.store import Store, as_store
 
@@ -76,7 +81,7 @@ def compare(
     The same for all methods, per node: 200 gradients.
     GT-DSGD: tuned over 13 settings × 2 seeds, 1,620 steps
     """
-    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
+    require_problem(problem)
     require_network(network)
     some = isinstance(methods, Sequence) and len(methods) > 0
     require(some, "methods", repr(methods), "a list of them", "e.g. [gs.GTNSGDm, gs.DSGD]")

@@ -23,7 +23,7 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, main_metric, metric_name
 from gossamer.simulation.run import as_json
 from gossamer.simulation.runner import OnRecord, Resources, record
-from gossamer.simulation.simulation import Simulation, as_list, list_seeds, require_kind
+from gossamer.simulation.simulation import Simulation, as_list, list_seeds, require_problem
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 
@@ -135,7 +135,7 @@ def judged_metrics(
     problem: Problem, judge_by: str | Measure | None, metrics: Sequence[str | Measure] | None
 ) -> list[str | Measure]:
     """What to record, the metric to judge by first."""
-    require_kind("problem", problem, Problem, "gs.RobustRegression(20)")
+    require_problem(problem)
     metrics = as_list("metrics", metrics)
     judge = _judge(problem, metrics) if judge_by is None else judge_by
     need = "a metric that says how good a setting is, not what it costs"

@@ -52,8 +52,10 @@ class Metric:
                 f"metrics: {self.name} cannot be measured with {method} ({reason}); say what it "
                 'needs, e.g. @gs.metric(needs=["state.y"]), and it is left out there'
             ) from reason
-        shape, runs = tuple(values.shape), tuple(stack.runs.shape)
-        require(shape == runs, self.name, f"shape {shape}", f"shape {runs}: one number per run")
+        runs = tuple(stack.runs.shape)
+        fits = isinstance(values, Tensor) and values.shape == runs
+        found = f"shape {tuple(values.shape)}" if isinstance(values, Tensor) else repr(values)
+        require(fits, self.name, found, f"a tensor of shape {runs}: one number per run")
         return values
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from types import UnionType
 from typing import Any, Self, SupportsIndex, TypeVar
 
 import torch
+from torch import nn
 
 from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.devices import require_device
@@ -68,7 +69,7 @@ class Simulation:
     """The steps in C, if they are to be taken there."""
 
     def __post_init__(self) -> None:
-        require_kind("problem", self.problem, Problem, "gs.RobustRegression(20)")
+        require_problem(self.problem)
         require_network(self.network)
         require_kind("noise", self.noise, Noise | None, "gs.StudentT(1.5), or None")
         object.__setattr__(self, "steps", whole("steps", self.steps, 1))
@@ -174,6 +175,13 @@ class Simulation:
 def require_kind(name: str, value: object, kind: type | UnionType, example: str) -> None:
     """Refuse a class where an instance belongs, a matrix where a network does, and the like."""
     require(isinstance(value, kind), name, repr(value), f"an instance, e.g. {example}")
+
+
+def require_problem(value: object) -> None:
+    """Refuse what is no problem; of a module one can be made."""
+    found, way_out = f"the module {type(value).__name__}", "make one of it by gs.ModuleProblem"
+    require(not isinstance(value, nn.Module), "problem", found, "a problem", way_out)
+    require_kind("problem", value, Problem, "gs.RobustRegression(20)")
 
 
 def require_network(value: object) -> None:

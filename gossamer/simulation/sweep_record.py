@@ -78,8 +78,15 @@ class Sweep(Record):
         scores, number = self.scores(metric), len(self.settings)
         found = f"{number} settings that all diverged" if number > 1 else "a setting that diverged"
         if not bool(scores.isfinite().any()):
+            self._require_finite_start(metric or self.config["judge_by"])
             raise AllDiverged(f"grid: got {found}, need one that does not; try a lower lr")
         return int(scores.argmin())
+
+    def _require_finite_start(self, metric: str) -> None:
+        """Refuse a metric that is no number before any step, which no setting can change."""
+        first = self.metrics[metric][0].flatten()
+        found, way_out = f"{first[0]} before the first step", "check the data and the loss"
+        require(bool(first.isfinite().any()), metric, found, "a finite number", way_out)
 
     def runs(self, setting: int) -> Run:
         """The runs of the setting with this index, as `simulate` would have returned them."""

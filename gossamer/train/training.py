@@ -84,7 +84,7 @@ def run(config: TrainConfig) -> dict[str, float]:
             if last or optimizer.steps % config.log_every == 0:
                 report.write(float(loss.detach()))
     if not report.last:  # resumed at the end
-        report.write(loss=float("nan"))
+        report.repeat()
     return report.last
 
 
@@ -137,6 +137,21 @@ class Report:
 
     def write(self, loss: float) -> None:
         """Evaluate the average model and report; a collective."""
+        self._print(loss, f"{loss:.4g}")
+        if self._optimizer.rank == 0:
+            tell(f"loss {loss:.3g}")
+        if self._log is not None:
+            append(self._log, self.last)
+        if self._writer is not None:
+            for name, value in self.last.items():
+                self._writer.add_scalar(name, value, self._optimizer.steps)
+            self._writer.flush()
+
+    def repeat(self) -> None:
+        """Print the numbers of a run that had ended, which its log has already; a collective."""
+        self._print(math.nan, "–")
+
+    def _print(self, loss: float, shown: str) -> None:
         optimizer = self._optimizer
         with torch.no_grad(), optimizer.averaged_parameters():
             validation = float(loss_of(self._model, *self._data.held_out))
@@ -149,23 +164,16 @@ class Report:
             "megabytes_sent": optimizer.bytes_sent / 1e6,
         }
         if optimizer.rank == 0:
-            print(*([HEAD] if first else []), _row(self.last), sep="\n", flush=True)
-            tell(f"loss {loss:.3g}")
-        if self._log is not None:
-            append(self._log, self.last)
-        if self._writer is not None:
-            for name, value in self.last.items():
-                self._writer.add_scalar(name, value, optimizer.steps)
-            self._writer.flush()
+            print(*([HEAD] if first else []), _row(self.last, shown), sep="\n", flush=True)
 
 
 HEAD = "    step       loss  validation  consensus       sent"
 
 
-def _row(numbers: Mapping[str, float]) -> str:
+def _row(numbers: Mapping[str, float], loss: str) -> str:
     """What was reported, below its head."""
-    step, loss, validation, consensus, sent = numbers.values()
-    told = f"{step:8,}  {loss:9.4g}  {validation:10.4g}  {consensus:9.3g}"
+    step, _, validation, consensus, sent = numbers.values()
+    told = f"{step:8,}  {loss:>9}  {validation:10.4g}  {consensus:9.3g}"
     return f"{told}  {show_bytes(sent * 1e6):>9}"
 
 

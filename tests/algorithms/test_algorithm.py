@@ -94,7 +94,8 @@ def test_admissible_values_are_taken(row: Row, name: str, value: object):
 def test_refusals_give_name_value_and_admissible_set(row: Row, name: str, value: object):
     with pytest.raises(gs.InvalidInput) as refusal:
         dataclasses.replace(row.algorithm, **{name: value})
-    assert str(refusal.value) == f"{name}: got {value}, need {ADMISSIBLE[row.name][name]}"
+    found = repr(value) if isinstance(value, str) else value
+    assert str(refusal.value) == f"{name}: got {found}, need {ADMISSIBLE[row.name][name]}"
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)

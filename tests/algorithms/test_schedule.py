@@ -84,7 +84,7 @@ def test_a_method_without_schedules_is_itself_at_every_step():
         (lambda: gs.DSGD(lambda t: -1.0), "lr: got <lambda>, which is -1 at step 0"),
         (lambda: gs.DSGD(lambda t: [][t]), "<lambda>: fails at step 0 .IndexError"),
         (lambda: gs.Cosine(0.1, 0), r"steps of Cosine: got 0, need a number in \(0, ∞\)"),
-        (lambda: gs.Linear("fast", 3), "start of Linear: got fast"),
+        (lambda: gs.Linear("fast", 3), "start of Linear: got 'fast'"),
         (lambda: gs.DSGDGClip(0.1, 1.0, order=power), "order: got power, need one of"),
         (lambda: gs.DSGD(gs.Cosine), "lr: got <class"),
     ],

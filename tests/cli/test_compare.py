@@ -233,7 +233,7 @@ def test_the_table_as_a_file(gossamer, tmp_path: Path):
         ("-a 'DSGD(rate=0.1)'", "the arguments of DSGD are (lr)"),
         ("-a 'DSGD(0.1, 0.2)'", "too many positional arguments"),
         ("-a 'DSGD(lr=-1)'", "lr: got -1"),
-        ("-a 'DSGD(lr=fast)'", "lr: got fast"),
+        ("-a 'DSGD(lr=fast)'", "lr: got 'fast'"),
         ("-a 'DSGD(lr=[0.1, 0.2])'", "lr: got [0.1, 0.2]"),
         ("-a 'GTNSGDm(lr=0.1)'", "missing a required argument: 'momentum'"),
         ("-a 'DSGD(lr=0.1'", "cannot read"),

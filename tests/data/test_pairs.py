@@ -1,6 +1,10 @@
+import random
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from gossamer.data import TokenWindows
 from gossamer.data.pairs import as_pairs
@@ -71,8 +75,40 @@ def test_no_data_is_refused():
         (DataLoader(TensorDataset(INPUTS, TARGETS)), r"got DataLoader, .* loader\.dataset"),
         ([(INPUTS[0], 4), (INPUTS[1, :1], 5)], "do not stack"),
         ((INPUTS[0], TARGETS[0]), "do not stack"),
+        ((INPUTS.tolist(), TARGETS.tolist()), r"do not stack .*; make tensors of lists"),
+        ({"x": INPUTS, "y": TARGETS}, r'got dict, .*; pass its values, e\.g\. \(data\["x"\]'),
+        ((INPUTS.to("meta"), TARGETS), "got tensors on the meta device"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_way_out(dataset, found):
     with pytest.raises(InvalidInput, match=found):
         as_pairs(dataset)
+
+
+class Augmented(Dataset):
+    """Adds what `draw` gives to every input."""
+
+    def __init__(self, draw: Callable[[], float]):
+        self.draw = draw
+
+    def __len__(self) -> int:
+        return len(INPUTS)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return INPUTS[index] + self.draw(), TARGETS[index]
+
+
+def test_samples_that_change_from_read_to_read_are_refused():
+    with pytest.raises(InvalidInput, match=r"change from read to read.*; let the module augment"):
+        as_pairs(Augmented(random.random))
+    for fixed in (1.0, torch.nan):
+        assert len(as_pairs(Augmented(partial(float, fixed)))) == 3
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [[], INPUTS, (INPUTS, TARGETS[:2]), (INPUTS[:0], TARGETS[:0]), {}, 3, Augmented(random.random)],
+)
+def test_data_are_refused_by_the_name_that_they_have(dataset: object):
+    with pytest.raises(InvalidInput, match=r"^node_datasets\[3\]: got"):
+        as_pairs(dataset, "node_datasets[3]")

@@ -21,7 +21,7 @@ ONE_WAY = "from_digraph([(0, 1), (1, 2), (2, 0), (0, 2)])"
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--lr", "fast"], "lr: got fast, need a number"),
+        (["--lr", "fast"], "lr: got 'fast', need a number"),
         (["--clip", "3"], "hyper-parameter of GTNSGDm: got 'clip'"),
         (["--steps", "-5"], "steps: got -5, need an integer of at least 1"),
         (["--steps", "0"], "steps: got 0, need an integer of at least 1"),
@@ -128,6 +128,16 @@ def test_a_resumed_run_says_so(tmp_path, capsys):
     log = TrainingLog.read(tmp_path / LOG)
     assert [one["step"] for one in log.records] == [6, 10]
     assert (log.run["algorithm"], log.run["steps"]) == ("GT-NSGDm", 10)
+
+
+def test_a_run_that_has_ended_shows_its_numbers_again_and_keeps_its_log(tmp_path, capsys):
+    where = {"data": "blobs", "checkpoints": str(tmp_path)}
+    for _ in range(2):
+        train(**where, **METHOD, steps=6)
+    *_, first, _, _, again = capsys.readouterr().out.splitlines()
+    assert again.split() == [word if k != 1 else "–" for k, word in enumerate(first.split())]
+    (kept,) = TrainingLog.read(tmp_path / LOG).records
+    assert kept["loss"] is not None
 
 
 def test_a_run_is_not_continued_as_another_one(tmp_path):

@@ -44,17 +44,31 @@ class Branching(nn.Module):
         return y if y.sum() > 0 else -y
 
 
-class Counting(nn.Module):
-    """Writes to a buffer, which is no parameter."""
+class Scaled(nn.Module):
+    """Reads a buffer, which is no parameter."""
 
     def __init__(self):
         super().__init__()
         self.out = nn.Linear(5, CLASSES)
-        self.register_buffer("calls", torch.zeros(()))
+        self.register_buffer("scale", torch.tensor(2.0))
 
     def forward(self, x: Tensor) -> Tensor:
-        self.calls += 1
-        return self.out(x) * self.calls
+        return self.out(x) * self.scale
+
+
+class Counting(Scaled):
+    """Writes to it, in place or not, in both modes or in training mode only."""
+
+    def __init__(self, in_place: bool, always: bool):
+        super().__init__()
+        self.in_place, self.always = in_place, always
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.in_place and (self.training or self.always):
+            self.scale += 1
+        elif self.training or self.always:
+            self.scale = self.scale + 1
+        return self.out(x)
 
 
 class Attending(nn.Module):
@@ -151,7 +165,7 @@ VECTORIZED = {
     "convolution": (convolution, IMAGES),
     "tied weights": (Tied, None),
     "a layer used twice": (lambda: twice(nn.Linear(8, 8)), VECTORS),
-    "buffer": (Counting, VECTORS),
+    "buffer": (Scaled, VECTORS),
     "attention": (lambda: Attending(nn.MultiheadAttention(8, 2, batch_first=True)), None),
     "transformer": (transformer, None),
     "padding": (lambda: Padded(1), None),

@@ -177,3 +177,43 @@ def test_without_classes_or_validation_data_there_is_no_accuracy():
     assert (problem.has_validation, problem.has_accuracy) == (True, False)
     with pytest.raises(gs.InvalidInput, match=r"validation: got .*, need data .* with integers"):
         problem.accuracy(problem.start[None])
+
+
+@pytest.mark.parametrize("name", ["vectorize", "compile"])
+@pytest.mark.parametrize("value", ["loop", 1, "False"])
+def test_flags_are_true_false_or_none(name: str, value: object):
+    with pytest.raises(gs.InvalidInput, match=rf"{name}: got {value!r}, need True, False or None"):
+        build(perceptron(), VECTORS, **{name: value})
+
+
+class Upright(nn.Module):
+    """Scores of classes on the second axis, as torch's losses want them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(5, CLASSES)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x).transpose(1, 2)
+
+
+def flat_loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return functional.cross_entropy(scores.flatten(0, 1), labels.flatten())
+
+
+@pytest.mark.parametrize(
+    ("module", "loss", "positions", "told"),
+    [
+        (Upright(), functional.cross_entropy, CLASSES, False),
+        (Upright(), functional.cross_entropy, CLASSES + 1, False),
+        (nn.Linear(5, CLASSES), flat_loss, CLASSES, False),
+        (nn.Linear(5, CLASSES), flat_loss, CLASSES + 1, True),
+    ],
+)
+def test_there_is_an_accuracy_only_if_the_classes_are_surely_on_the_last_axis(
+    module, loss, positions, told
+):
+    """As many positions as classes, and the two axes cannot be told apart."""
+    data = torch.randn(6, positions, 5), torch.randint(CLASSES, (6, positions))
+    problem = ModuleProblem(module, loss, [data] * NODES, batch_size=2, validation=data)
+    assert problem.has_accuracy == told

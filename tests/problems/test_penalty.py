@@ -37,10 +37,30 @@ def test_the_smoothness_is_the_largest_curvature(penalty: Penalty):
 
 
 def test_a_function_is_a_penalty_of_unknown_smoothness():
-    penalty = as_penalty(lambda x: x.abs().sum())
+    penalty = as_penalty(lambda x: x.abs().sum(), torch.ones(2))
     assert penalty.smoothness is None
     assert "x.abs().sum()" in penalty.describe()
-    assert as_penalty(None) is None
+    assert as_penalty(None, torch.ones(2)) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda x: x.abs(), r"which returns \(3,\), need .* scalar.*take the sum"),
+        (lambda x: x.sum().item(), "which returns float, need"),
+        (lambda x: x @ torch.ones(4), r"which fails at x⁰ \(.*\), need a function"),
+        (0.1, "got 0.1, need a function"),
+    ],
+)
+def test_what_is_no_function_to_a_scalar_is_refused_at_once(function: object, found: str):
+    parts = (nn.Linear(3, 1, bias=False), nn.functional.mse_loss)
+    data, centers = [(torch.zeros(2, 3), torch.zeros(2, 1))], [torch.zeros(3)]
+    for make in (
+        lambda: gs.ModuleProblem(*parts, data, batch_size=1, penalty=function),
+        lambda: gs.FunctionProblem(lambda x, c: (x - c).sum(), centers, dim=3, penalty=function),
+    ):
+        with pytest.raises(gs.InvalidInput, match=f"penalty: .*{found}"):
+            make()
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), "much"])
@@ -75,7 +95,7 @@ def norm(x: Tensor) -> Tensor:
 
 
 def test_problems_show_their_penalty_by_name_and_no_address():
-    assert repr(as_penalty(norm)) == "FunctionPenalty(norm)"
+    assert repr(as_penalty(norm, torch.ones(3))) == "FunctionPenalty(norm)"
     parts = (nn.Linear(3, 1), nn.functional.mse_loss, [(torch.zeros(2, 3), torch.zeros(2, 1))])
     centers = [torch.zeros(3)]
     for problem in (

@@ -12,9 +12,10 @@ from problems.modules import (
     CLASSES,
     IMAGES,
     NODES,
+    SAMPLES,
     VECTORS,
+    Counting,
     Keeping,
-    Padded,
     RandomDepth,
     Tied,
     build,
@@ -32,11 +33,6 @@ from gossamer.fingerprint import fingerprint
 from gossamer.problems.module_problem import ModuleProblem
 
 
-def test_running_statistics_are_refused_with_the_way_out():
-    with pytest.raises(gs.InvalidInput, match=r"module\.1: got BatchNorm1d with running .*replace"):
-        build(perceptron(nn.BatchNorm1d(8)), VECTORS)
-
-
 def test_frozen_parameters_are_not_part_of_x():
     module = perceptron()
     for p in module[0].parameters():
@@ -49,16 +45,6 @@ def test_frozen_parameters_are_not_part_of_x():
 
 def test_tied_weights_are_one_parameter():
     assert build(Tied(), None).dim == CLASSES * 6
-
-
-@pytest.mark.parametrize("vectorize", [True, False])
-def test_sparse_gradients_are_refused_at_once(vectorize: bool):
-    module = nn.Sequential(nn.Embedding(CLASSES, 6, sparse=True), nn.Linear(6, CLASSES))
-    found = r"module\.0: got Embedding with sparse gradients, .*; build it with sparse=False"
-    with pytest.raises(gs.InvalidInput, match=found):
-        build(module, None, vectorize=vectorize)
-    with pytest.raises(gs.InvalidInput, match=r"fails on the first samples of node 0 .*sparse"):
-        build(Padded(0, sparse=True), None, vectorize=vectorize)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +135,6 @@ def test_a_loss_per_sample_is_refused():
     [
         (nn.Linear(6, CLASSES), "shapes cannot be multiplied"),
         (nn.Linear(5, 1), "out of bounds"),
-        (nn.LSTM(5, 6), "'tuple' object has no attribute"),
     ],
 )
 def test_what_does_not_fit_the_data_is_not_blamed_on_vmap(module, reason, vectorize):
@@ -167,6 +152,67 @@ def test_what_is_no_module_and_no_precision_is_refused():
         ModuleProblem(
             perceptron(), functional.cross_entropy, data, batch_size=2, autocast="bfloat16"
         )
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+@pytest.mark.parametrize("module", [nn.LSTM(5, CLASSES), nn.Sequential(nn.LSTM(5, CLASSES))])
+def test_a_module_that_returns_no_one_tensor_is_refused(module: nn.Module, vectorize: bool | None):
+    found = r"module: got \w+, which returns a tuple, need one tensor.*; wrap it in a module that"
+    with pytest.raises(gs.InvalidInput, match=found):
+        build(module, VECTORS, vectorize=vectorize)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_classes_that_are_no_long_integers_are_told_how_to_become_some(dtype: torch.dtype):
+    data = [(torch.randn(9, 5), torch.randint(CLASSES, (9,)).to(dtype))] * NODES
+    with pytest.raises(gs.InvalidInput, match=r"; make numbers of classes .* by \.long\(\)"):
+        ModuleProblem(perceptron(), functional.cross_entropy, data, batch_size=2)
+
+
+class Exhausting(nn.Module):
+    def __init__(self, reason: Exception):
+        super().__init__()
+        self.out, self.reason = nn.Linear(5, CLASSES), reason
+
+    def forward(self, x: Tensor) -> Tensor:
+        raise self.reason
+
+
+def test_memory_that_ends_is_not_blamed_on_the_module():
+    with pytest.raises(gs.InvalidInput, match=r"^memory: got .*out of memory.* smaller batch"):
+        build(Exhausting(torch.OutOfMemoryError("CUDA out of memory")), VECTORS)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("always", [True, False])
+def test_a_module_that_writes_to_a_buffer_is_refused(in_place: bool, always: bool):
+    with pytest.raises(gs.InvalidInput, match=r"module\.scale: got a buffer to which Counting"):
+        build(Counting(in_place, always), VECTORS)
+
+
+def test_spectral_norm_is_refused_while_it_iterates_and_works_in_evaluation_mode():
+    module = perceptron(nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8)))
+    with pytest.raises(gs.InvalidInput, match=r"module\.1\.parametrizations\.weight\.0\._u: got"):
+        build(module, VECTORS)
+    module[1].eval()
+    build(module, VECTORS)
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize("part", [nn.Dropout(0.9), nn.BatchNorm1d(8)])
+def test_a_part_in_evaluation_mode_stays_so_in_training(part: nn.Module, vectorize: bool):
+    module = perceptron(part.eval())
+    problem = build(module, VECTORS, vectorize=vectorize, batch_size=SAMPLES)
+    x = problem.start.expand(NODES, 1, -1)
+    torch.testing.assert_close(problem.sample_grad(x, 0, [0]), problem.local_grad(x))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_module_in_one_mode_is_trained_in_training_mode(training: bool):
+    module = perceptron(nn.Dropout(0.9)).train(training)
+    problem = build(module, VECTORS, batch_size=SAMPLES)
+    x = problem.start.expand(NODES, 1, -1)
+    assert not torch.allclose(problem.sample_grad(x, 0, [0]), problem.local_grad(x))
 
 
 def test_a_module_takes_as_many_parameters_as_it_has():

@@ -197,9 +197,14 @@ def test_names_may_come_one_by_one():
     assert "loss" in swept.metrics
 
 
-def test_a_metric_that_is_not_a_number_per_run_is_refused():
+@pytest.mark.parametrize(
+    ("measure", "found"),
+    [(lambda x: x.sum(), r"shape \(\)"), (lambda x: 0.5, r"0\.5"), (lambda x: [1, 2], r"\[1, 2\]")],
+)
+def test_a_metric_that_is_not_a_number_per_run_is_refused(measure, found: str):
     def total(stack):
-        return stack.x.sum()
+        return measure(stack.x)
 
-    with pytest.raises(gs.InvalidInput, match=r"total: got shape \(\), need shape \(2,\)"):
+    message = rf"total: got {found}, need a tensor of shape \(2,\): one number per run"
+    with pytest.raises(gs.InvalidInput, match=message):
         simulated(gs.DSGD(0.1), metrics=[total])

@@ -168,6 +168,14 @@ def test_what_is_not_built_or_out_of_place_is_refused(arguments, name: str):
         gs.simulate(*arguments, steps=5)
 
 
+def test_a_module_is_not_a_problem_yet():
+    message = r"problem: got the module Linear, need a problem; make one of it by gs\.ModuleProblem"
+    for run in (gs.simulate, gs.tune, gs.compare):
+        method = [METHOD] if run is gs.compare else type(METHOD) if run is gs.tune else METHOD
+        with pytest.raises(gs.InvalidInput, match=message):
+            run(method, torch.nn.Linear(2, 1), NETWORK, steps=5)
+
+
 def test_a_graph_is_not_a_network_yet():
     message = r"network: got .*gs\.from_graph\(graph\) or gs\.from_digraph\(digraph\)"
     for run in (gs.simulate, gs.tune, gs.compare):

@@ -84,6 +84,17 @@ def test_everything_may_diverge_and_then_there_is_no_best():
         result.best()
 
 
+@pytest.mark.parametrize("judge_by", ["loss", "validation_loss"])
+def test_a_metric_that_is_no_number_from_the_start_is_not_blamed_on_the_settings(judge_by: str):
+    data = {name: (torch.randn(8, 3), torch.randn(8, 1)) for name in ("loss", "validation_loss")}
+    data[judge_by][0].fill_(torch.nan)
+    parts = torch.nn.Linear(3, 1), torch.nn.functional.mse_loss, [data["loss"]] * 4
+    problem = gs.ModuleProblem(*parts, batch_size=2, validation=data["validation_loss"])
+    message = f"^{judge_by}: got nan before the first step, need a finite number; check the data"
+    with pytest.raises(gs.InvalidInput, match=message):
+        gs.tune(gs.DSGD, problem, gs.ring(4), grid={"lr": [0.1]}, steps=3, judge_by=judge_by)
+
+
 class Bowl(gs.Problem):
     """½‖x‖² on every node, of which nothing is known."""
 
@@ -157,7 +168,7 @@ def test_a_word_is_shared_by_all_settings():
         (gs.DSGD, {"lr": np.array(0.5)}, "lr: got array(0.5), need a list of values to try; write"),
         (gs.DSGD, {"lr": [torch.ones(2, 1)]}, "of shape (2, 1), need one number each; list its"),
         (gs.DSGD, {"lr": [0.1, -1.0]}, "lr: got -1.0, need a number in [0, ∞)"),
-        (gs.DSGD, {"lr": ["fast"]}, "lr: got fast, need a number in [0, ∞)"),
+        (gs.DSGD, {"lr": ["fast"]}, "lr: got 'fast', need a number in [0, ∞)"),
         (gs.DSGD, (), "grid: got (), need at least one setting to try"),
         (gs.DSGD(0.1), {"lr": [0.1]}, "algorithm: got DSGD(lr=0.1), need the class of a method"),
         (gs.GTNSGDm, {"lr": [1], "momentm": [0]}, "did you mean 'momentum'?"),

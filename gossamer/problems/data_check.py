@@ -1,0 +1,66 @@
+"""Whether the data of all nodes fit each other, the module and its loss."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from gossamer.data.pairs import Pairs, TensorPairs
+from gossamer.errors import refuse
+from gossamer.problems.evaluator import seeded
+from gossamer.problems.module_failures import refusing
+from gossamer.problems.telling_samples import extremes
+from gossamer.problems.vector_module import VectorModule
+
+
+def require_alike(nodes: Sequence[Pairs], validation: Pairs | None) -> None:
+    """Refuse samples of other kinds or shapes than those of node 0.
+
+    Those of the validation data may be longer or shorter, e.g. sequences.
+    """
+    first = nodes[0]
+    for node, data in enumerate(nodes):
+        _require_kind(f"node_datasets[{node}]", data, first, tuple)
+    if validation is not None:
+        _require_kind("validation", validation, first, len)
+
+
+def _require_kind(name: str, data: Pairs, first: Pairs, by: Callable[[torch.Size], object]) -> None:
+    if not (isinstance(data, TensorPairs) and isinstance(first, TensorPairs)):
+        return
+    for part in ("inputs", "targets"):
+        found, known = getattr(data, part), getattr(first, part)
+        if found.dtype != known.dtype or by(found.shape[1:]) != by(known.shape[1:]):
+            refuse(name, f"{part} of {_kind(found)}", f"{_kind(known)}, as node 0 has them")
+
+
+def _kind(samples: Tensor) -> str:
+    return f"{samples.dtype} and shape {tuple(samples.shape[1:])}"
+
+
+def require_usable(model: VectorModule, nodes: Sequence[Pairs], validation: Pairs | None) -> None:
+    """Refuse data on which the loss fails, e.g. a number of a class that does not exist.
+
+    It is tried on the samples with the smallest and the largest integers.
+    """
+    for node, row in extremes(nodes):
+        _require_loss(model, f"node_datasets[{node}]", nodes[node], row)
+    if validation is not None:
+        for _, row in [(0, 0), *extremes([validation])]:
+            _require_loss(model, "validation", validation, row)
+
+
+def _require_loss(model: VectorModule, name: str, data: Pairs, row: int) -> None:
+    """Try it on a sample, and on another one beside it, which statistics of a batch need."""
+    other = 0 if row else len(data) - 1
+    inputs, targets = data[torch.tensor([row, other][: len(data)])]
+
+    def told(reason: str) -> str:
+        held = f" with the target {targets[0].item()}" if targets.ndim == 1 else ""
+        return (
+            f"{name}: got sample {row}{held}, on which {model.name} or its loss fails ({reason}); "
+            "need samples as the first of node 0, and no class or token beyond those of the module"
+        )
+
+    with refusing(told), seeded(model.start.device), torch.no_grad():
+        model.evaluation_loss(model.start, inputs, targets)

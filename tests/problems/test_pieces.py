@@ -1,0 +1,150 @@
+"""Losses over whole datasets: in pieces only where that is the loss of all samples."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from problems.modules import CLASSES, Recurrent, convolution, normalized, perceptron, transformer
+from torch import Tensor, nn
+from torch.nn import functional
+
+import gossamer as gs
+from gossamer.problems import ModuleProblem
+from gossamer.problems.pieces import SAMPLES_AT_ONCE
+
+SIZES = (SAMPLES_AT_ONCE + 1, 3, 40)
+WEIGHT = torch.tensor([1.0, 2.0, 3.0, 1.0])
+
+
+def sorted_data(shape: tuple[int, ...] = (5,)) -> list[tuple[Tensor, Tensor]]:
+    """Nodes whose samples are in the order of their classes, which lie apart."""
+    labels = [torch.arange(size) * CLASSES // size for size in SIZES]
+    far = [own.view(-1, *[1] * len(shape)) for own in labels]
+    return [(torch.randn(len(z), *shape) + z, own) for z, own in zip(far, labels, strict=True)]
+
+
+def zeros() -> nn.Module:
+    module = nn.Linear(5, CLASSES)
+    nn.init.zeros_(module.weight)
+    nn.init.zeros_(module.bias)
+    return module
+
+
+def with_batch_norm() -> nn.Module:
+    return normalized(perceptron(nn.BatchNorm1d(8)))
+
+
+TOGETHER = {
+    "batch norm": (with_batch_norm, functional.cross_entropy),
+    "weights": (perceptron, nn.CrossEntropyLoss(weight=WEIGHT)),
+    "weights of a function": (perceptron, partial(functional.cross_entropy, weight=WEIGHT)),
+    "weights at zero": (zeros, nn.CrossEntropyLoss(weight=WEIGHT)),
+    "ignored": (perceptron, partial(functional.cross_entropy, ignore_index=0)),
+    "contrast": (perceptron, lambda y, k: y.var() + functional.cross_entropy(y, k)),
+}
+
+
+@pytest.mark.parametrize("vectorize", [True, False])
+@pytest.mark.parametrize(("make", "loss"), TOGETHER.values(), ids=TOGETHER)
+def test_what_is_no_mean_over_samples_is_evaluated_as_a_whole(
+    make: Callable[[], nn.Module], loss: Callable[..., Tensor], vectorize: bool, monkeypatch
+):
+    module, data = make(), sorted_data()
+    problem = ModuleProblem(
+        module, loss, data, batch_size=3, validation=data[0], vectorize=vectorize
+    )
+    module.eval()
+    losses = torch.stack([loss(module(inputs), labels) for inputs, labels in data])
+    x = problem.start.expand(3, 1, -1)
+    torch.testing.assert_close(problem.local_loss(x)[:, 0], losses, rtol=1e-6, atol=1e-6)
+    found = problem.validation_loss(problem.start[None])[0]
+    torch.testing.assert_close(found, losses[0], rtol=1e-6, atol=1e-6)
+    grads = [torch.autograd.grad(one, module.parameters(), retain_graph=True) for one in losses]
+    flat = torch.stack([torch.cat([part.flatten() for part in grad]) for grad in grads])
+    torch.testing.assert_close(problem.local_grad(x)[:, 0], flat, rtol=1e-4, atol=1e-6)
+
+
+def test_a_weight_of_a_rare_class_in_the_midst_of_the_samples_is_found():
+    data = [(torch.randn(40, 5), torch.zeros(40).long()) for _ in range(3)]
+    data[1][1][[7, 9]] = torch.tensor([2, 3])
+    loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 1.0, 5.0, 1.0]))
+    assert ModuleProblem(perceptron(), loss, data, batch_size=3)._at_once is None
+
+
+@pytest.mark.parametrize("options", [{}, {"autocast": torch.bfloat16}])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_nearly_equal_weights_are_told_from_the_rounding_of_low_precision(dtype, options):
+    loss = nn.CrossEntropyLoss(weight=1 + WEIGHT / 100)
+    module, data = perceptron().to(dtype), sorted_data()
+    assert ModuleProblem(module, loss, data, batch_size=3, **options)._at_once is None
+
+
+IN_PIECES = {
+    "perceptron": (perceptron, (5,), {}),
+    "layers of zeros": (zeros, (5,), {}),
+    "dropout": (lambda: perceptron(nn.Dropout(0.5)), (5,), {}),
+    "convolution": (convolution, (1, 6, 6), {}),
+    "lstm": (Recurrent, (7, 5), {"vectorize": False}),
+    "group norm": (lambda: perceptron(nn.GroupNorm(2, 8)), (5,), {}),
+    "frozen": (lambda: perceptron(nn.BatchNorm1d(8).eval()), (5,), {}),
+    "autocast": (perceptron, (5,), {"autocast": torch.bfloat16}),
+    "bfloat16": (lambda: perceptron().bfloat16(), (5,), {}),
+}
+
+
+@pytest.mark.parametrize(("make", "shape", "options"), IN_PIECES.values(), ids=IN_PIECES)
+def test_a_mean_over_samples_is_evaluated_in_pieces(make, shape, options):
+    data, loss = sorted_data(shape), functional.cross_entropy
+    problem = ModuleProblem(make(), loss, data, batch_size=3, validation=data[0], **options)
+    assert problem._at_once == SAMPLES_AT_ONCE
+
+
+def test_tokens_are_evaluated_in_pieces():
+    tokens = torch.randint(CLASSES, (3, 300))
+    data = list(zip(tokens, tokens.roll(1), strict=True))
+    problem = ModuleProblem(transformer(), functional.cross_entropy, data, batch_size=3)
+    assert problem._at_once == SAMPLES_AT_ONCE
+
+
+def low_precision_only(y: Tensor, labels: Tensor) -> Tensor:
+    if y.dtype == torch.float64:
+        raise RuntimeError("no kernel for double")
+    return functional.cross_entropy(y, labels)
+
+
+@pytest.mark.parametrize("autocast", [None, torch.bfloat16])
+def test_what_knows_no_double_precision_is_found_out_in_its_own(autocast: torch.dtype | None):
+    options = {"batch_size": 3, "autocast": autocast}
+    problem = ModuleProblem(perceptron(), low_precision_only, sorted_data(), **options)
+    assert problem._at_once == SAMPLES_AT_ONCE
+
+
+@pytest.mark.parametrize("divisor", [1, 32])
+def test_a_sum_over_the_batch_is_refused(divisor: int):
+    def summed(y: Tensor, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(y, labels, reduction="sum") / divisor
+
+    with pytest.raises(gs.InvalidInput, match=r'loss: got a sum .*; e\.g\. reduction="mean"'):
+        ModuleProblem(perceptron(), summed, sorted_data(), batch_size=3)
+
+
+def test_validation_data_alone_may_need_to_be_evaluated_as_a_whole():
+    inputs, labels = torch.randn(300, 5), torch.ones(300).long()
+    few = torch.randint(CLASSES, (300,))
+    loss, module = nn.CrossEntropyLoss(weight=WEIGHT), perceptron()
+    options = {"batch_size": 3, "validation": (inputs, few), "vectorize": False}
+    problem = ModuleProblem(module, loss, [(inputs, labels)], **options)
+    found = problem.validation_loss(problem.start[None])[0]
+    torch.testing.assert_close(found, loss(module(inputs), few), rtol=1e-6, atol=1e-6)
+
+
+def test_the_choice_leaves_random_numbers_and_warnings_alone(recwarn: pytest.WarningsRecorder):
+    module, data, state = perceptron(nn.Dropout(0.5)), sorted_data(), torch.get_rng_state()
+
+    def with_variance(y: Tensor, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(y, labels) + y.var(0).mean()
+
+    ModuleProblem(module, with_variance, data, batch_size=3)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not [one for one in recwarn if "degrees of freedom" in str(one.message)]
