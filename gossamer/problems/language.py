@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from gossamer.data.moving import Device
 from gossamer.data.order import TokenWindows
+from gossamer.data.pairs import Pairs
 from gossamer.data.tokens import Corpus
 from gossamer.errors import choice
 from gossamer.models.gpt import GPT, Style
@@ -17,6 +18,7 @@ from gossamer.models.stacked_gpt import StackedGPT
 from gossamer.problems.batches import TokenBatches
 from gossamer.problems.evaluator import Evaluator, stacked_gradients
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.problems.pieces import SAMPLES_AT_ONCE
 from gossamer.problems.problem import as_call, require_nodes
 from gossamer.seeding import stream
 from gossamer.twin import Twin
@@ -100,6 +102,10 @@ class LanguageProblem(ModuleProblem):
         self.batches = batches
         if vectorize:
             self.evaluator = StackedGPTEvaluator(self.evaluator, StackedGPT(model, autocast))
+
+    def _samples_at_once(self, nodes: Sequence[Pairs], held_out: Pairs | None) -> int:
+        """A few: windows have one length, so the mean over tokens is one over windows."""
+        return SAMPLES_AT_ONCE
 
     def twin(self, x: Tensor) -> Twin | None:
         """Memory for the copy of `x` that `StackedGPT` reads (see `Problem.twin`), or None.

@@ -148,9 +148,13 @@ class ModuleProblem(Problem):
         if self.batch_size == 1:
             _require_no_company(self._model, inputs[:1], targets[:1])
         require_usable(self._model, nodes, held_out)
+        self._at_once = self._samples_at_once(nodes, held_out)
+
+    def _samples_at_once(self, nodes: Sequence[Pairs], held_out: Pairs | None) -> int | None:
+        """How many samples losses may be evaluated on together; None if only all at once."""
         groups = [nodes] if held_out is None else [nodes, [held_out]]
         limits = [samples_at_once(self._model, datasets) for datasets in groups]
-        self._at_once = None if None in limits else limits[0]
+        return None if None in limits else limits[0]
 
     @property
     def way(self) -> str:
