@@ -133,8 +133,8 @@ class DecentralizedOptimizer(Optimizer):
             `until_all_end` block. Inside the block they fail if a rank has already come to its end,
             because that rank no longer takes part.
         on_peer_failure: with "raise", the failure of a node ends the run on every rank. With
-            "drop", the others go on without the failed node, and methods that track gradients
-            restart from their current x.
+            "drop", the others go on without the failed node, and the method's state restarts from
+            the current x, unless the method says `state_is_own` (see `Algorithm`).
         min_nodes: with "drop", the number of nodes that must be left for the run to go on. With
             fewer, all ranks raise `PeerFailure`. The default is the smallest number that is more
             than half of the original nodes.
@@ -574,8 +574,9 @@ class DecentralizedOptimizer(Optimizer):
         These are nodes that were started again after a failure, and new nodes. They start at the
         average x̄ of the other nodes, so x̄ does not change. They take over the step and the
         hyper-parameters of the others. All ranks then form a new process group, and the network is
-        rebuilt for the new number of nodes. Methods that track gradients restart from x, so that
-        the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
+        rebuilt for the new number of nodes. The method's state restarts from x, unless it is each
+        node's own, so that e.g. trackers again sum to the gradients of all nodes. Needs
+        `on_peer_failure="drop"`.
 
         A node that comes in runs the program from its beginning. It is let in by a call of the
         others, and takes part in what they do after that call. If its program calls `admit` before
