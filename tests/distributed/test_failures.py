@@ -478,6 +478,39 @@ def test_a_node_that_comes_back_to_a_call_of_admit_goes_on_from_it(tmp_path):
         assert mean == pytest.approx(1.5, abs=1e-6)
 
 
+def with_a_misfit(rank: int) -> tuple[list[str], list[int], int]:
+    """Node 2 has another step size, node 3 fits: what is said, who comes in, and the nodes."""
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options = {"timeout": 10.0, "on_peer_failure": "drop"}
+    method = GTDSGD(lr=0.3 if rank == 2 else 0.5)
+    optimizer = DecentralizedOptimizer([parameter], method, ring, **options)
+    said, admitted = [], []
+    while not admitted or (rank < 2 and not said):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            admitted += optimizer.admit()
+        said += [str(warning.message) for warning in caught if "let in" in str(warning.message)]
+        parameter.grad = parameter.detach() - rank
+        optimizer.step()
+        time.sleep(0.01)
+    return said, admitted, optimizer.network.num_nodes
+
+
+def test_a_newcomer_that_does_not_fit_is_sent_away_and_the_others_go_on():
+    run = Launched(with_a_misfit, size=2)
+    time.sleep(1.0)
+    refused = run.answer(run.start(2))
+    problem = "rank 2 was not let in: algorithm: the run has GTDSGD(lr=0.5), it has GTDSGD(lr=0.3)"
+    assert isinstance(refused.error, InvalidInput)
+    assert str(refused.error).startswith(problem)
+    run.start(3)
+    first, second, _, third = run.results(30)
+    for said, admitted, nodes in (first, second):
+        assert problem in said[0]
+        assert (admitted, nodes) == ([3], 3)
+    assert third == ([], [3], 3)
+
+
 def one_step_less(rank: int) -> None:
     """Rank 0 asks for the average where the others take a step."""
     warnings.simplefilter("ignore")
