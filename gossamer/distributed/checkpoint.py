@@ -51,6 +51,8 @@ class NodeRecord:
     """Names of the model's state dict → the name under which their tensor is kept."""
     save: str = ""
     """The name of the save that wrote it, one for all nodes; empty if a simulation wrote it."""
+    original_rank: int | None = None
+    """The rank that it had at first, before nodes were dropped; None if a simulation wrote it."""
 
     @property
     def dim(self) -> int:
@@ -133,6 +135,13 @@ def steps_of_node(folder: Path, node: int) -> list[int]:
 def _steps_in(folder: Path) -> list[int]:
     found = (re.fullmatch(r"step-(\d+)", path.name) for path in folder.glob("step-*"))
     return sorted(int(match[1]) for match in found if match)
+
+
+def discard(folder: Path, step: int, node: int) -> None:
+    """Delete the node's file of a step that other nodes could not write."""
+    with suppress(OSError):
+        node_file(folder, step, node).unlink(missing_ok=True)
+        step_folder(folder, step).rmdir()  # unless other nodes have files there
 
 
 def prune(folder: Path, node: int, newest: int, keep: int) -> None:

@@ -245,6 +245,16 @@ class DecentralizedOptimizer(Optimizer):
         return self._company.rank
 
     @property
+    def number(self) -> int:
+        """The `rank` that this process had when the run began, before nodes were dropped."""
+        return self._company.number
+
+    @property
+    def run(self) -> str:
+        """A name that all ranks of this run share, and no other run has; "" if it is alone."""
+        return self._company.run
+
+    @property
     def network(self) -> Network:
         """The network of the nodes that take part."""
         return self._company.network

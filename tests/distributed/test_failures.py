@@ -296,6 +296,26 @@ def test_a_restart_does_not_go_back_behind_a_drop(tmp_path):
     assert on_ranks(resume, tmp_path, size=3) == [1, 1, 1]
 
 
+def former_ranks(rank: int, folder: Path) -> tuple[int, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+        optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.1), complete, timeout=TIMEOUT)
+        checkpoints = Checkpoints(folder, optimizer, None)
+        checkpoints.resume()
+    optimizer.step()
+    checkpoints.save()
+    told = [str(warning.message) for warning in caught if "after a drop" in str(warning.message)]
+    return checkpoints.original_rank, told
+
+
+def test_a_restart_after_a_drop_says_whose_data_each_rank_goes_on_with(tmp_path):
+    Processes(save_with_a_death, tmp_path).results(deadline=30)
+    told = "after a drop, rank 2 goes on as the former rank 3"
+    for _ in range(2):  # also when it is resumed once more
+        assert on_ranks(former_ranks, tmp_path, size=3) == [(0, [told]), (1, []), (3, [])]
+
+
 def dies_in(rank: int, what: str, folder: Path) -> None:
     optimizer, checkpoints = small_run("raise", folder)
     if rank == 1:
