@@ -90,7 +90,7 @@ class Survivors:
     ) -> None:
         self.numbers, self._network, self._timeout = list(numbers), network, timeout
         if isinstance(network, Network):
-            _require_removable(network)
+            require_removable(network)
         self.store, self._regroupings = store, 0
         self._admitted: set[int] = set()
         self._standstill = Standstill()
@@ -295,7 +295,8 @@ def _named(words: Mapping[int, Word], how: str) -> set[int]:
     return {number for word in words.values() for number in word[how]}  # type: ignore[literal-required]
 
 
-def _require_removable(network: Network) -> None:
+def require_removable(network: Network) -> None:
+    """Refuse a network from which no node can be removed."""
     *_, links = layers(network)
     steady = isinstance(links, StaticNetwork) and links.symmetric
     way_out = 'use on_peer_failure="raise", or a function of the number of nodes, e.g. gs.ring'

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from gossamer.train.config import (
     TrainConfig,
     config_of,
     make_algorithm,
-    make_network,
+    network_for,
     require_sound,
     word_for,
 )
@@ -53,7 +52,7 @@ def run(config: TrainConfig) -> dict[str, float]:
     if config.tensorboard is not None and os.environ.get("RANK", "0") == "0":
         _require_tensorboard(Path(config.tensorboard))  # before others wait for this rank
     rank = join(config.timeout)
-    data = load_data(config, rank, dist.get_world_size() if dist.is_initialized() else 1)
+    data = load_data(config, rank, processes())
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
     order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
@@ -86,6 +85,11 @@ def run(config: TrainConfig) -> dict[str, float]:
     if not report.last:  # resumed at the end
         report.write(loss=float("nan"))
     return report.last
+
+
+def processes() -> int:
+    """How many take part."""
+    return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def _next_stop(config: TrainConfig, step: int) -> int:
@@ -201,7 +205,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
     return DecentralizedOptimizer(
         model.named_parameters(),
         make_algorithm(config),
-        partial(make_network, config.network),
+        network_for(config.network, processes()),
         seed=config.seed,
         message_dtype=config.message_dtype,
         timeout=config.timeout,
