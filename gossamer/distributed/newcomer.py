@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 from gossamer.distributed.company import patient_store
 from gossamer.distributed.door import Answer, Entry, Question
 from gossamer.distributed.launch import all_ranks_are_late, begin_anew, let_in
+from gossamer.distributed.patient_store import PatientStore
 from gossamer.distributed.rendezvous import POLL_SECONDS
 from gossamer.distributed.survivors import Survivors, Word
 from gossamer.errors import InvalidInput, refuse
@@ -56,8 +57,10 @@ def come_late(
         return survivors_of(question["began"]).facts(facts, question["numbers"])
 
     if on_peer_failure == "raise":
-        _await_others(number, timeout)
-    entry = None if all_ranks_are_late() else Outside(number, timeout, own_facts).knock()
+        _await_others(number, store, timeout)
+        entry = None
+    else:
+        entry = Outside(number, store, WAIT * timeout, own_facts).knock()
     if entry is None:
         begin_anew()
         return None
@@ -66,10 +69,10 @@ def come_late(
     return Newcomer(entry, survivors, survivors.enter(entry, number))
 
 
-def _await_others(number: int, timeout: float) -> None:
+def _await_others(number: int, store: PatientStore, timeout: float) -> None:
     """Wait until all ranks are late, since nobody can let this one in."""
     deadline = time.monotonic() + timeout
-    while not all_ranks_are_late():
+    while not store.asked(all_ranks_are_late):
         if time.monotonic() > deadline:
             late = f"raise on rank {number}, without which the run has begun"
             refuse("on_peer_failure", late, '"drop"', "start all ranks anew")
@@ -81,16 +84,20 @@ class Outside:
 
     Args:
         number: of the node that it wants to be.
-        timeout: seconds that a rank may be silent.
+        store: where it knocks.
+        limit: how many seconds it waits.
         facts: what it must have as the others have it.
     """
 
     def __init__(
-        self, number: int, timeout: float, facts: Callable[[Question], dict[str, str]]
+        self,
+        number: int,
+        store: PatientStore,
+        limit: float,
+        facts: Callable[[Question], dict[str, str]],
     ) -> None:
-        self._store, self._number, self._facts = patient_store(timeout), number, facts
-        self._limit = WAIT * timeout
-        self._deadline = time.monotonic() + self._limit
+        self._number, self._store, self._facts = number, store, facts
+        self._limit, self._deadline = limit, time.monotonic() + limit
 
     def knock(self) -> Entry | None:
         """Ask to be let in, and wait for it; None if nobody is left who could do it."""
@@ -98,14 +105,14 @@ class Outside:
             entry = self._wait_with_ticket()
             if entry is not None:
                 return entry
-        if all_ranks_are_late():
+        if self._store.asked(all_ranks_are_late):
             return None
         problem = f"rank {self._number}: the run has begun, and nobody let this rank in"
         way_out = "let the others call optimizer.admit() more often, or start all ranks anew"
         raise ConnectionError(f"{problem} within {self._limit:g} s; {way_out}")
 
     def _can_wait(self) -> bool:
-        return time.monotonic() < self._deadline and not all_ranks_are_late()
+        return time.monotonic() < self._deadline and not self._store.asked(all_ranks_are_late)
 
     def _wait_with_ticket(self) -> Entry | None:
         """None if the ticket is worth nothing, since the answer came too late."""

@@ -15,6 +15,8 @@ from torch.nn import functional
 
 from gossamer.data import BatchOrder
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
+from gossamer.distributed.launch import is_late
+from gossamer.distributed.rendezvous import place_in_world
 from gossamer.errors import InvalidInput, require
 from gossamer.files import writable
 from gossamer.progress import progress, tell
@@ -89,6 +91,8 @@ def run(config: TrainConfig) -> dict[str, float]:
 
 def processes() -> int:
     """How many take part."""
+    if is_late():
+        return place_in_world()[1]  # they begin when all are there
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
