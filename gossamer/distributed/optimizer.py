@@ -185,8 +185,6 @@ class DecentralizedOptimizer(Optimizer):
         require_drop(min_nodes, on_peer_failure)
         join(timeout)
         keep_all_freed_memory()
-        if dist.is_initialized():
-            use_spare_cores(processes_here(dist.get_world_size()))
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
@@ -198,6 +196,8 @@ class DecentralizedOptimizer(Optimizer):
             joining = [p for group in mixed(self.param_groups, self.state) for p in group]
             needs = self._lasting_facts(joining)
             newcomer = come_late(network, timeout, on_peer_failure, min_nodes, needs)
+        if dist.is_initialized():
+            use_spare_cores(processes_here(dist.get_world_size()))
         if newcomer:
             survivors, network = newcomer.survivors, newcomer.survivors.network()
         elif on_peer_failure == "drop":
@@ -839,11 +839,11 @@ class DecentralizedOptimizer(Optimizer):
         """Those that a newcomer must have, too, whenever it comes; `params` are mixed."""
         shapes = [tuple(p.shape) for p in params]
         still = [tuple(p.shape) for p in frozen(self.param_groups, {*params})]
+        dtype = state_dtype(params[0].dtype) if params else "no dtype"
         facts = {
             "algorithm": self.algorithm,
             "seed": self.seed,
-            "parameters": f"{shapes} of {state_dtype(params[0].dtype)}"
-            + f", frozen {still}" * bool(still),
+            "parameters": f"{shapes} of {dtype}" + f", frozen {still}" * bool(still),
             "names of the parameters": in_short(names_of(self.param_groups, params)),
             "param groups": len(self.param_groups),
             "message_dtype": self.message_dtype,

@@ -471,7 +471,7 @@ def admitting_first(rank: int, log: Path) -> tuple[list[int], int, float]:
     warnings.simplefilter("ignore")
     parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
     options = {"timeout": 6.0, "on_peer_failure": "drop"}
-    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.5), ring, **options)
+    optimizer = DecentralizedOptimizer([parameter], EXTRA(lr=0.5), ring, **options)
     admitted, end = [], None
     while optimizer.steps != end:
         if optimizer.steps % 10 == 0 and not admitted:
