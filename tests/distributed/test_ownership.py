@@ -1,5 +1,6 @@
 """Two trainings of different processes do not share a folder of checkpoints."""
 
+import gc
 import os
 import time
 import warnings
@@ -65,6 +66,16 @@ def test_a_crash_leaves_no_folder_locked(tmp_path):
     assert process.exitcode == 1
     assert (tmp_path / ".lock").exists()
     assert checkpoints_in(tmp_path).resume() == 0
+
+
+def test_a_folder_is_free_again_when_its_optimizer_is_gone(tmp_path):
+    checkpoints = checkpoints_in(tmp_path)
+    checkpoints.save()
+    (answer,) = Processes(resumes, tmp_path, size=1).results()
+    assert f"(process {os.getpid()} on " in str(answer.error)
+    del checkpoints
+    gc.collect()
+    assert on_ranks(resumes, tmp_path, size=1) == [0]
 
 
 def without_the_owner(rank: int, folder: Path) -> tuple[int, bool]:
