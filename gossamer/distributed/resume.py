@@ -1,5 +1,6 @@
 """Save and resume a real run, at steps on which all ranks agree."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterable, Mapping
@@ -227,7 +228,7 @@ class Checkpoints:
         followed = {name: str(algorithm.arguments[name]) for name in algorithm.scheduled}
         return _by_name([followed] * len(self.optimizer.param_groups), followed)
 
-    def _write(self, save: str) -> tuple[int | None, str]:
+    def _write(self, save: str) -> tuple[int, str]:
         """Write the record; returns the number of the error and what it says, if it fails."""
         record = self._record(save)
         try:
@@ -235,10 +236,13 @@ class Checkpoints:
                 write_node(self.folder, record)
         except OSError as reason:
             where = f" ({reason.filename})" if reason.filename else ""
-            return reason.errno, f"rank {self.optimizer.number}: {reason.strerror or reason}{where}"
-        return None, ""
+            return (
+                reason.errno or errno.EIO,
+                f"rank {self.optimizer.number}: {reason.strerror or reason}{where}",
+            )
+        return 0, ""
 
-    def _require_written(self, said: Iterable[tuple[int | None, str]]) -> None:
+    def _require_written(self, said: Iterable[tuple[int, str]]) -> None:
         """Raise the same error on all ranks if some could not write their files."""
         failed = [(number, problem) for number, problem in said if problem]
         if failed:

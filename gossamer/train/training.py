@@ -106,7 +106,7 @@ class SameRun:
     """What a resumed run must share with the one that was saved, as an extra of its checkpoints."""
 
     def __init__(self, config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:
-        names = ["model", "network", "batch_size", "seed"]
+        names = ["model", "batch_size", "seed"]
         names += ["data"] if config.model != "gpt" else []  # a file may move
         self._config, self._optimizer = config, optimizer
         messages = str(word_for("message_dtype", config.message_dtype))
@@ -114,14 +114,15 @@ class SameRun:
         self._asked = asked | {"message_dtype": messages}
 
     def state_dict(self) -> dict[str, Any]:
-        """What was asked for."""
-        return self._asked
+        """What was asked for, and the network of those who are left."""
+        return {**self._asked, "network": self._optimizer.network.name}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Refuse what another run was asked for."""
-        other = [name for name, value in self._asked.items() if saved.get(name) != value]
+        now = self.state_dict()
+        other = [name for name, value in now.items() if saved.get(name) != value]
         found = ", ".join(f"{name} {saved.get(name)}" for name in other)
-        need = f"one with {', '.join(f'{name} {self._asked[name]}' for name in other)}"
+        need = f"one with {', '.join(f'{name} {now[name]}' for name in other)}"
         way_out = "use those, or another folder"
         folder = self._config.checkpoints
         require(not other, "checkpoints", f"{folder}, a run with {found}", need, way_out)
