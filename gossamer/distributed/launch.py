@@ -58,7 +58,7 @@ def begin_anew() -> None:
 
 def let_in() -> None:
     """Note that this rank, which was late, has been let in."""
-    come_in(rendezvous_store(), place_in_world()[0])
+    come_in(rendezvous_store(), *place_in_world())
 
 
 def is_launched() -> bool:

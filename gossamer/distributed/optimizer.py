@@ -619,8 +619,9 @@ class DecentralizedOptimizer(Optimizer):
 
     def _at_the_door(self, survivors: Survivors) -> Sequence[Any]:
         """The first rank says who comes in, and why others cannot."""
-        facts = self._lasting_facts(self._flat.params)
-        return survivors.waiting(facts) if self.rank == 0 else ([], [])
+        if self.rank > 0:
+            return [], []
+        return survivors.waiting(self._lasting_facts(self._flat.params))
 
     def _greeting(self) -> dict[str, Any]:
         """What newcomers are told."""

@@ -2,11 +2,11 @@
 
 In the store, for run k:
 
-    run_k/begun      yes: all ranks have connected
-    run_k/late_r     yes: rank r was started after that, and nobody has let it in yet
+    run_k/begun          yes: all ranks have connected
+    run_k/late_r_of_n    yes: rank r of n was started after that, and nobody has let it in yet
 
-A rank that is late may be let in by the others. But if all ranks are late for a run, nobody is left
-of it: they begin the next one.
+A rank that is late may be let in by the others. But if all n ranks are late for a run, nobody is
+left of it: they begin the next one.
 """
 
 import time
@@ -33,7 +33,7 @@ def present_run(store: Store, rank: int, size: int) -> tuple[Store, bool]:
         if not _says_yes(run, "begun"):
             return run, False
         if rank < size:
-            _say_yes(run, _late(rank))
+            _say_yes(run, _late(rank, size))
         if not all_are_late(run, size):
             return run, True
     raise AssertionError
@@ -44,14 +44,14 @@ def begin(run: Store) -> None:
     _say_yes(run, "begun")
 
 
-def come_in(run: Store, rank: int) -> None:
+def come_in(run: Store, rank: int, size: int) -> None:
     """The rank was let in."""
-    run.delete_key(_late(rank))
+    run.delete_key(_late(rank, size))
 
 
 def all_are_late(run: Store, size: int) -> bool:
     """Whether all ranks were started anew since the run began."""
-    keys = [_late(rank) for rank in range(size)]
+    keys = [_late(rank, size) for rank in range(size)]
     return run.check(keys) and all(_says_yes(run, key) for key in keys)
 
 
@@ -63,8 +63,8 @@ def await_all_late(run: Store, size: int, timeout: float) -> bool:
     return all_are_late(run, size)
 
 
-def _late(rank: int) -> str:
-    return f"late_{rank}"
+def _late(rank: int, size: int) -> str:
+    return f"late_{rank}_of_{size}"
 
 
 def _say_yes(run: Store, key: str) -> None:

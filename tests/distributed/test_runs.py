@@ -5,11 +5,13 @@ import warnings
 
 import pytest
 import torch
+import torch.distributed as dist
 from processes import Dead, Launched
 from torch import nn
 
 from gossamer.algorithms import GTDSGD
 from gossamer.distributed import DecentralizedOptimizer
+from gossamer.distributed.runs import all_are_late, begin, come_in, present_run
 from gossamer.networks import ring
 
 
@@ -38,3 +40,15 @@ def test_all_ranks_can_be_started_again_after_a_run_with_the_same_store(tmp_path
         again = [run.start(rank) for rank in (0, 1)]
         assert [run.answer(place) for place in again] == [2, 2]
     run.kill_all()
+
+
+def test_a_rank_that_was_let_in_is_not_late_any_more():
+    store = dist.HashStore()
+    run, _ = present_run(store, rank=0, size=2)
+    begin(run)
+    assert [present_run(store, 0, 2)[1], present_run(store, 0, 1)[1]] == [True, False]
+    come_in(run, 0, 2)
+    assert present_run(store, 1, 2)[1]
+    assert not all_are_late(run, 2)
+    assert not present_run(store, 0, 2)[1]
+    assert all_are_late(run, 2)
