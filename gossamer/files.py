@@ -12,20 +12,30 @@ from gossamer.errors import InvalidInput
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """A block whose errors of the system name the file, as that of a full disk does not."""
+    try:
+        yield
+    except OSError as reason:
+        if reason.errno and not reason.filename:
+            reason.filename = str(path)
+        raise
+
+
+@contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Where to write what becomes `path` when the block ends, and leaves nothing if it fails."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.touch()
-        permissions = partial.stat().st_mode
-        yield partial
-        partial.chmod(permissions)  # safetensors writes what only its owner can read
-        with partial.open("rb+") as written:
-            os.fsync(written.fileno())  # else a power cut after the rename may leave it empty
-        os.replace(partial, path)
-    except OSError as reason:
-        if reason.errno and not reason.filename:  # a full disk does not say which file
-            reason.filename = str(path)
+        with naming(path):
+            partial.touch()
+            permissions = partial.stat().st_mode
+            yield partial
+            partial.chmod(permissions)  # safetensors writes what only its owner can read
+            with partial.open("rb+") as written:
+                os.fsync(written.fileno())  # else a power cut after the rename may leave it empty
+            os.replace(partial, path)
+    except OSError:
         raise
     except Exception as reason:
         number = re.search(r"\(os error (\d+)\)$", str(reason))  # safetensors has its own errors

@@ -57,6 +57,14 @@ class Algorithm(ABC, Generic[StateT]):
     needs_symmetric: ClassVar[bool] = False
     """Whether the method needs W = Wᵀ in every round; it is refused on other networks."""
 
+    state_is_own: ClassVar[bool] = False
+    """Whether the state depends on the gradients of its own node only, as a local momentum does.
+
+    Such a state is kept when nodes leave a run or join it. Any other restarts from `init(x)`,
+    because it may hold shares of nodes that are gone: e.g. trackers, or corrections that sum to 0.
+    A class that has a `step` of its own must say so itself.
+    """
+
     asks_local: ClassVar[bool] = False
     """Whether `step` has the additional argument `local` (see `Local`)."""
 
@@ -75,6 +83,7 @@ class Algorithm(ABC, Generic[StateT]):
         if "tracker" in vars(cls) and "pushes" not in vars(cls):
             cls.pushes = (cls.tracker,) if cls.tracker else ()
         if "step" in vars(cls):
+            cls.state_is_own = vars(cls).get("state_is_own", False)  # of this step, not of another
             asked = inspect.signature(cls.step).parameters.get("local")
             cls.asks_local = asked is not None
             cls.asks_shapes_only = asked is not None and asked.annotation in (Shapes, "Shapes")

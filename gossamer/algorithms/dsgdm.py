@@ -34,6 +34,7 @@ class DSGDm(Algorithm[DSGDmState]):
     """
 
     label: ClassVar[str] = "DSGDm"
+    state_is_own: ClassVar[bool] = True
 
     lr: StepSize
     momentum: Fraction = 0.9

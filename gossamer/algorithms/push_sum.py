@@ -189,6 +189,7 @@ def _class_of(method: type[Algorithm[Any]]) -> Any:
         "__doc__": f"`{method.__name__}` by push-sum, see `PushSum`.",
         "label": f"PushSum({method.label})",
         "pushes": (*method.pushes, "push_weight"),
+        "state_is_own": False,
         "asks_local": method.asks_local,
         "asks_shapes_only": method.asks_shapes_only,
         "_method": method,

@@ -34,6 +34,7 @@ class SClipEF(Algorithm[SClipEFState]):
     """
 
     label: ClassVar[str] = "SClip-EF"
+    state_is_own: ClassVar[bool] = True
 
     lr: StepSize
     momentum: Fraction

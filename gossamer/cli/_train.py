@@ -32,7 +32,7 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     gossamer train --help                   all options
     """
     from gossamer.distributed.links.refusals import require_no_waiting
-    from gossamer.distributed.survivors import enough_nodes
+    from gossamer.distributed.survivors import enough_nodes, require_removable
     from gossamer.fit import require_fit
     from gossamer.train.config import make_algorithm, make_network, read_arguments
     from gossamer.train.launcher import launch
@@ -48,6 +48,8 @@ def train(processes: int, max_restarts: int, arguments: tuple[str, ...]) -> None
     outlive = config.on_peer_failure == "drop"
     if outlive:
         enough_nodes(config.min_nodes, processes)
+        if "(" in config.network:
+            require_removable(network)
     command = [sys.executable, "-m", "gossamer.train", *arguments]
     with raising_refusals() as variables:
         environment = _threads(processes) | os.environ | variables

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from gossamer.digests import digest
 from gossamer.distributed.rendezvous import ranks_text
 from gossamer.errors import InvalidInput
+from gossamer.networks import Network
 
 
 def require_agreement(everyone: Sequence[Mapping[str, str]]) -> None:
@@ -29,6 +30,11 @@ def differences(everyone: Sequence[Mapping[str, str]]) -> str:
         if (says := who_says_what([theirs.get(name, "nothing") for theirs in everyone]))
     ]
     return f"the ranks disagree on {'; '.join(found)}" if found else ""
+
+
+def about_network(network: Network) -> dict[str, str]:
+    """What ranks with the same network say of it."""
+    return {"network": network.name, "links": short_digest(network.describe())}
 
 
 def short_digest(description: object) -> str:

@@ -51,6 +51,8 @@ class NodeRecord:
     """Names of the model's state dict → the name under which their tensor is kept."""
     save: str = ""
     """The name of the save that wrote it, one for all nodes; empty if a simulation wrote it."""
+    original_rank: int | None = None
+    """The rank that it had at first, before nodes were dropped; None if a simulation wrote it."""
 
     @property
     def dim(self) -> int:
@@ -135,16 +137,22 @@ def _steps_in(folder: Path) -> list[int]:
     return sorted(int(match[1]) for match in found if match)
 
 
+def discard(folder: Path, step: int, node: int) -> None:
+    """Delete the node's file of a step that other nodes could not write."""
+    with suppress(OSError):
+        node_file(folder, step, node).unlink(missing_ok=True)
+        step_folder(folder, step).rmdir()  # unless other nodes have files there
+
+
 def prune(folder: Path, node: int, newest: int, keep: int) -> None:
     """Delete the node's files up to step `newest` but the last `keep`, and folders left empty.
 
-    Of those that are kept, what a process that was killed left half written is deleted, too.
-    Later steps are another run's, or an abandoned future, and no reason to delete this run's.
+    What a process that was killed left half written goes with its step. Later steps are another
+    run's, or an abandoned future, and no reason to delete this run's.
     """
     kept = [step for step in steps_of_node(folder, node) if step <= newest][-keep:]
-    for step in [step for step in _steps_in(folder) if step <= newest]:
-        half = f".node-{node}.*.partial"
-        for path in step_folder(folder, step).glob(half if step in kept else f"*node-{node}.*"):
+    for step in [step for step in _steps_in(folder) if step <= newest and step not in kept]:
+        for path in step_folder(folder, step).glob(f"*node-{node}.*"):
             path.unlink(missing_ok=True)
         with suppress(OSError):  # other nodes have files there, or have just removed it
             step_folder(folder, step).rmdir()

@@ -1,10 +1,11 @@
-"""Whose checkpoints are where: two optimizers of one program would overwrite each other's."""
+"""Whose checkpoints are where: two trainings in one folder would overwrite each other's."""
 
 import gc
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from gossamer.distributed.optimizer import DecentralizedOptimizer
+from gossamer.distributed.ownership import Lock, lock_of
 from gossamer.errors import require
 
 Users = WeakKeyDictionary[DecentralizedOptimizer, int | None]
@@ -12,6 +13,20 @@ Users = WeakKeyDictionary[DecentralizedOptimizer, int | None]
 
 _users: dict[Path, Users] = {}
 """By folder, those of this process."""
+
+
+_locks: WeakKeyDictionary[DecentralizedOptimizer, dict[Path, Lock]] = WeakKeyDictionary()
+"""What keeps other processes away while an optimizer lives, by folder."""
+
+
+def own_folder(optimizer: DecentralizedOptimizer, folder: Path) -> str:
+    """Keep other processes from the folder; returns which one has it, if one has."""
+    first = optimizer.rank == optimizer.crew.position == 0
+    lock = lock_of(folder) if first else None
+    if lock is None:
+        return ""
+    _locks.setdefault(optimizer, {})[folder.resolve()] = lock
+    return lock.take(optimizer.run)
 
 
 def begins(optimizer: DecentralizedOptimizer, folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 import atexit
 import os
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import torch
 import torch.distributed as dist
@@ -17,18 +19,20 @@ from gossamer.distributed.rendezvous import (
     require_in_world,
     require_timeout,
 )
-from gossamer.distributed.secret import opened, refuse_strangers, require_secret, sealed, secret
+from gossamer.distributed.runs import all_are_late, await_all_late, begin, come_in, present_run
+from gossamer.distributed.secret import refuse_strangers, require_secret, secret
 from gossamer.errors import first_line, refuse
 
 LAUNCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 NEWCOMER_SECONDS = 1.0
-"""For which a rank beyond the world looks for a run."""
+"""For which a rank beyond the world looks for a run, and one that is late for the other ranks."""
 
 _store: Store | None = None
 """Where the ranks of this launch have found each other."""
 
-_late = False
+_late: Callable[[], None] | None = None
+"""For a rank that is late for a run: how it begins another one, if all ranks are late."""
 
 
 def rendezvous_store() -> Store:
@@ -38,7 +42,23 @@ def rendezvous_store() -> Store:
 
 def is_late() -> bool:
     """Whether the others had begun when this rank came: it must be let in first."""
-    return _late and not dist.is_initialized()
+    return _late is not None and not dist.is_initialized()
+
+
+def all_ranks_are_late() -> bool:
+    """Whether all ranks were started anew, as this one was."""
+    return all_are_late(rendezvous_store(), place_in_world()[1])
+
+
+def begin_anew() -> None:
+    """Begin another run, since all ranks are late for the one that had begun."""
+    assert _late is not None
+    _late()
+
+
+def let_in() -> None:
+    """Note that this rank, which was late, has been let in."""
+    come_in(rendezvous_store(), *place_in_world())
 
 
 def is_launched() -> bool:
@@ -77,7 +97,8 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     unless the others say that there is one process only. If the process has already joined,
     `join` only returns its rank. A rank that starts after the run has begun, e.g. because it was
     restarted after a failure, is in no group yet. When it creates its `DecentralizedOptimizer`, it
-    waits until the other ranks call `admit`.
+    waits until the other ranks call `admit`. But if all ranks are started again, with the same
+    store, they begin a new run.
 
     Args:
         timeout: seconds to wait for the other ranks.
@@ -87,7 +108,7 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     require_timeout(timeout)
     atexit.unregister(leave)
     atexit.register(leave)
-    if not dist.is_initialized() and is_launched() and not _late:
+    if not dist.is_initialized() and is_launched() and _late is None:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
         _connect(timeout, backend)
@@ -99,9 +120,12 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
 def _connect(timeout: float, backend: str | None) -> None:
     rank, size = place_in_world()
     global _store, _late
-    store, limit = _store_for(rank, size, timeout), timedelta(seconds=timeout)
-    _store, _late = store, store.check(["begun"]) and opened("begun", store.get("begun")) == "yes"
-    if _late:
+    every_run, limit = _store_for(rank, size, timeout), timedelta(seconds=timeout)
+    store, late = present_run(every_run, rank, size)
+    if late and await_all_late(store, size, min(timeout, NEWCOMER_SECONDS)):
+        store, late = present_run(every_run, rank, size)
+    _store, _late = store, partial(_connect, timeout, backend) if late else None
+    if late:
         return
     if rank < size:
         store.set(_word_of(rank), "known" if secret() else "unset")
@@ -112,7 +136,7 @@ def _connect(timeout: float, backend: str | None) -> None:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
         require_secret(dist.group.WORLD, timeout, [])
         _await_connections(dist.group.WORLD)
-        store.set("begun", sealed("begun", "yes"))
+        begin(store)
     except RuntimeError as reason:
         leave()
         problem = f"rank {rank}: the other ranks have come, but cannot be reached"
@@ -174,6 +198,6 @@ def leave() -> None:
     group waits for its threads, if nobody else refers to the group.
     """
     global _store, _late
-    _store, _late = None, False
+    _store, _late = None, None
     if dist.is_initialized():
         dist.destroy_process_group()

@@ -119,12 +119,12 @@ class Node:
     def reconnect(self, exchange: NeighborExchange, step: int) -> None:
         """Go on with other neighbours at `step`, which some node has already reached.
 
-        A method that pushes totals, e.g. a tracker, restarts from x: their sums are those over all
-        nodes, and would keep the share of those that are gone for ever. The new links remember
-        nothing.
+        A state that is not the node's own alone restarts from x: sums over all nodes, e.g. of
+        trackers or of corrections, would keep the share of those that are gone for ever. The new
+        links remember nothing.
         """
         self.exchange, self._others_at, self.links = exchange, step, ()
-        if self.algorithm.pushes:
+        if not self.algorithm.state_is_own:
             self.state = apart(self.algorithm.at(self.t).init(self.x), self.x)
 
 

@@ -14,7 +14,8 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
-from gossamer.distributed.agreement import short_digest
+from gossamer.algorithms.mixing import state_dtype
+from gossamer.distributed.agreement import about_network
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
 from gossamer.distributed.company import Company, all_processes, patient_store
 from gossamer.distributed.exchange import NeighborExchange, Overlap
@@ -36,7 +37,7 @@ from gossamer.distributed.links.refusals import (
     require_taken_up,
 )
 from gossamer.distributed.mailboxes import Posted
-from gossamer.distributed.newcomer import Newcomer
+from gossamer.distributed.newcomer import Newcomer, come_late
 from gossamer.distributed.node import Node, Overflow, apart, is_finite, joined
 from gossamer.distributed.param_groups import frozen, group_values, in_short, mixed, names_of
 from gossamer.distributed.random_state import replaying, rng_state
@@ -133,8 +134,8 @@ class DecentralizedOptimizer(Optimizer):
             `until_all_end` block. Inside the block they fail if a rank has already come to its end,
             because that rank no longer takes part.
         on_peer_failure: with "raise", the failure of a node ends the run on every rank. With
-            "drop", the others go on without the failed node, and methods that track gradients
-            restart from their current x.
+            "drop", the others go on without the failed node, and the method's state restarts from
+            the current x, unless the method says `state_is_own` (see `Algorithm`).
         min_nodes: with "drop", the number of nodes that must be left for the run to go on. With
             fewer, all ranks raise `PeerFailure`. The default is the smallest number that is more
             than half of the original nodes.
@@ -184,8 +185,6 @@ class DecentralizedOptimizer(Optimizer):
         require_drop(min_nodes, on_peer_failure)
         join(timeout)
         keep_all_freed_memory()
-        if dist.is_initialized():
-            use_spare_cores(processes_here(dist.get_world_size()))
         self.algorithm, self.message_dtype, self.timeout = algorithm, message_dtype, timeout
         self.seed, self.overlap, self.wait = whole("seed", seed, 0), overlap, wait
         self.bytes_sent = 0
@@ -194,7 +193,12 @@ class DecentralizedOptimizer(Optimizer):
         super().__init__(params, {"weight_decay": 0.0} | algorithm.at(0).arguments)
         survivors, newcomer = None, None
         if is_late():
-            newcomer = Newcomer(network, timeout, on_peer_failure, min_nodes)
+            joining = [p for group in mixed(self.param_groups, self.state) for p in group]
+            needs = self._lasting_facts(joining)
+            newcomer = come_late(network, timeout, on_peer_failure, min_nodes, needs)
+        if dist.is_initialized():
+            use_spare_cores(processes_here(dist.get_world_size()))
+        if newcomer:
             survivors, network = newcomer.survivors, newcomer.survivors.network()
         elif on_peer_failure == "drop":
             everyone = range(require_all_processes(group or all_processes()))
@@ -239,6 +243,16 @@ class DecentralizedOptimizer(Optimizer):
     def rank(self) -> int:
         """The number of this process's node in the network."""
         return self._company.rank
+
+    @property
+    def number(self) -> int:
+        """The `rank` that this process had when the run began, before nodes were dropped."""
+        return self._company.number
+
+    @property
+    def run(self) -> str:
+        """A name that all ranks of this run share, and no other run has; "" if it is alone."""
+        return self._company.run
 
     @property
     def network(self) -> Network:
@@ -574,8 +588,12 @@ class DecentralizedOptimizer(Optimizer):
         These are nodes that were started again after a failure, and new nodes. They start at the
         average x̄ of the other nodes, so x̄ does not change. They take over the step and the
         hyper-parameters of the others. All ranks then form a new process group, and the network is
-        rebuilt for the new number of nodes. Methods that track gradients restart from x, so that
-        the trackers again sum to the gradients of all nodes. Needs `on_peer_failure="drop"`.
+        rebuilt for the new number of nodes. The method's state restarts from x, unless it is each
+        node's own, so that e.g. trackers again sum to the gradients of all nodes. Needs
+        `on_peer_failure="drop"`.
+
+        A node that does not fit, e.g. because it has another method or other parameters, is refused
+        with an error, and the others go on with a warning that says why.
 
         A node that comes in runs the program from its beginning. It is let in by a call of the
         others, and takes part in what they do after that call. If its program calls `admit` before
@@ -584,19 +602,26 @@ class DecentralizedOptimizer(Optimizer):
         self._require_own_parameters("admit")
         came_with, self._came_with = list(self._came_with), ()
         if came_with and self.steps == self.came_at:
-            return came_with
+            return [number for number in came_with if number in self._company.numbers]
         survivors = self._company.survivors
         if survivors is None:
             way_out = "where nobody can leave, nobody can come"
             refuse("on_peer_failure", "raise", '"drop" to admit', way_out)
-        waiting = survivors.waiting
-        comers = self.gather(lambda: waiting() if self.rank == 0 else [])[0]
+        comers, refused = self.gather(partial(self._at_the_door, survivors))[0]
+        for problem in refused:
+            warn_user(f"step {self.steps}: {problem}")
+        numbers = sorted(number for _, number in comers)
         if fresh := survivors.fresh(comers):
-            numbers = [number for _, number in fresh]
             self._recover(PeerFailure(self.rank, [], self.steps, f"{numbers} come in"), fresh)
         if comers:
-            self._settle([number for _, number in comers])
-        return sorted(number for _, number in comers)
+            self._settle(numbers)
+        return [number for number in numbers if number in self._company.numbers]
+
+    def _at_the_door(self, survivors: Survivors) -> Sequence[Any]:
+        """The first rank says who comes in, and why others cannot."""
+        if self.rank > 0:
+            return [], []
+        return survivors.waiting(self._lasting_facts(self._flat.params))
 
     def _greeting(self) -> dict[str, Any]:
         """What newcomers are told."""
@@ -799,24 +824,32 @@ class DecentralizedOptimizer(Optimizer):
 
     def _facts(self) -> dict[str, str]:
         """What all ranks must have alike."""
-        shapes = [tuple(p.shape) for p in self._flat.params]
-        still = [tuple(p.shape) for p in frozen(self.param_groups, self.state)]
         survivors = self._company.survivors
         facts = {
-            "algorithm": self.algorithm,
-            "network": self.network,
-            "links": short_digest(self.network.describe()),
-            "seed": self.seed,
-            "parameters": f"{shapes} of {self.x.dtype}" + f", frozen {still}" * bool(still),
-            "names of the parameters": in_short(self.parameter_names()),
+            **self._lasting_facts(self._flat.params),
+            **about_network(self.network),
             **self._shared_values(),
-            "message_dtype": self.message_dtype,
-            "timeout": self.timeout,
-            "wait": self.wait,
             "on_peer_failure": "drop" if survivors else "raise",
             "min_nodes": survivors.min_nodes if survivors else 0,
             "step": self.steps if self.wait else "of its own",
             "memory of links": "public copies" if has_copies(self.links) else "no public copies",
+        }
+        return {name: str(fact) for name, fact in facts.items()}
+
+    def _lasting_facts(self, params: Sequence[Tensor]) -> dict[str, str]:
+        """Those that a newcomer must have, too, whenever it comes; `params` are mixed."""
+        shapes = [tuple(p.shape) for p in params]
+        still = [tuple(p.shape) for p in frozen(self.param_groups, {*params})]
+        dtype = state_dtype(params[0].dtype) if params else "no dtype"
+        facts = {
+            "algorithm": self.algorithm,
+            "seed": self.seed,
+            "parameters": f"{shapes} of {dtype}" + f", frozen {still}" * bool(still),
+            "names of the parameters": in_short(names_of(self.param_groups, params)),
+            "param groups": len(self.param_groups),
+            "message_dtype": self.message_dtype,
+            "timeout": self.timeout,
+            "wait": self.wait,
             "version of Gossamer": __version__,
         }
         return {name: str(fact) for name, fact in facts.items()}

@@ -40,27 +40,28 @@ class PatientStore:
             self.store.set(key, sealed(key, text))
             self.store.check([key])
 
-        self._asked(written)
+        self.asked(written)
 
     def has(self, key: str) -> bool:
         """Whether something is written there, sealed or not."""
-        return self._asked(lambda: self.store.check([key]))
+        return self.asked(lambda: self.store.check([key]))
 
     def look(self, keys: Sequence[str]) -> list[str | None]:
         """What is written under each key, None where nothing is, or nothing that counts."""
         held, there = self.store.get, self.store.check
-        found = self._asked(lambda: [held(key) if there([key]) else None for key in keys])
+        found = self.asked(lambda: [held(key) if there([key]) else None for key in keys])
         return [opened(key, content) for key, content in zip(keys, found, strict=True)]
 
     def first(self, key: str, text: str) -> str | None:
         """Write unless something is there already; returns what is there now, if it counts."""
-        return opened(key, self._asked(lambda: self.store.compare_set(key, "", sealed(key, text))))
+        return opened(key, self.asked(lambda: self.store.compare_set(key, "", sealed(key, text))))
 
     def add(self, key: str, amount: int) -> int:
         """Add to a number, which begins with 0, and return it."""
-        return self._asked(lambda: self.store.add(key, amount))
+        return self.asked(lambda: self.store.add(key, amount))
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def asked(self, ask: Callable[[], T]) -> T:
+        """What `ask` finds out from the store."""
         if self._lost:
             raise StoreLost(self._lost)
         try:

@@ -1,5 +1,6 @@
 """Save and resume a real run, at steps on which all ranks agree."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from gossamer.distributed.checkpoint import (
     NodeRecord,
+    discard,
     knows_of_others,
     mark_complete,
     prune,
@@ -21,7 +23,13 @@ from gossamer.distributed.checkpoint import (
     steps_of_node,
     write_node,
 )
-from gossamer.distributed.folders import begins, has_saved, require_alone, require_own_files
+from gossamer.distributed.folders import (
+    begins,
+    has_saved,
+    own_folder,
+    require_alone,
+    require_own_files,
+)
 from gossamer.distributed.inside.mesh import whole
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
@@ -94,6 +102,8 @@ class Checkpoints:
         asked = self._hyperparameters() | self._schedules()
         self._asked = asked if optimizer.steps == 0 else {}
         self._tried = False  # whether what the script saves can be read back
+        self.original_rank = optimizer.number
+        """The rank that this node had at first; after nodes were dropped, `resume` finds it."""
         self._model_state()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -104,13 +114,15 @@ class Checkpoints:
     def save(self) -> None:
         """Write this node's file; a collective.
 
-        Older files are deleted when all ranks have written theirs. If a node has several processes,
-        the first of them gathers the parts of all and writes the file.
+        Older files are deleted when all ranks have written theirs. If a rank cannot write its file,
+        e.g. because its disk is full, all ranks raise the same `OSError`, and the older checkpoints
+        stay. You may catch it and go on. If a node has several processes, the first of them gathers
+        the parts of all and writes the file.
         """
         require_own_files(self.optimizer, self.folder)
         self.optimizer.come_to_rest()
-        save = self.optimizer.gather(lambda: secrets.token_hex(8))[0]
-        self.optimizer.gather(partial(self._write, save))
+        save = self._own_folder()
+        self._require_written(self.optimizer.gather(partial(self._write, save)))
         if self.optimizer.crew.position == 0:
             mark_complete(self.folder, self.optimizer.steps, self.optimizer.rank)
             prune(self.folder, self.optimizer.rank, self.optimizer.steps, KEPT)
@@ -142,9 +154,23 @@ class Checkpoints:
         if self.optimizer.came_at is not None:
             return self.optimizer.came_at
         require_alone(self.optimizer, self.folder)
+        self._own_folder()
         step = self._resume()
         begins(self.optimizer, self.folder)
         return step
+
+    def _own_folder(self) -> str:
+        """Keep other trainings out of the folder; returns a name for what is saved next."""
+
+        def said() -> tuple[str, str]:
+            return own_folder(self.optimizer, self.folder), secrets.token_hex(8)
+
+        holders, names = zip(*self.optimizer.gather(said), strict=True)
+        holder = next(filter(None, holders), "")
+        found = f"{self.folder}, where another training saves its checkpoints ({holder})"
+        way_out = "end that training first, or choose another folder"
+        require(not holder, "folder", found, "one for each training", way_out)
+        return str(names[0])
 
     def _resume(self) -> int:
         own: list[tuple[Offer, dict[int, NodeRecord]]] = []
@@ -165,7 +191,19 @@ class Checkpoints:
         for problem in mine.problems:
             warn_user(f"passed over: {problem}")
         self._load(records[newest])
+        self._tell_who_goes_on()
         return newest
+
+    def _tell_who_goes_on(self) -> None:
+        """Ranks that were renumbered after a drop may otherwise go on with the data of others."""
+        former = self.optimizer.gather(lambda: self.original_rank)[:: self.optimizer.crew.size]
+        others = [
+            f"rank {now} goes on as the former rank {before}"
+            for now, before in enumerate(former)
+            if now != before
+        ]
+        if others and self.optimizer.rank == 0:
+            warn_user(f"after a drop, {', '.join(others)}")
 
     def _model_state(self) -> ModelState:
         """The model's state dict now: parameters may be unfrozen on the way."""
@@ -190,10 +228,26 @@ class Checkpoints:
         followed = {name: str(algorithm.arguments[name]) for name in algorithm.scheduled}
         return _by_name([followed] * len(self.optimizer.param_groups), followed)
 
-    def _write(self, save: str) -> None:
+    def _write(self, save: str) -> tuple[int, str]:
+        """Write the record; returns the number of the error and what it says, if it fails."""
         record = self._record(save)
-        if self.optimizer.crew.position == 0:
-            write_node(self.folder, record)
+        try:
+            if self.optimizer.crew.position == 0:
+                write_node(self.folder, record)
+        except OSError as reason:
+            where = f" ({reason.filename})" if reason.filename else ""
+            return (
+                reason.errno or errno.EIO,
+                f"rank {self.optimizer.number}: {reason.strerror or reason}{where}",
+            )
+        return 0, ""
+
+    def _require_written(self, said: Iterable[tuple[int, str]]) -> None:
+        """Raise the same error on all ranks if some could not write their files."""
+        failed = [(number, problem) for number, problem in said if problem]
+        if failed:
+            discard(self.folder, self.optimizer.steps, self.optimizer.rank)
+            raise OSError(failed[0][0], "; ".join(problem for _, problem in failed))
 
     def _record(self, save: str) -> NodeRecord:
         optimizer, model = self.optimizer, self._model_state()
@@ -217,6 +271,7 @@ class Checkpoints:
             seed=optimizer.seed,
             tied=model.tied,
             save=save,
+            original_rank=self.original_rank,
         )
 
     def _packed(self) -> dict[str, Tensor]:
@@ -300,6 +355,8 @@ class Checkpoints:
         state = {name: part(record.tensors[f"state.{name}"]) for name in fields}
         links = {name: part(z) for name, z in record.links.items()}
         self.optimizer.restore(record.step, part(record.tensors["x"]), state, links)
+        if record.original_rank is not None:
+            self.original_rank = record.original_rank
         if saved:
             load_local(self._model_state().local, record.local)
             self._continue_from(saved)

@@ -11,7 +11,8 @@ from typing import Any, TypedDict, cast
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore
 
-from gossamer.distributed.door import Door, Entry
+from gossamer.distributed.agreement import about_network
+from gossamer.distributed.door import AtTheDoor, Door, Entry
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
 from gossamer.distributed.rendezvous import POLL_SECONDS
@@ -89,12 +90,13 @@ class Survivors:
     ) -> None:
         self.numbers, self._network, self._timeout = list(numbers), network, timeout
         if isinstance(network, Network):
-            _require_removable(network)
-        self.store, self._door, self._regroupings = store, Door(store, timeout), 0
+            require_removable(network)
+        self.store, self._regroupings = store, 0
         self._admitted: set[int] = set()
         self._standstill = Standstill()
         self._greeting: Mapping[str, Any] = {}
         self._began = len(self.numbers)
+        self._door = Door(store, timeout, self._began)
         self.min_nodes = enough_nodes(min_nodes, self._began)
 
     def enter(self, entry: Entry, number: int) -> dict[int, Word]:
@@ -103,12 +105,21 @@ class Survivors:
         words = {int(number): word for number, word in entry["words"].items()}
         return self._form(number, words)
 
-    def waiting(self) -> list[tuple[int, int]]:
-        """(ticket, number) of the nodes that wait to be let in."""
+    def waiting(self, facts: Mapping[str, str]) -> AtTheDoor:
+        """The nodes that wait to be let in, and why some cannot.
+
+        Args:
+            facts: what newcomers must have as this rank has it, whatever the network.
+        """
         nodes = range(self._network.num_nodes if isinstance(self._network, Network) else LARGEST)
         with suppress(StoreLost):
-            return self._door.waiting(self.numbers, nodes)
-        return []
+            return self._door.waiting(self.numbers, nodes, partial(self.facts, facts))
+        return AtTheDoor([], [])
+
+    def facts(self, facts: Mapping[str, str], numbers: Sequence[int]) -> dict[str, str]:
+        """These facts, and what else all of these nodes must have alike."""
+        network = self._network_of(numbers)
+        return {**facts, **about_network(network), "min_nodes": str(self.min_nodes)}
 
     def fresh(self, comers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those whom a regrouping has not let in yet."""
@@ -121,11 +132,14 @@ class Survivors:
 
     def network(self) -> Network:
         """The network of those who are left, renumbered."""
+        return self._network_of(self.numbers)
+
+    def _network_of(self, numbers: Sequence[int]) -> Network:
         if not isinstance(self._network, Network):
-            return self._network(len(self.numbers))
+            return self._network(len(numbers))
         network = self._network
         for node in reversed(range(network.num_nodes)):
-            network = network if node in self.numbers else network.without(node)
+            network = network if node in numbers else network.without(node)
         return network
 
     def regroup(
@@ -281,7 +295,8 @@ def _named(words: Mapping[int, Word], how: str) -> set[int]:
     return {number for word in words.values() for number in word[how]}  # type: ignore[literal-required]
 
 
-def _require_removable(network: Network) -> None:
+def require_removable(network: Network) -> None:
+    """Refuse a network from which no node can be removed."""
     *_, links = layers(network)
     steady = isinstance(links, StaticNetwork) and links.symmetric
     way_out = 'use on_peer_failure="raise", or a function of the number of nodes, e.g. gs.ring'

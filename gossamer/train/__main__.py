@@ -6,8 +6,8 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
-from gossamer.distributed import Diverged
-from gossamer.errors import InvalidInput
+from gossamer.distributed import Diverged, PeerFailure
+from gossamer.errors import InvalidInput, first_line
 from gossamer.text import wrapped
 from gossamer.train.config import TrainConfig, read_arguments
 from gossamer.train.refusal import leave_refusal
@@ -41,8 +41,8 @@ def require_finite(config: TrainConfig, found: Mapping[str, float]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and train.
 
-    Bad input ends in one line on stderr and exit code 2; a missing rank, a stranger, or an x or a
-    final loss that is not finite in one line and exit code 1.
+    Bad input ends in one line on stderr and exit code 2; a rank that is missing or dies, a
+    stranger, a full disk, or an x or a final loss that is not finite in one line and exit code 1.
     """
     try:
         config = read_arguments(arguments)
@@ -54,9 +54,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not leave_refusal(str(error)):
             print(f"gossamer train: {error}", file=sys.stderr)
             sys.exit(2)
-    except (ConnectionError, PermissionError, Diverged) as error:
-        print(f"gossamer train: {error}", file=sys.stderr)
+    except (OSError, PeerFailure, Diverged) as error:
+        print(f"gossamer train: {in_one_line(error)}", file=sys.stderr)
         sys.exit(1)
+
+
+def in_one_line(error: Exception) -> str:
+    """What the error says, in words only.
+
+    >>> in_one_line(OSError(28, "No space left on device", "runs/log.jsonl"))
+    'No space left on device (runs/log.jsonl)'
+    """
+    if not (isinstance(error, OSError) and error.strerror):
+        return first_line(error)
+    return error.strerror + (f" ({error.filename})" if error.filename else "")
 
 
 if __name__ == "__main__":

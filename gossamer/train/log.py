@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gossamer.files import naming
+
 LOG = "log.jsonl"
 
 
@@ -21,7 +23,7 @@ def append(path: Path, line: Mapping[str, Any]) -> None:
     """Add a line in one stroke; after one that was cut off by a crash it begins anew."""
     plain = {name: _plain(value) for name, value in line.items()}
     text = json.dumps(plain, allow_nan=False) + "\n"
-    with path.open("ab+", buffering=0) as file:
+    with naming(path), path.open("ab+", buffering=0) as file:
         file.seek(max(0, file.seek(0, 2) - 1))
         whole = file.read(1) in (b"", b"\n")
         file.write(("" if whole else "\n").encode() + text.encode())

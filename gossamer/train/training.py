@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from torch.nn import functional
 
 from gossamer.data import BatchOrder
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, join
+from gossamer.distributed.launch import is_late
+from gossamer.distributed.rendezvous import place_in_world
 from gossamer.errors import InvalidInput, require
 from gossamer.files import writable
 from gossamer.progress import progress, tell
@@ -24,7 +25,7 @@ from gossamer.train.config import (
     TrainConfig,
     config_of,
     make_algorithm,
-    make_network,
+    network_for,
     require_sound,
     word_for,
 )
@@ -53,7 +54,7 @@ def run(config: TrainConfig) -> dict[str, float]:
     if config.tensorboard is not None and os.environ.get("RANK", "0") == "0":
         _require_tensorboard(Path(config.tensorboard))  # before others wait for this rank
     rank = join(config.timeout)
-    data = load_data(config, rank, dist.get_world_size() if dist.is_initialized() else 1)
+    data = load_data(config, rank, processes())
     model = make_model(config, data)
     optimizer = make_optimizer(config, model)
     order = BatchOrder(len(data.shard), config.batch_size, config.seed, rank)
@@ -88,6 +89,13 @@ def run(config: TrainConfig) -> dict[str, float]:
     return report.last
 
 
+def processes() -> int:
+    """How many take part."""
+    if is_late():
+        return place_in_world()[1]  # they begin when all are there
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
 def _next_stop(config: TrainConfig, step: int) -> int:
     """The next step after which something is saved or reported."""
     every = [config.log_every, *([config.save_every] if config.checkpoints else [])]
@@ -98,7 +106,7 @@ class SameRun:
     """What a resumed run must share with the one that was saved, as an extra of its checkpoints."""
 
     def __init__(self, config: TrainConfig, optimizer: DecentralizedOptimizer) -> None:
-        names = ["model", "network", "batch_size", "seed"]
+        names = ["model", "batch_size", "seed"]
         names += ["data"] if config.model != "gpt" else []  # a file may move
         self._config, self._optimizer = config, optimizer
         messages = str(word_for("message_dtype", config.message_dtype))
@@ -106,14 +114,15 @@ class SameRun:
         self._asked = asked | {"message_dtype": messages}
 
     def state_dict(self) -> dict[str, Any]:
-        """What was asked for."""
-        return self._asked
+        """What was asked for, and the network of those who are left."""
+        return {**self._asked, "network": self._optimizer.network.name}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Refuse what another run was asked for."""
-        other = [name for name, value in self._asked.items() if saved.get(name) != value]
+        now = self.state_dict()
+        other = [name for name, value in now.items() if saved.get(name) != value]
         found = ", ".join(f"{name} {saved.get(name)}" for name in other)
-        need = f"one with {', '.join(f'{name} {self._asked[name]}' for name in other)}"
+        need = f"one with {', '.join(f'{name} {now[name]}' for name in other)}"
         way_out = "use those, or another folder"
         folder = self._config.checkpoints
         require(not other, "checkpoints", f"{folder}, a run with {found}", need, way_out)
@@ -209,7 +218,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> DecentralizedOptimi
     return DecentralizedOptimizer(
         model.named_parameters(),
         make_algorithm(config),
-        partial(make_network, config.network),
+        network_for(config.network, processes()),
         seed=config.seed,
         message_dtype=config.message_dtype,
         timeout=config.timeout,

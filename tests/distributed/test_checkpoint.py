@@ -1,6 +1,7 @@
 """Checkpoints resume a run bit for bit and survive damage."""
 
 import random
+import resource
 import shutil
 import warnings
 from collections.abc import Callable
@@ -18,7 +19,13 @@ from torch.optim.lr_scheduler import OneCycleLR
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, MinibatchSampler, export
-from gossamer.distributed.checkpoint import node_file, read_node, steps_of_node, write_node
+from gossamer.distributed.checkpoint import (
+    node_file,
+    read_node,
+    read_nodes,
+    steps_of_node,
+    write_node,
+)
 from gossamer.errors import InvalidInput
 from gossamer.networks import ring
 
@@ -301,7 +308,7 @@ def test_what_a_kill_left_half_written_goes_with_its_step(tmp_path):
     left.parent.mkdir()
     left.touch()
     alone(METHOD, tmp_path, steps=3)
-    assert sorted(tmp_path.iterdir()) == [node_file(tmp_path, k, 0).parent for k in (2, 3)]
+    assert sorted(tmp_path.glob("step-*")) == [node_file(tmp_path, k, 0).parent for k in (2, 3)]
 
 
 def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path):
@@ -330,3 +337,30 @@ def test_an_export_of_a_node_that_is_not_there_is_refused(tmp_path):
 def test_an_export_without_a_complete_step_says_why(tmp_path):
     with pytest.raises(InvalidInput, match="no complete step"):
         export(tmp_path, tmp_path / "model.safetensors")
+
+
+def with_a_full_disk(rank: int, folder: Path) -> tuple[str, list[int], int]:
+    """Rank 1 has no room for its second file, and its third has room again."""
+    parameter = nn.Parameter(torch.zeros(10_000))
+    optimizer = DecentralizedOptimizer([parameter], METHOD, ring, timeout=10.0)
+    checkpoints, said = Checkpoints(folder, optimizer, None), ""
+    for room in (True, False, True):
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard if room or rank != 1 else 1000, hard))
+        optimizer.step()
+        try:
+            checkpoints.save()
+        except OSError as reason:
+            said = str(reason)
+            kept = [record.step for record in read_nodes(folder)]
+    return said, kept, read_nodes(folder)[rank].step
+
+
+def test_a_full_disk_on_one_rank_is_an_error_on_all_and_they_can_go_on(tmp_path):
+    for said, kept, last in on_ranks(with_a_full_disk, tmp_path, size=3):
+        assert "rank 1: File too large" in said
+        assert (kept, last) == ([1, 1, 1], 3)
+    assert sorted(path.name for path in tmp_path.glob("step-*")) == [
+        "step-00000001",
+        "step-00000003",
+    ]

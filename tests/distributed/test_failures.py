@@ -12,7 +12,7 @@ import torch
 from processes import Dead, Failed, Launched, Processes, on_ranks
 from torch import Tensor, nn
 
-from gossamer.algorithms import DSGD, GTDSGD, DIGing, GTNSGDm
+from gossamer.algorithms import DSGD, EXTRA, GTDSGD, DIGing, GTNSGDm
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure, read_nodes
 from gossamer.errors import InvalidInput
 from gossamer.networks import complete, exponential, line, ring
@@ -129,10 +129,11 @@ def simulate_drop(method, network, steps, dead, at, reset=True) -> Tensor:
 
 
 def test_after_a_kill_the_survivors_reach_their_own_optimum(tmp_path):
-    """At any moment, with exact gradients and tracking: without the reset a bias would stay."""
+    """At any moment, with exact gradients: without a restart of the state a bias would stay."""
     runs = {dead: tmp_path / f"without-{dead}" for dead in (0, 3)}
+    methods = {0: GTDSGD(lr=0.8), 3: EXTRA(lr=0.8)}
     started = {
-        dead: Processes(quadratic_steps, GTDSGD(lr=0.8), ring(4), 150, None, log, True, 0.002)
+        dead: Processes(quadratic_steps, methods[dead], ring(4), 150, None, log, True, 0.002)
         for dead, log in runs.items()
     }
     for dead, processes in started.items():
@@ -295,6 +296,26 @@ def test_a_restart_does_not_go_back_behind_a_drop(tmp_path):
     assert on_ranks(resume, tmp_path, size=3) == [1, 1, 1]
 
 
+def former_ranks(rank: int, folder: Path) -> tuple[int, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+        optimizer = DecentralizedOptimizer([parameter], DSGD(lr=0.1), complete, timeout=TIMEOUT)
+        checkpoints = Checkpoints(folder, optimizer, None)
+        checkpoints.resume()
+    optimizer.step()
+    checkpoints.save()
+    told = [str(warning.message) for warning in caught if "after a drop" in str(warning.message)]
+    return checkpoints.original_rank, told
+
+
+def test_a_restart_after_a_drop_says_whose_data_each_rank_goes_on_with(tmp_path):
+    Processes(save_with_a_death, tmp_path).results(deadline=30)
+    told = "after a drop, rank 2 goes on as the former rank 3"
+    for _ in range(2):  # also when it is resumed once more
+        assert on_ranks(former_ranks, tmp_path, size=3) == [(0, [told]), (1, []), (3, [])]
+
+
 def dies_in(rank: int, what: str, folder: Path) -> None:
     optimizer, checkpoints = small_run("raise", folder)
     if rank == 1:
@@ -450,7 +471,7 @@ def admitting_first(rank: int, log: Path) -> tuple[list[int], int, float]:
     warnings.simplefilter("ignore")
     parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
     options = {"timeout": 6.0, "on_peer_failure": "drop"}
-    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.5), ring, **options)
+    optimizer = DecentralizedOptimizer([parameter], EXTRA(lr=0.5), ring, **options)
     admitted, end = [], None
     while optimizer.steps != end:
         if optimizer.steps % 10 == 0 and not admitted:
@@ -475,6 +496,39 @@ def test_a_node_that_comes_back_to_a_call_of_admit_goes_on_from_it(tmp_path):
         admitted, steps, mean = answers[rank]
         assert (admitted, steps) == ([2], answers[0][1])
         assert mean == pytest.approx(1.5, abs=1e-6)
+
+
+def with_a_misfit(rank: int) -> tuple[list[str], list[int], int]:
+    """Node 2 has another step size, node 3 fits: what is said, who comes in, and the nodes."""
+    parameter = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    options = {"timeout": 10.0, "on_peer_failure": "drop"}
+    method = GTDSGD(lr=0.3 if rank == 2 else 0.5)
+    optimizer = DecentralizedOptimizer([parameter], method, ring, **options)
+    said, admitted = [], []
+    while not admitted or (rank < 2 and not said):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            admitted += optimizer.admit()
+        said += [str(warning.message) for warning in caught if "let in" in str(warning.message)]
+        parameter.grad = parameter.detach() - rank
+        optimizer.step()
+        time.sleep(0.01)
+    return said, admitted, optimizer.network.num_nodes
+
+
+def test_a_newcomer_that_does_not_fit_is_sent_away_and_the_others_go_on():
+    run = Launched(with_a_misfit, size=2)
+    time.sleep(1.0)
+    refused = run.answer(run.start(2))
+    problem = "rank 2 was not let in: algorithm: the run has GTDSGD(lr=0.5), it has GTDSGD(lr=0.3)"
+    assert isinstance(refused.error, InvalidInput)
+    assert str(refused.error).startswith(problem)
+    run.start(3)
+    first, second, _, third = run.results(30)
+    for said, admitted, nodes in (first, second):
+        assert problem in said[0]
+        assert (admitted, nodes) == ([3], 3)
+    assert third == ([], [3], 3)
 
 
 def one_step_less(rank: int) -> None:

@@ -305,7 +305,7 @@ def test_an_extra_that_could_not_be_resumed_is_refused_at_the_first_save(tmp_pat
     words = f"extras: 's' holds {type(value).__name__}; use numbers, strings, lists, dictionaries"
     with pytest.raises(InvalidInput, match=words):
         checkpoints.save()
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("step-*"))
 
 
 def test_a_hyperparameter_that_could_not_be_resumed_is_refused(tmp_path):

@@ -68,7 +68,7 @@ def honest(rank: int, port: int, secret: str, folder: str, pipe: Connection) -> 
 def impostor(rank: int, port: int, folder: str) -> None:
     """Take a place by torch's own means, without the secret, and send a pickle that runs code."""
     store = dist.TCPStore("127.0.0.1", port, timeout=timedelta(seconds=15))
-    store = dist.PrefixStore("attempt_0", store)
+    store = dist.PrefixStore("run_0", dist.PrefixStore("attempt_0", store))
     store.set(f"here_{rank}", "")
     limit = timedelta(seconds=2)
     with suppress(Exception):

@@ -1,15 +1,19 @@
 """Training by names: what cannot run is refused before a process starts."""
 
+import errno
+import os
+import warnings
+
 import pytest
 import torch
-from processes import on_ranks
+from processes import Dead, Processes, on_ranks
 
 from gossamer.cli._train import train as command
-from gossamer.distributed import read_nodes
+from gossamer.distributed import Checkpoints, read_nodes
 from gossamer.errors import InvalidInput
 from gossamer.train import train, training
 from gossamer.train.__main__ import main
-from gossamer.train.config import make_network, read_arguments
+from gossamer.train.config import config_of, make_network, read_arguments
 from gossamer.train.log import LOG, TrainingLog
 
 METHOD = {"lr": 0.1, "momentum": 0.8}
@@ -146,7 +150,7 @@ def test_a_run_is_not_continued_as_another_one(tmp_path):
     for other, words in [
         ({"seed": 1}, "a run with seed 0, need one with seed 1; use those, or another folder"),
         ({"batch_size": 8}, "a run with batch_size 32, need one with batch_size 8"),
-        ({"network": "complete"}, "a run with network ring, need one with network complete"),
+        ({"network": "complete"}, r"a run with network ring\(1\), need one with network complete"),
         (
             {"steps": 5},
             "steps: got 5, need at least 6, the steps that the run in .* has taken",
@@ -154,6 +158,58 @@ def test_a_run_is_not_continued_as_another_one(tmp_path):
     ]:
         with pytest.raises(InvalidInput, match=words):
             train(**{**where, **METHOD, "steps": 10, **other})
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("gossamer.distributed.resume.write_node", "rank 0: No space left on device (a file)"),
+        ("gossamer.train.training.append", "No space left on device (a file)"),
+    ],
+)
+def test_a_full_disk_ends_in_one_line(place, told, tmp_path, monkeypatch, capsys):
+    def full(*_) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a file")
+
+    monkeypatch.setattr(place, full)
+    with pytest.raises(SystemExit, match="1"):
+        main([*GIVEN, "--steps", "1", "--checkpoints", str(tmp_path)])
+    assert capsys.readouterr().err == f"gossamer train: {told}\n"
+
+
+def resumed(network: str, folder) -> Checkpoints:
+    warnings.simplefilter("ignore")
+    options = {"network": network, "on_peer_failure": "drop", "timeout": 5.0}
+    config = config_of(checkpoints=str(folder), **options, **METHOD)
+    optimizer = training.make_optimizer(config, torch.nn.Linear(2, 1))
+    checkpoints = Checkpoints(folder, optimizer, None, run=training.SameRun(config, optimizer))
+    checkpoints.resume()
+    return checkpoints
+
+
+def without_rank_2(rank: int, network: str, folder) -> str:
+    checkpoints = resumed(network, folder)
+    for t in range(5):
+        if (rank, t) == (2, 3):
+            os._exit(1)
+        checkpoints.optimizer.step()
+    checkpoints.save()
+    return checkpoints.optimizer.network.name
+
+
+def steps_resumed(rank: int, network: str, folder) -> int:
+    return resumed(network, folder).optimizer.steps
+
+
+@pytest.mark.parametrize(
+    ("given", "left", "asked_for"),
+    [("ring", "ring(3)", "ring"), ("ring(4)", "ring(4).without(2)", "ring(4).without(2)")],
+)
+def test_from_a_network_with_arguments_a_dead_node_is_removed(given, left, asked_for, tmp_path):
+    answers = Processes(without_rank_2, given, tmp_path).results(deadline=40)
+    assert isinstance(answers.pop(2), Dead)
+    assert answers == [left] * 3
+    assert on_ranks(steps_resumed, asked_for, tmp_path, size=3) == [5, 5, 5]
 
 
 def some_steps(rank: int, folder) -> None:
@@ -180,6 +236,10 @@ def test_what_the_processes_refuse_is_said_once_without_a_traceback(tmp_path, ca
         ),
         (["--max-restarts", "-1"], "max_restarts: got -1, need an integer of at least 0"),
         (["--on-peer-failure", "drop", "--min-nodes", "5"], r"min_nodes: got 5, .* in \[2, 4\]"),
+        (
+            ["--on-peer-failure", "drop", "--network", "exponential(4)"],
+            r"network: got exponential\(4\), need static with W = Wᵀ",
+        ),
     ],
 )
 def test_the_command_refuses_before_it_starts_processes(arguments, message, monkeypatch):
