@@ -110,8 +110,7 @@ class Algorithm(ABC, Generic[StateT]):
         On CUDA the step is compiled, and `t` and the real-valued hyper-parameters are passed to it
         as scalar tensors. These work in arithmetic, but not in code that needs a Python
         number, such as `lrs[min(t, 2)]` or `generator.manual_seed(t)`. A step with such code is not
-        compiled but run as written, which is slower, and a warning says so. In runs with a store,
-        too, these hyper-parameters are scalar tensors. On a CPU, long runs
+        compiled but run as written, which is slower, and a warning says so. On a CPU, long runs
         translate the step to C (`gossamer.native`): they call it a few times with such tensors and
         record its operations. If this fails, the step runs as written.
         """
@@ -231,6 +230,11 @@ class Algorithm(ABC, Generic[StateT]):
         chosen = {name: value[runs] for name, value in self._tensors.items() if value.ndim > 0}
         schedules = {name: getattr(self, name).select(runs.cpu()) for name in self.scheduled}
         return dataclasses.replace(self, **chosen, **schedules)
+
+    @property
+    def tensor_versions(self) -> dict[str, int]:
+        """Name → a number that grows when the tensor of a hyper-parameter is changed in place."""
+        return {name: value._version for name, value in self._tensors.items()}
 
     @property
     def _tensors(self) -> dict[str, Tensor]:

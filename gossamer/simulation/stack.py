@@ -14,6 +14,7 @@ from gossamer.algorithms.local import STREAM
 from gossamer.algorithms.stacked_schedules import in_tensors
 from gossamer.errors import refuse, require
 from gossamer.fit import require_fit
+from gossamer.libraries import top_of
 from gossamer.memory import keep_freed_memory
 from gossamer.native import Lanes, NativeLoop
 from gossamer.networks import Mixer, Network, Talk
@@ -84,11 +85,8 @@ class Stack:
         self._told_at: Tensor | None = None
         self._all_seeds = list(seeds)
         algorithm.require_runs(len(seeds))
-        if lanes > 1:  # computed with as where runs have different numbers
-            names = numeric(type(algorithm))
-            shared = {name: in_tensors(getattr(algorithm, name)) for name in names}
-            algorithm = algorithm.holding(shared)
-        self._all_algorithms = algorithm.to(dtype=dtype, device=device)
+        alike = _in_tensors(algorithm) if lanes > 1 and _is_ours(algorithm) else algorithm
+        self._all_algorithms = alike.to(dtype=dtype, device=device)
         self._channel = partial(network.channel, dtype=dtype, device=device)
         self._step = step_on(type(algorithm), dtype, device)
         sizes = problem.num_nodes, problem.dim
@@ -120,6 +118,7 @@ class Stack:
             before = (self.t, self._content)
             with self.threads() as threads:
                 self._step_to(min(end, self.t + self._block - self.t % self._block), threads)
+                self._require_same_numbers()
                 finite = self._finite()
                 if not finite.all():
                     self._remove_diverged(before, finite, threads)
@@ -155,6 +154,7 @@ class Stack:
         self.runs, (self.x, self.state, self.links) = runs, content
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
+        self._versions = self.algorithm.tensor_versions
         self.channel = self._channel(self.seeds)
         self._coins = None
         if self.algorithm.asks_local:
@@ -163,6 +163,14 @@ class Stack:
         if self._noise is not None:
             self._noise.serve(self.seeds)
         self._graphs = self._step_graphs()
+
+    def _require_same_numbers(self) -> None:
+        """Refuse a method that has changed the numbers of the runs, as `lr *= 0.5` does."""
+        found = self.algorithm.tensor_versions if self.x.is_cpu else {}
+        changed = [name for name, version in found.items() if version != self._versions[name]]
+        name, need = f"step of {type(self.algorithm).__name__}", "hyper-parameters that stay"
+        way_out = "write lr = lr * 0.5, not lr *= 0.5"
+        require(not changed, name, f"a step that changes {', '.join(changed)}", need, way_out)
 
     def info(self) -> dict[str, Tensor]:
         """The method's `info` on the next step, averaged over the nodes: name → `(runs,)`."""
@@ -280,3 +288,15 @@ def _without(grad: Tensor, state: Any) -> Any:
     if all(z.data_ptr() != memory for z in state):
         return state
     return type(state)(*(z.clone() if z.data_ptr() == memory else z for z in state))
+
+
+def _is_ours(algorithm: Algorithm[Any]) -> bool:
+    """Whether its step is known to take tensors for numbers, as one that was written here."""
+    kind = getattr(type(algorithm), "_method", type(algorithm))  # that of a push-sum
+    return top_of(kind.__module__) == "gossamer"
+
+
+def _in_tensors(algorithm: Algorithm[Any]) -> Algorithm[Any]:
+    """The same, computed with as where every run has numbers of its own."""
+    names = numeric(type(algorithm))
+    return algorithm.holding({name: in_tensors(getattr(algorithm, name)) for name in names})

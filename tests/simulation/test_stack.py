@@ -1,5 +1,6 @@
 """The one loop: runs in a stack are runs alone, and divergence is found, dated and contained."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -260,3 +261,32 @@ def test_no_method_keeps_a_gradient_that_is_overwritten(row: Row):
         stack.advance(5)
         ends.append(stack.x)
     close(*ends)
+
+
+@dataclass(frozen=True)
+class Halving(gs.Algorithm[gs.algorithms.Stateless]):
+    """Halves its step size from step 5 on, with code that needs a Python number, or in place."""
+
+    lr: gs.algorithms.Positive
+    in_place: bool = False
+
+    def init(self, x: Tensor) -> gs.algorithms.Stateless:
+        return gs.algorithms.Stateless()
+
+    def step(self, t, x, grad, state, mix):
+        lr = self.lr if self.in_place else round(self.lr, 3)
+        if t >= 5:
+            lr *= 0.5
+        return mix.pull(x - lr * grad), state
+
+
+def test_a_method_that_needs_python_numbers_is_the_same_in_a_store(tmp_path):
+    task = (Halving(0.05), PROBLEM, NETWORKS[0])
+    plain, stored = (gs.simulate(*task, steps=20, store=store) for store in (None, tmp_path))
+    close(plain.x, stored.x)
+
+
+def test_a_step_that_changes_the_numbers_of_a_sweep_is_refused():
+    grid = {"lr": [0.05, 0.1], "in_place": [True]}
+    with pytest.raises(gs.InvalidInput, match=r"step of Halving: .* changes lr, need hyper-param"):
+        gs.sweep(Halving, grid, PROBLEM, NETWORKS[0], steps=20, seeds=0)
