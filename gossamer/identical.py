@@ -12,5 +12,6 @@ def identical(one: Tensor, other: Tensor) -> bool:
     >>> identical(torch.ones(1), torch.ones(2)), identical(torch.ones(1), torch.zeros(1))
     (False, False)
     """
-    alike = one.shape == other.shape and one.dtype == other.dtype
+    alike = (one.shape, one.dtype, one.layout) == (other.shape, other.dtype, other.layout)
+    one, other = (z if z.layout == torch.strided else z.to_dense() for z in (one, other))
     return alike and torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)

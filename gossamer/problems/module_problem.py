@@ -191,14 +191,15 @@ class ModuleProblem(Problem):
     def local_grad(self, x: Tensor) -> Tensor:
         """∇f_i over all of node i's samples, without dropout, in the precision of `x`."""
         require_autograd()
-        there, grads = self.to(x.device, x.dtype), torch.zeros_like(x)
+        there, precise = self.to(x.device, x.dtype), torch.promote_types(x.dtype, torch.float32)
+        grads = torch.zeros_like(x, dtype=precise)
         for total, points, data in zip(grads, x, there.batches.datasets, strict=True):
             for share, inputs, targets in pieces(data, self._at_once):
                 with torch.enable_grad():
                     leaf = points.detach().requires_grad_()
                     loss = share * there.evaluator.losses(leaf, inputs, targets).sum()
                     total += torch.autograd.grad(loss, leaf)[0]
-        return penalized_grad(grads, self.penalty, x)
+        return penalized_grad(grads.to(x.dtype), self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
         """The mean loss on the validation data, without penalty: `(points, dim)` → `(points,)`."""
@@ -341,4 +342,4 @@ def share_right(outputs: Tensor, targets: Tensor) -> Tensor:
     classes &= outputs.ndim <= 2 or outputs.shape[1] != outputs.shape[-1]
     shapes = f"{targets.dtype} targets for outputs of shape {tuple(outputs.shape)}"
     require(classes, "targets", shapes, "the number of a class for every row of outputs")
-    return (outputs.argmax(-1) == targets).to(outputs.dtype).mean()
+    return (outputs.argmax(-1) == targets.long()).to(outputs.dtype).mean()

@@ -7,8 +7,11 @@ from torch import Tensor
 
 from gossamer.data.pairs import Pairs, TensorPairs
 
-MOST = 8
+MOST = 64
 """Samples that are taken from all over the nodes, and classes of which one is taken."""
+
+AT_MOST_NODES = 16
+"""Nodes that these samples are of."""
 
 Place = tuple[int, int]
 """A dataset and a row of it."""
@@ -17,9 +20,14 @@ Reduction = Callable[[Tensor, int], Tensor]
 
 
 def spread(datasets: Sequence[Pairs]) -> list[Place]:
-    """The first and the last samples of some datasets, evenly spaced."""
-    chosen = torch.linspace(0, len(datasets) - 1, MOST // 2).long().unique().tolist()
-    return [(k, row) for k in chosen for row in (0, len(datasets[k]) - 1)]
+    """Evenly spaced samples of some datasets, also evenly spaced, the first and last included."""
+    chosen = _spaced(len(datasets), AT_MOST_NODES).tolist()
+    of_each = MOST // len(chosen)
+    return [(k, row) for k in chosen for row in _spaced(len(datasets[k]), of_each).tolist()]
+
+
+def _spaced(size: int, most: int) -> Tensor:
+    return torch.linspace(0, size - 1, most).round().long().unique()
 
 
 def classes(datasets: Sequence[Pairs]) -> list[Place]:
@@ -30,7 +38,7 @@ def classes(datasets: Sequence[Pairs]) -> list[Place]:
     known, which = numbers.unique(return_inverse=True)
     one_of = torch.empty_like(known, dtype=torch.int64)
     one_of[which] = torch.arange(len(which), device=which.device)
-    chosen = torch.linspace(0, len(known) - 1, MOST).long().unique()
+    chosen = _spaced(len(known), MOST)
     return _places(one_of[chosen.to(one_of.device)], datasets)
 
 
@@ -46,11 +54,16 @@ def extremes(datasets: Sequence[Pairs]) -> list[Place]:
 
 def _numbers(datasets: Sequence[Pairs], part: str, reduce: Reduction) -> Tensor | None:
     """One integer of every sample of all datasets; None if they hold others, or no tensors."""
-    held = [getattr(data, part) for data in datasets if isinstance(data, TensorPairs)]
+    held = [_signed(getattr(data, part)) for data in datasets if isinstance(data, TensorPairs)]
     real = any(z.is_floating_point() or z.is_complex() or z[0].numel() == 0 for z in held)
     if len(held) < len(datasets) or real:
         return None
     return torch.cat([z if z.ndim == 1 else reduce(z.flatten(1), 1) for z in held]).long()
+
+
+def _signed(z: Tensor) -> Tensor:
+    """As it is, but for kinds of integers that torch can hardly compare."""
+    return z.long() if z.dtype in (torch.uint16, torch.uint32, torch.uint64) else z
 
 
 def _places(rows: Tensor, datasets: Sequence[Pairs]) -> list[Place]:

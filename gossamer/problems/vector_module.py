@@ -66,7 +66,7 @@ class VectorModule:
         self._places = _places(self._as_given, trained)
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
         self._precision_given = self.start.dtype
-        self._loss = _moved(loss, self.start.device, self.start.dtype)
+        self._loss = _loss_there(loss, self.start.device, self.start.dtype)
 
     @cached_property
     def _training(self) -> nn.Module:
@@ -223,20 +223,20 @@ class VectorModule:
 
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
-        module = copy.deepcopy(self._as_given).eval().to(x.device, x.dtype)
+        module = moved(copy.deepcopy(self._as_given).eval(), x.device, x.dtype)
         trained = [p for p in module.parameters() if p.requires_grad]
         nn.utils.vector_to_parameters(x.detach(), trained)
         return module
 
     def to(self, device: Device, dtype: torch.dtype) -> Self:
         """The same on another device, in another precision."""
-        moved = copy.copy(self)
-        moved._as_given = copy.deepcopy(self._as_given).to(device, dtype)
-        moved.start = self.start.to(device, dtype)
-        moved._loss = _moved(self._loss, device, dtype)
+        there = copy.copy(self)
+        there._as_given = moved(copy.deepcopy(self._as_given), device, dtype)
+        there.start = self.start.to(device, dtype)
+        there._loss = _loss_there(self._loss, device, dtype)
         for name in RUN:
-            getattr(moved, name)  # copied now, and not while a gradient is traced or captured
-        return moved
+            getattr(there, name)  # copied now, and not while a gradient is traced or captured
+        return there
 
 
 def require_autograd() -> None:
@@ -246,9 +246,23 @@ def require_autograd() -> None:
     require(not here, "torch.inference_mode", "on", "off, to differentiate a module", way_out)
 
 
-def _moved(loss: Loss, device: Device, dtype: torch.dtype) -> Loss:
+def moved(module: nn.Module, device: Device, dtype: torch.dtype) -> nn.Module:
+    """The module itself on another device, in another precision.
+
+    As `module.to` does it, but complex tensors stay complex.
+    """
+    complex_dtype = torch.promote_types(dtype, torch.float32).to_complex()
+
+    def there(z: Tensor) -> Tensor:
+        wanted = dtype if z.is_floating_point() else complex_dtype if z.is_complex() else None
+        return z.to(device, wanted)
+
+    return module._apply(there)
+
+
+def _loss_there(loss: Loss, device: Device, dtype: torch.dtype) -> Loss:
     """A loss that is a module, moved; a function is where its tensors are."""
-    return copy.deepcopy(loss).to(device, dtype) if isinstance(loss, nn.Module) else loss
+    return moved(copy.deepcopy(loss), device, dtype) if isinstance(loss, nn.Module) else loss
 
 
 def _copied(module: nn.Module) -> nn.Module:

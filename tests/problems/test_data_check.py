@@ -80,3 +80,40 @@ def test_a_batch_of_one_sample_is_refused_where_it_has_no_statistics():
     with pytest.raises(gs.InvalidInput, match=r"batch_size: got 1, .*, need at least 2"):
         ModuleProblem(module, functional.cross_entropy, data, batch_size=1)
     ModuleProblem(perceptron(), functional.cross_entropy, data, batch_size=1)
+
+
+@pytest.mark.parametrize("kind", [torch.uint16, torch.uint32, torch.int32, torch.uint8])
+def test_integers_of_any_size_are_tokens_and_classes(kind: torch.dtype):
+    class Speaker(nn.Embedding):
+        def forward(self, tokens):
+            return super().forward(tokens.long())
+
+    tokens = torch.tensor([[0, 3], [2, 1], [1, 1]])
+    data = [(tokens.to(kind), tokens.to(kind))] * 2
+
+    def loss(y, targets):
+        return nn.functional.cross_entropy(y.flatten(0, 1), targets.long().flatten())
+
+    options = {"batch_size": 1, "validation": (tokens, tokens)}
+    problem = ModuleProblem(Speaker(4, 4), loss, data, **options)
+    assert problem.validation_loss(problem.start[None]).isfinite().all()
+
+
+class Growing(nn.Linear):
+    """Keeps a cache for the longest input, as some rotary embeddings do."""
+
+    longest = 0
+
+    def forward(self, inputs):
+        if inputs.shape[1] > self.longest:
+            self.longest = inputs.shape[1]
+            self.register_buffer("cache", torch.ones(self.longest, 1), persistent=False)
+        return super().forward(inputs * self.cache[: inputs.shape[1]])
+
+
+def test_a_cache_that_grows_with_the_validation_data_is_refused():
+    module, short = Growing(3, 1), (torch.randn(4, 2, 3), torch.randn(4, 2, 1))
+    module(short[0])
+    long = torch.randn(4, 5, 3), torch.randn(4, 5, 1)
+    with pytest.raises(gs.InvalidInput, match="validation: got sample 0, on which Growing"):
+        ModuleProblem(module, nn.functional.mse_loss, [short], batch_size=2, validation=long)

@@ -72,6 +72,48 @@ def test_a_weight_of_a_rare_class_in_the_midst_of_the_samples_is_found():
     assert ModuleProblem(perceptron(), loss, data, batch_size=3)._at_once is None
 
 
+@pytest.mark.parametrize("heavy", range(10))
+def test_one_weight_of_ten_classes_is_found(heavy: int):
+    weight = torch.ones(10)
+    weight[heavy] = 20.0
+    data = [(torch.randn(100, 5), torch.randint(10, (100,))) for _ in range(2)]
+    loss = nn.CrossEntropyLoss(weight=weight)
+    assert ModuleProblem(nn.Linear(5, 10), loss, data, batch_size=3)._at_once is None
+
+
+def masked(y: Tensor, targets: Tensor) -> Tensor:
+    """The mean error where there is a target, of which there is one in ten."""
+    mask = targets > 0.8
+    return (mask * (y - targets).abs()).sum() / mask.sum().clamp(min=1)
+
+
+def padded(y: Tensor, tokens: Tensor) -> Tensor:
+    """The mean over tokens but those of padding, the largest number."""
+    return functional.cross_entropy(y.mT, tokens, ignore_index=CLASSES - 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_masks_make_a_loss_no_mean_over_samples_and_no_sum(seed: int):
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.rand(4, 500, 1, generator=generator) * 0.9
+    data = [(own.repeat(1, 5), own) for own in rows]
+    assert ModuleProblem(nn.Linear(5, 1), masked, data, batch_size=3)._at_once is None
+    tokens = torch.randint(CLASSES - 1, (2, 400, 6), generator=generator)
+    tokens[:, ::33, 3:] = CLASSES - 1
+    words = [(own, own) for own in tokens]
+    speaker = nn.Sequential(nn.Embedding(CLASSES, 5), nn.Linear(5, CLASSES))
+    assert ModuleProblem(speaker, padded, words, batch_size=3)._at_once is None
+
+
+def test_many_small_shares_add_up_in_low_precision():
+    data = [(torch.randn(20_000, 3), torch.randn(20_000, 1) + 1)]
+    module = nn.Linear(3, 1)
+    problem = ModuleProblem(module, functional.mse_loss, data, batch_size=3)
+    exact = problem.local_grad(problem.start[None, None])
+    short = problem.to(torch.bfloat16).local_grad(problem.start[None, None].bfloat16())
+    assert (short - exact).norm() < 0.05 * exact.norm()
+
+
 @pytest.mark.parametrize("options", [{}, {"autocast": torch.bfloat16}])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_nearly_equal_weights_are_told_from_the_rounding_of_low_precision(dtype, options):

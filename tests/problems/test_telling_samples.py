@@ -16,10 +16,12 @@ SORTED = nodes([0, 0, 0], [0, 1], [1], [1, 1, 2])
 WINDOWS = [TokenWindows(torch.arange(9), 3, 1)]
 
 
-def test_the_first_and_the_last_of_evenly_spaced_nodes():
-    assert spread(SORTED) == [(k, row) for k, m in enumerate((3, 2, 1, 3)) for row in (0, m - 1)]
-    assert len(spread(SORTED * 100)) == MOST
-    assert spread(WINDOWS) == [(0, 0), (0, 5)]
+def test_evenly_spaced_samples_of_evenly_spaced_nodes():
+    every = [(k, row) for k, size in enumerate((3, 2, 1, 3)) for row in range(size)]
+    assert spread(SORTED) == every
+    assert len(spread(nodes(list(range(5000))))) == len(spread(nodes(*[[0] * 9] * 100))) == MOST
+    assert {k for k, _ in spread(SORTED * 100)} >= {0, 399}
+    assert spread(WINDOWS) == [(0, row) for row in range(6)]
 
 
 def test_one_sample_of_each_class():

@@ -31,6 +31,7 @@ from torch.nn import functional
 import gossamer as gs
 from gossamer.fingerprint import fingerprint
 from gossamer.problems.module_problem import ModuleProblem
+from gossamer.problems.vector_module import VectorModule
 
 
 def test_frozen_parameters_are_not_part_of_x():
@@ -280,3 +281,30 @@ def test_a_module_may_draw_from_the_global_generators(draw: Callable[[], float])
     grads = [problem.sample_grad(x, t, [0]) for t in (0, 1, 2, 3, 4, 0)]
     assert torch.equal(grads[0], grads[-1])
     assert any(not torch.equal(grads[0], other) for other in grads)
+
+
+class Rotated(nn.Module):
+    """Pairs of inputs as complex numbers, turned by a buffer, and mixed by a sparse one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("turn", torch.polar(torch.ones(2), torch.tensor([0.5, 1.0])))
+        self.register_buffer("links", torch.eye(4).roll(1, 0).to_sparse())
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        pairs = torch.view_as_complex(self.linear(inputs).unflatten(-1, (2, 2)).contiguous())
+        turned = torch.view_as_real(pairs * self.turn).flatten(1)
+        return (self.links @ turned.mT).mT
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_complex_and_sparse_buffers_stay_what_they_are(dtype: torch.dtype):
+    module, inputs, targets = Rotated(), torch.randn(6, 4), torch.randn(6, 4)
+    model = VectorModule(module, nn.functional.mse_loss)
+    model.check(inputs, targets)
+    there = model.to("cpu", dtype)
+    found = there.evaluation_loss(there.start, inputs.to(dtype), targets.to(dtype))
+    by_hand = nn.functional.mse_loss(module(inputs), targets)
+    assert float(found.detach()) == pytest.approx(float(by_hand.detach()), rel=1e-5)
+    assert torch.equal(model.module_at(model.start).turn, module.turn)
