@@ -38,22 +38,24 @@ def _kind(samples: Tensor) -> str:
     return f"{samples.dtype} and shape {tuple(samples.shape[1:])}"
 
 
-def require_usable(model: VectorModule, nodes: Sequence[Pairs], validation: Pairs | None) -> None:
+def require_usable(
+    model: VectorModule, nodes: Sequence[Pairs], validation: Pairs | None, together: int
+) -> None:
     """Refuse data on which the loss fails, e.g. a number of a class that does not exist.
 
-    It is tried on the samples with the smallest and the largest integers.
+    It is tried on the samples with the smallest and the largest integers, each among `together`.
     """
     for node, row in extremes(nodes):
-        _require_loss(model, f"node_datasets[{node}]", nodes[node], row)
+        _require_loss(model, f"node_datasets[{node}]", nodes[node], row, together)
     if validation is not None:
         for _, row in [(0, 0), *extremes([validation])]:
-            _require_loss(model, "validation", validation, row)
+            _require_loss(model, "validation", validation, row, together)
 
 
-def _require_loss(model: VectorModule, name: str, data: Pairs, row: int) -> None:
-    """Try it on a sample, and on another one beside it, which statistics of a batch need."""
-    other = 0 if row else len(data) - 1
-    inputs, targets = data[torch.tensor([row, other][: len(data)])]
+def _require_loss(model: VectorModule, name: str, data: Pairs, row: int, together: int) -> None:
+    """Try it on a sample, and on others beside it, which e.g. statistics of a batch need."""
+    rows = (row - torch.arange(min(together, len(data)))) % len(data)
+    inputs, targets = data[rows]
 
     def told(reason: str) -> str:
         held = f" with the target {targets[0].item()}" if targets.ndim == 1 else ""

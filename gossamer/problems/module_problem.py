@@ -122,9 +122,8 @@ class ModuleProblem(Problem):
         self.penalty = as_penalty(penalty, self.start)
         self._hold(node_datasets, validation, batch_size)
         self._answers = LoopEvaluator(model.judged_by(share_right))
-        first = self.batches.datasets[0]
-        samples = first[torch.arange(min(2, len(first)))]
         with seeded(self.start.device):  # the caller's random numbers stay as they were
+            samples = self._first_samples()
             self._try(*samples)
             self.evaluator = _evaluator(model, samples, vectorize, compile)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
@@ -141,13 +140,26 @@ class ModuleProblem(Problem):
         self.batches = NodeBatches(datasets, batch_size, place[0])
         self.batch_size, self.steps_per_epoch = batch_size, self.batches.steps_per_epoch
 
+    def _first_samples(self) -> tuple[Tensor, Tensor]:
+        """Two of node 0, or a batch if the loss needs more, on which a gradient can be computed."""
+        first = self.batches.datasets[0]
+        few, batch = (first[torch.arange(min(k, len(first)))] for k in (2, self.batch_size))
+        try:
+            self._model.check(*few)
+        except InvalidInput as refused:
+            failed = refused.__cause__ is not None  # not refused for what it is
+            if not failed or len(batch[0]) <= len(few[0]):
+                raise
+            self._model.check(*batch)
+            return batch
+        return few
+
     def _try(self, inputs: Tensor, targets: Tensor) -> None:
         """Refuse what fails on these samples or others; learn how many may be taken at once."""
         nodes, held_out = self.batches.datasets, self._validation
-        self._model.check(inputs, targets)
         if self.batch_size == 1:
             _require_no_company(self._model, inputs[:1], targets[:1])
-        require_usable(self._model, nodes, held_out)
+        require_usable(self._model, nodes, held_out, len(inputs))
         self._at_once = self._samples_at_once(nodes, held_out)
 
     def _samples_at_once(self, nodes: Sequence[Pairs], held_out: Pairs | None) -> int | None:

@@ -117,3 +117,14 @@ def test_a_cache_that_grows_with_the_validation_data_is_refused():
     long = torch.randn(4, 5, 3), torch.randn(4, 5, 1)
     with pytest.raises(gs.InvalidInput, match="validation: got sample 0, on which Growing"):
         ModuleProblem(module, nn.functional.mse_loss, [short], batch_size=2, validation=long)
+
+
+def test_a_loss_may_need_a_whole_batch():
+    def hardest(y: Tensor, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(y, labels, reduction="none").topk(4).values.mean()
+
+    data = [(torch.randn(20, 5), torch.arange(20) % CLASSES)] * 2
+    problem = ModuleProblem(perceptron(), hardest, data, batch_size=8, validation=data[0])
+    assert problem.loss(problem.start[None]).isfinite().all()
+    with pytest.raises(gs.InvalidInput, match="selected index k out of range"):
+        ModuleProblem(perceptron(), hardest, data, batch_size=3)
