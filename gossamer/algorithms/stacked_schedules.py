@@ -11,8 +11,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from gossamer.algorithms.admissible import Real
-from gossamer.algorithms.schedule import Schedule
+from gossamer.algorithms.admissible import Real, admissible_sets
+from gossamer.algorithms.schedule import FunctionSchedule, Schedule
+from gossamer.interval import Interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,10 +148,15 @@ def in_floats(value: Any) -> Any:
 
 
 def _kind(value: Any) -> Any:
-    """What schedules that can be evaluated together share."""
+    """What schedules that can be evaluated together share: all but the numbers of intervals."""
     if not isinstance(value, Schedule):
         return value if callable(value) else float
-    return type(value), *(_kind(getattr(value, f.name)) for f in dataclasses.fields(value))
+    if isinstance(value, FunctionSchedule):
+        return type(value), value.function
+    sets = admissible_sets(type(value))
+    held = {name: getattr(value, name) for name in sets}
+    numbers = {name for name, admissible in sets.items() if isinstance(admissible, Interval)}
+    return type(value), *(_kind(part) if k in numbers else part for k, part in held.items())
 
 
 def _together(alike: Sequence[Any]) -> Schedule:

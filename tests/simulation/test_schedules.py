@@ -1,12 +1,15 @@
 """Schedules in the simulator: a stack of mixtures is each run alone; tables, files and tuning."""
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 import gossamer as gs
+from gossamer.algorithms import Count, Positive
 from gossamer.simulation import step as step_module
 
 PROBLEM, NETWORK, NOISE = gs.Quadratic(6, 4, condition=5.0), gs.ring(6), gs.StudentT(1.5, 0.1)
@@ -100,3 +103,24 @@ def test_compiled_steps_take_schedules_without_another_compilation(monkeypatch):
     expected = gs.simulate(method, PROBLEM, NETWORK, **SHARED)
     torch.testing.assert_close(run.x, expected.x, rtol=1e-12, atol=1e-12)
     torch._dynamo.reset()
+
+
+@dataclass(frozen=True, repr=False)
+class Sawtooth(gs.Schedule):
+    """Of a whole number of teeth, with one of two directions."""
+
+    start: Positive
+    teeth: Count = 3
+    down: bool = False
+
+    def values(self, t: Tensor) -> Tensor:
+        share = (t % self.teeth + 1) / self.teeth
+        return self.start * (1 - share / 2 if self.down else share)
+
+
+def test_own_schedules_may_differ_in_counts_and_words():
+    listed = [Sawtooth(0.1), Sawtooth(0.2), Sawtooth(0.1, 4), Sawtooth(0.1, down=True)]
+    swept = gs.sweep(gs.DSGD, {"lr": listed}, PROBLEM, NETWORK, **SHARED)
+    for index, schedule in enumerate(listed):
+        alone = gs.simulate(gs.DSGD(schedule), PROBLEM, NETWORK, **SHARED)
+        torch.testing.assert_close(swept.runs(index).x, alone.x, rtol=1e-12, atol=1e-12)
