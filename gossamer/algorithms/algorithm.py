@@ -212,7 +212,7 @@ class Algorithm(ABC, Generic[StateT]):
     def require_runs(self, runs: int) -> None:
         """Refuse hyper-parameters whose shape does not fit a stack of this many runs."""
         schedules = {name: getattr(self, name).tensors for name in self.scheduled}
-        tensors = {name: [value] for name, value in self._tensors.items()} | schedules
+        tensors = {name: [value] for name, value in self.tensors.items()} | schedules
         for name, value in ((name, z) for name, listed in tensors.items() for z in listed):
             shape, per_run = tuple(value.shape), f"a number, or shape ({runs}, 1): one per run"
             require(shape in ((), (runs, 1)), name, f"shape {shape}", per_run)
@@ -222,20 +222,16 @@ class Algorithm(ABC, Generic[StateT]):
 
         Schedules stay on the CPU in float64; `along` converts their values.
         """
-        cast = {name: value.to(device, dtype) for name, value in self._tensors.items()}
+        cast = {name: value.to(device, dtype) for name, value in self.tensors.items()}
         return dataclasses.replace(self, **cast)
 
     def select(self, runs: Tensor) -> Self:
         """The same method for those of its stacked runs whose indices are in `runs`."""
-        chosen = {name: value[runs] for name, value in self._tensors.items() if value.ndim > 0}
+        chosen = {name: value[runs] for name, value in self.tensors.items() if value.ndim > 0}
         schedules = {name: getattr(self, name).select(runs.cpu()) for name in self.scheduled}
         return dataclasses.replace(self, **chosen, **schedules)
 
     @property
-    def tensor_versions(self) -> dict[str, int]:
-        """Name → a number that grows when the tensor of a hyper-parameter is changed in place."""
-        return {name: value._version for name, value in self._tensors.items()}
-
-    @property
-    def _tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> dict[str, Tensor]:
+        """Name → value of the hyper-parameters that are tensors, with one number per run."""
         return {k: v for k, v in self.hyperparameters.items() if isinstance(v, Tensor)}

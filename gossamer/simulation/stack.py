@@ -14,6 +14,7 @@ from gossamer.algorithms.local import STREAM
 from gossamer.algorithms.stacked_schedules import in_tensors
 from gossamer.errors import refuse, require
 from gossamer.fit import require_fit
+from gossamer.identical import identical
 from gossamer.libraries import top_of
 from gossamer.memory import keep_freed_memory
 from gossamer.native import Lanes, NativeLoop
@@ -154,7 +155,8 @@ class Stack:
         self.runs, (self.x, self.state, self.links) = runs, content
         self.seeds = [self._all_seeds[run] for run in runs.tolist()]
         self.algorithm = self._all_algorithms.select(runs)
-        self._versions = self.algorithm.tensor_versions
+        on_cpu = self.algorithm.tensors if self.x.is_cpu else {}
+        self._numbers = {name: value.clone() for name, value in on_cpu.items()}
         self.channel = self._channel(self.seeds)
         self._coins = None
         if self.algorithm.asks_local:
@@ -166,8 +168,8 @@ class Stack:
 
     def _require_same_numbers(self) -> None:
         """Refuse a method that has changed the numbers of the runs, as `lr *= 0.5` does."""
-        found = self.algorithm.tensor_versions if self.x.is_cpu else {}
-        changed = [name for name, version in found.items() if version != self._versions[name]]
+        now = self.algorithm.tensors
+        changed = [name for name, z in self._numbers.items() if not identical(z, now[name])]
         name, need = f"step of {type(self.algorithm).__name__}", "hyper-parameters that stay"
         way_out = "write lr = lr * 0.5, not lr *= 0.5"
         require(not changed, name, f"a step that changes {', '.join(changed)}", need, way_out)

@@ -290,3 +290,10 @@ def test_a_step_that_changes_the_numbers_of_a_sweep_is_refused():
     grid = {"lr": [0.05, 0.1], "in_place": [True]}
     with pytest.raises(gs.InvalidInput, match=r"step of Halving: .* changes lr, need hyper-param"):
         gs.sweep(Halving, grid, PROBLEM, NETWORKS[0], steps=20, seeds=0)
+
+
+def test_sweeps_run_in_inference_mode():
+    grid = {"lr": [0.05, 0.1]}
+    with torch.inference_mode():
+        found = gs.sweep(gs.DSGD, grid, PROBLEM, NETWORKS[0], steps=20, seeds=0)
+    assert found.metrics["error"].isfinite().all()
