@@ -342,7 +342,7 @@ NETWORKS = {
     "its error is more than six times that on the clean network": lambda r: all(
         loses(r, method, "Gaussian")["signs"] > 6 for method in PLAIN
     ),
-    "*loss both ways* and *loss one way*, its error is at most 1.6 times as high": lambda r: all(
+    "*loss both ways* and *loss one way*, its error is at most 1.6 times that": lambda r: all(
         loses(r, method, "Gaussian")[network] < 1.6
         for method in PLAIN
         for network in ("four bits", "one-way", "loss both ways", "loss one way")
@@ -371,7 +371,7 @@ NETWORKS = {
         )
     ),
     "medians of five other seeds": lambda r: {len(of["errors"]) for of in r.values()} == {5},
-    "on 28 of the 34 combinations of nodes, network and noise, the best seed of the second lowest "
+    "in 28 of the 34 combinations of nodes, network and noise, the best seed of the second lowest "
     "method ends at least as low as the worst seed of the lowest": the_first_two_overlap,
     "Under Gaussian noise ten of the eighteen methods are within 1.5 times the lowest on every "
     "network that admits them": ten_are_close_where_alike,
@@ -971,8 +971,8 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "In four of the ten combinations of method and text, this second search found others": (
         lambda _: searches_that_differ() == [4, 10]
     ),
-    "as long as no noise is added and the network is good, by 0.008 to 0.033": by_how_much,
-    "is the lowest as long as no noise is added": lowest_where_noise_is_that_of_the_data,
+    "is the lowest, by 0.008 to 0.033": by_how_much,
+    "as long as no noise is added and the network is good": lowest_where_noise_is_that_of_the_data,
     "robust in every situation of the three studies behind these tables": robust_everywhere,
     "Under symmetric noise, GT-NSGDm suffers least from a wrong guess. But there its best "
     "momentum is 0, so its momentum can be wrong in one direction only. Under skewed noise, "
@@ -1075,9 +1075,10 @@ def test_the_readme_s_words_on_ddp_are_what_was_measured():
         assert best.startswith("DSGDm")
         shares.append(alike[best] / alike["DDP, float16"])
     words = (
-        f"At 10 Mbit/s, our best method (DSGDm) takes {min(shares):.1f} to {max(shares):.1f} of "
+        f"At 10 Mbit/s, our fastest method (DSGDm) takes {min(shares):.1f} to {max(shares):.1f} "
+        "times as long as DDP in float16 if all machines hold similar data. With different data, "
+        "DDP is "
     )
-    words += "float16 DDP's time if all machines hold similar data; with different data, DDP is "
     assert f"{words}about as fast or faster ([estimated]" in readme
     assert len(links) == 8
     slower = []

@@ -100,9 +100,9 @@ def _growth(flat: list[speeds.Speed]) -> str:
     """One sentence on all that grows as slowly as it should."""
     worst, goal = max(speed.value for speed in flat), max(speed.goal for speed in flat)
     return (
-        f"With more runs, nodes or dimensions, a number may take at most {goal:g} times as much "
-        f"time and memory as at the cheapest size of at least 50,000 numbers. At the largest size "
-        f"it takes at most {worst:.2f} times as much, in all {len(flat)} cases (1 means that no "
+        f"With more runs, nodes or dimensions, the time and memory per number may grow to at most "
+        f"{goal:g} times those of the cheapest size of at least 50,000 numbers. In all {len(flat)} "
+        f"cases, they are at most {worst:.2f} times as high at the largest size (1 means that no "
         f"smaller size is cheaper)."
     )
 
