@@ -22,5 +22,5 @@ def require_device(device: torch.device | str, way_out: str = "pass device='cpu'
         return
     seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
     require(seen > 0, "device", found, "a CUDA device, and torch sees none here", way_out)
-    need = f"one of the CUDA devices that torch sees here, {seen} in number"
+    need = f"one of the CUDA devices that torch sees here ({seen})"
     require((asked.index or 0) < seen, "device", found, need, "e.g. 'cuda:0'")

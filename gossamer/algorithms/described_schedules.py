@@ -1,4 +1,4 @@
-"""Schedules as results tell of them, and again from there."""
+"""Schedules rebuilt from their descriptions in stored results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SCHEDULES: dict[str, type[Schedule]] = {
 
 @dataclass(frozen=True, repr=False)
 class Described(Schedule):
-    """A schedule that a result tells of, and that cannot be made again from what it tells."""
+    """A schedule of a stored result that cannot be rebuilt from its description."""
 
     facts: Mapping[str, Any]
 
@@ -26,12 +26,12 @@ class Described(Schedule):
         """Nothing to check."""
 
     def values(self, t: Tensor) -> Tensor:
-        """Nobody knows."""
-        need = "the function or class itself, of which a result keeps the text alone"
+        """Unknown."""
+        need = "the function or class itself, because results keep only its source code"
         raise InvalidInput(f"{self}: {self.facts}; need {need}; give it again")
 
     def describe(self) -> dict[str, Any]:
-        """What was told."""
+        """The stored description."""
         return dict(self.facts)
 
     def __repr__(self) -> str:
@@ -39,7 +39,7 @@ class Described(Schedule):
 
 
 def from_description(value: Any) -> Any:
-    """A hyper-parameter that JSON gave back: a schedule that `describe` described, or as it is.
+    """A hyper-parameter read from JSON: a described schedule is rebuilt, all else stays as it is.
 
     >>> from_description(WarmUp(Cosine(0.1, 100), 10).describe())
     WarmUp(Cosine(0.1, 100), 10)

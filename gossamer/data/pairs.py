@@ -108,7 +108,7 @@ def _read(dataset: Any, name: str) -> Any:
 def _require_fixed(stacked: Sequence[Tensor], again: Sequence[Tensor], name: str) -> None:
     """Refuse samples that differ when they are read again: they are read once, and kept."""
     same = all(identical(z[: len(part)], part) for z, part in zip(stacked, again, strict=True))
-    found = "samples that change from read to read, e.g. by random augmentation"
+    found = "samples that change each time they are read, e.g. by random augmentation"
     way_out = "let the module augment its inputs in training mode, with torch's random numbers"
     require(same, name, found, "fixed ones, which are read once", way_out)
 

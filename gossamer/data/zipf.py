@@ -23,7 +23,7 @@ def zipf_corpus(
     """A corpus made by `zipf_text`; its last part is held out for validation.
 
     `validation_share` is the share that is held out. For the other arguments see `zipf_text`. For
-    another law of the words, cut a text of `zipf_text` and give both parts to `Corpus.of`.
+    other word frequencies, cut a text made by `zipf_text` and pass both parts to `Corpus.of`.
 
     >>> corpus = zipf_corpus(20_000, num_types=200)
     >>> len(corpus.train), len(corpus.vocabulary)

@@ -179,7 +179,7 @@ def _nodes_at(folder: Path, step: int) -> Iterator[NodeRecord]:
     yield first
     for node in range(1, first.num_nodes):
         record = read_node(folder, step, node)
-        found, need = node_file(folder, step, node), "a file of the save that wrote node 0's"
+        found, need = node_file(folder, step, node), "a file from the same save as that of node 0"
         way_out = "take an older step, or resume the run and save again"
         require(record.save == first.save, "checkpoint", found, need, way_out)
         yield record

@@ -229,7 +229,7 @@ class Company:
         greeting: Mapping[str, Any],
         comers: Sequence[tuple[int, int]],
     ) -> dict[int, Word]:
-        """Be those who are left and who has come; what they said, by rank. Else the run ends."""
+        """Go on with the survivors and `comers`, or end the run; what all of them said, by rank."""
         group, self._group = self._group, None
         told = self.last_words.heard() if self.last_words else None
         if told or self.survivors is None:

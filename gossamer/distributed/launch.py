@@ -93,12 +93,12 @@ def join(timeout: float = 60.0, backend: str | None = None) -> int:
     while another one still waits for a connection. The process leaves the group when it ends.
 
     Without torchrun's variables, the process is alone and has rank 0. If only some of `RANK`,
-    `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` are set, the error names those that are missing,
-    unless the others say that there is one process only. If the process has already joined,
-    `join` only returns its rank. A rank that starts after the run has begun, e.g. because it was
-    restarted after a failure, is in no group yet. When it creates its `DecentralizedOptimizer`, it
-    waits until the other ranks call `admit`. But if all ranks are started again, with the same
-    store, they begin a new run.
+    `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` are set, the error names those that are missing.
+    (With `WORLD_SIZE=1` the others may be missing, and the process is alone.) If the process has
+    already joined, `join` only returns its rank. A rank that starts after the run has begun, e.g.
+    because it was restarted after a failure, is in no group yet. When it creates its
+    `DecentralizedOptimizer`, it waits until the other ranks call `admit`. But if all ranks are
+    started again, with the same store, they begin a new run.
 
     Args:
         timeout: seconds to wait for the other ranks.
@@ -161,7 +161,7 @@ def _store_for(rank: int, size: int, timeout: float) -> Store:
 def _require_all_or_no_secrets(store: Store, size: int) -> None:
     """Refuse ranks that say that they have no secret where others have one.
 
-    Who lies here is found out by the proof; without a secret, one would not hear of it.
+    A rank that lies about having one fails the proof later; one without asks for no proof.
     """
     keys = [_word_of(rank) for rank in range(size)]
     said = [store.get(key) if store.check([key]) else b"" for key in keys]

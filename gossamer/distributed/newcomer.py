@@ -44,7 +44,7 @@ def come_late(
     Args:
         network: of all nodes, or a function of how many there are.
         timeout: seconds that a rank may be silent.
-        on_peer_failure: must be "drop"; where nobody can leave, nobody can come.
+        on_peer_failure: must be "drop"; otherwise no node can leave or join.
         min_nodes: how many it takes to go on; by default more than half of all.
         facts: what this rank must have as the others have it, whatever the network.
     """

@@ -300,7 +300,7 @@ class DecentralizedOptimizer(Optimizer):
         read `links`.
         """
         found, need = "totals that are under way", "all ranks at rest"
-        way_out = "call come_to_rest() on all ranks first, or read it behind until_all_end()"
+        way_out = "call come_to_rest() on all ranks first, or read it after until_all_end()"
         require(self._node.exchange.at_rest, "wait", found, need, way_out)
         return named(self._node.links)
 
@@ -512,8 +512,8 @@ class DecentralizedOptimizer(Optimizer):
         taken the same number, which is the largest one announced. With `wait=False`, a rank repeats
         its last gradient at its own pace, and these steps are not counted. In the end
         `come_to_rest` is called, and `steps` becomes the largest number that any rank has taken.
-        Leaving the block is a collective. With `wait=True`, so is entering it. With `wait=False`,
-        entering is one if the optimizer was loaded or copied, or resumed, since its last step.
+        Leaving the block is a collective. Entering it is one with `wait=True`. With `wait=False`,
+        entering is one only if the optimizer was loaded, copied or resumed since its last step.
 
         Args:
             steps: how many steps this rank will take in the block; not needed with `wait=False`.
@@ -595,9 +595,9 @@ class DecentralizedOptimizer(Optimizer):
         A node that does not fit, e.g. because it has another method or other parameters, is refused
         with an error, and the others go on with a warning that says why.
 
-        A node that comes in runs the program from its beginning. It is let in by a call of the
-        others, and takes part in what they do after that call. If its program calls `admit` before
-        its first step, this is the same call, and returns the same numbers.
+        A node that joins runs the program from its beginning. It takes part in everything that the
+        others do after the call of `admit` that let it in. If its own program calls `admit` before
+        its first step, this call returns at once, with the same numbers as that of the others.
         """
         self._require_own_parameters("admit")
         came_with, self._came_with = list(self._came_with), ()
@@ -605,7 +605,7 @@ class DecentralizedOptimizer(Optimizer):
             return [number for number in came_with if number in self._company.numbers]
         survivors = self._company.survivors
         if survivors is None:
-            way_out = "where nobody can leave, nobody can come"
+            way_out = 'create it with on_peer_failure="drop" on all ranks'
             refuse("on_peer_failure", "raise", '"drop" to admit', way_out)
         comers, refused = self.gather(partial(self._at_the_door, survivors))[0]
         for problem in refused:

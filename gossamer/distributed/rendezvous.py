@@ -64,10 +64,10 @@ def require_in_world(rank: int, size: int) -> None:
     >>> require_in_world(7, 4)
     Traceback (most recent call last):
         ...
-    gossamer.errors.InvalidInput: RANK: got 7, need an integer in [0, 3]; others can come when the
-    run has begun
+    gossamer.errors.InvalidInput: RANK: got 7, need an integer in [0, 3]; further ranks can join
+    when the run has begun
     """
-    way_out = "others can come when the run has begun"
+    way_out = "further ranks can join when the run has begun"
     require(0 <= rank < size, "RANK", rank, f"an integer in [0, {size - 1}]", way_out)
 
 

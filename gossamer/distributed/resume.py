@@ -131,11 +131,11 @@ class Checkpoints:
     def resume(self) -> int:
         """Load the newest step that all ranks can read, and return it; 0 if there is none.
 
-        The files of a step must come from the same `save`. After a run was killed while it saved,
-        and was started again, a step can have files of both; such a step is skipped.
-        Files that are damaged or belong to another run are skipped with a warning. Another run is
-        one with another method, another number of nodes or other parameters: their names and shapes
-        must be the same, in the same order. All ranks raise an error in three cases: if files were
+        The files of a step must come from the same `save`. If a run is killed while it saves a
+        step, and saves this step again after a restart, its files may come from both; such a step
+        is skipped. Files that are damaged or belong to another run are skipped with a warning.
+        Another run is one with another method, another number of nodes, or parameters with other
+        names or shapes or in another order. All ranks raise an error in three cases: if files were
         skipped and no step is left that all ranks can read; if some ranks have checkpoints and
         others have lost theirs; and if a newer step was saved with a different number of nodes, or
         with other parameters, e.g. after layers were unfrozen. So a run that has checkpoints never
@@ -143,10 +143,10 @@ class Checkpoints:
         or move files. The only exception is a run that was killed while it saved for the first
         time: it starts again, with a warning.
 
-        The hyper-parameters in the param groups are those of the checkpoint, but for those that the
-        script gives a schedule: they follow it from the step of the checkpoint. A warning names
-        those that the script gave another value, or another schedule, than it did when the
-        checkpoint was written.
+        The hyper-parameters in the param groups are those of the checkpoint. Only those to which
+        the script gives a schedule follow that schedule, from the step of the checkpoint. If the
+        script has given a hyper-parameter another value or schedule since the checkpoint was
+        written, a warning names it.
 
         It is a collective, except on a rank that `admit` let in. That rank already has the state
         of the others, and the call only returns the step at which it came in.

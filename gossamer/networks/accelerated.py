@@ -49,7 +49,7 @@ class Accelerated(Modified):
 
     @property
     def departure(self) -> str:
-        """None: P_k(W) is such a matrix."""
+        """Nothing: P_k(W) stays the same, and its rows and columns sum to 1."""
         return ""
 
     def _lam(self) -> float:

@@ -79,7 +79,7 @@ class Network(ABC):
 
     @property
     def numbers_per_round(self) -> int:
-        """How many weights there are in a round, or random numbers that decide on them."""
+        """The number of weights in a round, or of the random numbers that decide on them."""
         return max(one.matrix.values.numel() for one in self.rounds)
 
     @property
@@ -153,7 +153,7 @@ class Network(ABC):
 
     @property
     def shown_lam(self) -> str:
-        """λ as text, which is never just 1."""
+        """λ as text; values close to 1 are written as e.g. 1 − 3e-07."""
         return f"{self.lam:.6g}" if self.lam < 1 - 1e-6 else f"1 − {1 - self.lam:.2g}"
 
     @property

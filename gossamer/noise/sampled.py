@@ -27,8 +27,8 @@ class SampledNoise(Noise):
             random numbers must come from `generator`, and its result must be on the generator's
             device. To check this, it is called twice with equal generators before its first use.
         name: name of the noise; by default that of the function.
-        tail_index: the supremum of the orders p with a finite moment, if you know it. `plan` then
-            needs only `sigma` besides; without it, `plan` needs `p` and `sigma`, or samples.
+        tail_index: the supremum of the orders p with a finite moment, if you know it. With it,
+            `plan` also needs `sigma`. Without it, `plan` needs `p` and `sigma`, or samples.
 
     >>> def laplace(shape, generator):
     ...     size = torch.empty(shape, dtype=torch.float64).exponential_(generator=generator)

@@ -124,7 +124,7 @@ class FunctionProblem(Problem):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, whose programs are compared again with the functions that they were."""
+        """The same problem, which checks again whether its traced functions are still the same."""
         self._grads.doubt()
         self._batch_grads.doubt()
         if self.penalty is not None:

@@ -152,7 +152,7 @@ class LinearModel(Problem):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, whose penalty is compared again with the function that it was."""
+        """The same problem, which checks again whether its penalty is still the same function."""
         if self.penalty is not None:
             self.penalty.doubt()
         return self

@@ -55,8 +55,8 @@ class LogisticRegression(LinearModel):
     def accuracy(self, points: Tensor) -> Tensor:
         """The share of right answers on held-out data, or on all data if none is held out.
 
-        An answer is right if its margin is positive. A margin of 0, as all are at w = 0, favours no
-        class, and counts as half right.
+        An answer is right if its margin is positive. A margin of exactly 0 favours no class and
+        counts as half right; at w = 0 all margins are 0.
         """
         if self.has_validation:
             return _right(self._held_out_scores(points)).mean(-1)

@@ -40,16 +40,16 @@ class ModuleProblem(Problem):
     uses the same batch.
 
     Losses over all of a node's samples, and over the validation data, are evaluated a few hundred
-    samples at a time if the loss of a batch is the mean of those of its samples, which is found out
-    when the problem is made. It is not, e.g., with statistics of the batch (BatchNorm), weights of
-    classes or `ignore_index`. Then all samples of a dataset are evaluated together, so that f_i is
-    exactly loss(module_x(inputs), targets) of all of them, whatever their order; memory must hold
-    this.
+    samples at a time if the loss of a batch is the mean over its samples. This is tested when the
+    problem is made. With statistics of the batch (BatchNorm), class weights or `ignore_index`, for
+    example, the loss is not such a mean. Then all samples of a dataset are evaluated together, so
+    that f_i is exactly loss(module_x(inputs), targets) of all of them, whatever their order. There
+    must be enough memory for this.
 
     Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
-    gradient finds the faster way, and `problem.way` says which it is. Where the bits must not
-    depend on times, in runs on a CPU with a store or an executor, nothing is measured, and all are
+    gradient finds the faster way, and `problem.way` says which it is. In runs on a CPU with a store
+    or an executor, the bits must not depend on measured times, so nothing is measured, and all are
     evaluated together. Modules that draw random numbers, e.g. for dropout, are by default evaluated
     for all nodes and runs together (`vmap`), since the two ways would draw different numbers; those
     that draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one
@@ -69,9 +69,8 @@ class ModuleProblem(Problem):
 
     Args:
         module: a module with one input and one output; it is copied, not changed. If it is in
-            training mode, its parts are trained in the modes that they are in, so that a frozen
-            part may be in evaluation mode; otherwise all are put into training mode. It must not
-            write to its buffers.
+            training mode, each part keeps its own mode, so a frozen part may be in evaluation mode.
+            Otherwise all parts are put into training mode. It must not write to its buffers.
         loss: (outputs, targets) ↦ scalar, the mean over a batch; a sum is refused.
         node_datasets: the data of each node: a pair `(inputs, targets)` of tensors or arrays, a
             dataset of such pairs, or an object such as `TokenWindows`, which has `len(data)`,
@@ -79,9 +78,9 @@ class ModuleProblem(Problem):
             `data.to(device, dtype)`. Floating-point data are cast to the module's precision.
         batch_size: number of samples per node and step.
         validation: data for `validation_loss`. They are also used for `accuracy` if targets are
-            integers and outputs are scores of classes, with one more axis than targets, the last
-            one. If the second axis is as long as the last one, as it may be that of the classes,
-            there is no accuracy.
+            integers and outputs have one more axis, the last one, with the scores of the classes.
+            There is no accuracy if the second axis of the outputs is as long as the last one,
+            because either of them may be that of the classes.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
         vectorize: True evaluates all nodes together; False evaluates one after the other, which
             also works for modules that `vmap` does not support. By default the faster way is used,
@@ -274,7 +273,7 @@ class ModuleProblem(Problem):
         return expecting
 
     def untimed(self) -> Self:
-        """The same problem, evaluated for all nodes together where times would decide."""
+        """The same problem, evaluated for all nodes together instead of by the faster way."""
         if not isinstance(self.evaluator, FasterEvaluator):
             return self
         untimed = copy.copy(self)
@@ -311,7 +310,7 @@ def _require_flags(**flags: object) -> None:
 
 
 def _require_no_company(model: VectorModule, inputs: Tensor, targets: Tensor) -> None:
-    """Refuse batches of one sample, which this is, where a module needs more."""
+    """Refuse batches of one sample, given as `inputs`, if the module needs more."""
 
     def told(reason: str) -> str:
         found = f"batch_size: got 1, with which {model.name} fails in training mode ({reason})"
@@ -333,7 +332,7 @@ def _evaluator(
         return in_turn
     drawing = f"True for {model.name}, which draws random numbers of Python or numpy"
     way_out = "draw with torch, or pass vectorize=False"
-    need = "random numbers of torch: of others all nodes would get the same"
+    need = "torch's random numbers, because with others all nodes would get the same"
     require(not model.draws_elsewhere, "vectorize", drawing, need, way_out)
     at_once = VmapEvaluator(model, *samples, compile)
     if vectorize or compile or at_once.draws:

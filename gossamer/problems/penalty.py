@@ -35,7 +35,7 @@ class Penalty(ABC):
         """∇r at every point: `(…, dim)` → the same shape."""
 
     def doubt(self) -> None:  # noqa: B027  # most have found nothing out
-        """Trust nothing that was found out about r: what it reads may have been replaced."""
+        """Forget what was found out about r, because what r reads may have been replaced."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -138,7 +138,7 @@ class FunctionPenalty(Penalty):
         return FlatProgram(_Slopes(self.function))
 
     def doubt(self) -> None:
-        """Compare the program of the gradient with the function again."""
+        """Check again whether the traced gradient is still that of the function."""
         self._slope.doubt()
 
     def __call__(self, x: Tensor) -> Tensor:

@@ -134,16 +134,16 @@ class Problem(ABC):
         return moved
 
     def expecting(self, steps: int) -> Self:
-        """The same problem, prepared for the gradients of this many steps; called once before them.
+        """The same problem, prepared for the gradients of this many steps; called before the first.
 
         Some problems compile their gradient if there are enough steps for this to pay.
         """
         return self
 
     def untimed(self) -> Self:
-        """The same problem, which chooses nothing by measuring times.
+        """The same problem, but without choices that depend on measured times.
 
-        Its gradients are then the same bits whatever else the machine does.
+        So its gradients are the same, bit for bit, whatever else the machine does.
         """
         return self
 

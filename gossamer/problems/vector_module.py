@@ -218,7 +218,7 @@ class VectorModule:
                     path_of(name),
                     f"a buffer to which {self.name} writes when it is run",
                     "a module that is a function of its parameters, whose buffers stay as they are",
-                    "compute it anew in every run, or put that part into eval() if it then stays",
+                    "compute it anew in each forward pass, or put that part into eval() mode",
                 )
 
     def module_at(self, x: Tensor) -> nn.Module:
@@ -271,7 +271,7 @@ def _copied(module: nn.Module) -> nn.Module:
     except Exception as reason:
         raise InvalidInput(
             f"module: got {type(module).__name__}, which cannot be copied ({first_line(reason)}); "
-            "need a module that holds no results of a computation: give it before it is run"
+            "need a module that holds no results of a computation: pass it before you run it"
         ) from reason
 
 

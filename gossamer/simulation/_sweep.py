@@ -68,9 +68,9 @@ def sweep(
             type is string, integer or bool must have the same value in all settings.
         strategy: "grid" runs every setting to the end, and "halving" ends hopeless settings early.
             Pass a `Halving` to choose how many are ended, and when.
-        judge_by: the metric that ranks the settings, one of `metrics`. By default it is the metric
-            that you ask for if you ask for one only, and otherwise "error", or "loss" if the
-            optimum is unknown.
+        judge_by: the metric that ranks the settings, one of `metrics`. By default it is the
+            only one of `metrics` if you pass a single one, and otherwise "error", or "loss" if
+            the optimum is unknown.
         metrics: what to record; by default only `judge_by` and what a node has spent.
 
     >>> import gossamer as gs

@@ -30,22 +30,22 @@ def check_method(method: Algorithm[Any], *, seed: int = 0) -> float:
 
     The steps must be the same
 
-    - when they are taken again: random numbers come only from `local`, and no argument is changed;
-    - in a stack of runs as for each run alone, and with a hyper-parameter for each run;
-    - at a node that hears no others as without them: `mix` is the only communication;
-    - with the nodes in another order, and at one node alone with an `x` of shape `(dim,)`, as on a
+    - when they are repeated: random numbers come only from `local`, and no argument is changed;
+    - in a stack of runs and for each run alone, also if each run has hyper-parameters of its own;
+    - with and without nodes that a node does not hear: `mix` is the only communication;
+    - with the nodes in another order, and at a single node with an `x` of shape `(dim,)`, as on a
       real process.
 
-    Shapes, precision and device of the parameters and of the state must stay the same. This takes
-    about 10 ms. It does not tell whether the equations are those that were meant.
+    Shapes, precision and device of the parameters and of the state must stay the same. The check
+    takes about 10 ms. It cannot tell whether the equations are those that you meant.
 
     Args:
         method: any method with its hyper-parameters, with which it must not diverge at once.
         seed: seed of the task.
 
     Returns:
-        The largest difference found, which is rounding. A method that fails is refused; the error
-        says where two of these ways differ, and what is usually the reason.
+        The largest difference, which comes from rounding. A method that fails is refused. The
+        error says where two of these ways differ, and names the usual reason.
 
     >>> from gossamer.algorithms import GTNSGDm
     >>> check_method(GTNSGDm(lr=0.1, momentum=0.8)) < 1e-9

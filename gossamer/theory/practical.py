@@ -32,5 +32,5 @@ def practical_rule(steps: float, distance: float) -> GTNSGDm:
     GTNSGDm(lr=0.002, momentum=0.9)
     """
     require_steps(steps)
-    within("distance", distance, POSITIVE, "at distance 0 nothing is to be done")
+    within("distance", distance, POSITIVE, "at distance 0 there is nothing to do")
     return GTNSGDm(lr=REACH * distance / steps, momentum=MOMENTUM)

@@ -111,7 +111,7 @@ def parameters(
     require_lam(lam)
     whole("num_nodes", num_nodes, 1)
     within("smoothness", smoothness, POSITIVE)
-    way_out = "at gap 0 the start is a minimizer and nothing is to be done"
+    way_out = "at gap 0 the start is a minimizer, and there is nothing to do"
     within("gap", gap, POSITIVE, way_out)
     scale = gap * (1 - lam) / (smoothness * steps)
     candidates = {

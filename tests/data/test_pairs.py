@@ -99,7 +99,7 @@ class Augmented(Dataset):
 
 
 def test_samples_that_change_from_read_to_read_are_refused():
-    with pytest.raises(InvalidInput, match=r"change from read to read.*; let the module augment"):
+    with pytest.raises(InvalidInput, match=r"each time they are read.*; let the module augment"):
         as_pairs(Augmented(random.random))
     for fixed in (1.0, torch.nan):
         assert len(as_pairs(Augmented(partial(float, fixed)))) == 3

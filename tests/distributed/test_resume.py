@@ -165,7 +165,7 @@ def test_files_of_one_step_from_two_saves_are_no_checkpoint(tmp_path):
     with_one_file_of_another_save(tmp_path, steps=2)
     assert on_ranks(resume, tmp_path, False, size=2) == [(1, []), (1, [])]
     assert {record.step for record in read_nodes(tmp_path)} == {1}
-    with pytest.raises(InvalidInput, match=r"got .*node-1.*, need a file of the save that wrote"):
+    with pytest.raises(InvalidInput, match=r"got .*node-1.*, need a file from the same save"):
         read_nodes(tmp_path, step=2)
 
 

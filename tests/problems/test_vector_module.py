@@ -91,7 +91,7 @@ def test_what_a_module_keeps_of_a_run_stays_in_that_copy(vectorize: bool):
 def test_a_module_that_was_run_and_cannot_be_copied_is_refused():
     module = Keeping()
     module(torch.ones(1, 5))
-    with pytest.raises(gs.InvalidInput, match=r"Keeping, which cannot be copied .* before it is"):
+    with pytest.raises(gs.InvalidInput, match=r"Keeping, which cannot be copied .* before you run"):
         build(module, VECTORS)
 
 

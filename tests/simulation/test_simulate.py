@@ -127,7 +127,7 @@ def test_a_gpu_that_is_not_there_is_refused_in_python_as_on_the_command_line(
     monkeypatch.setattr("torch.cuda.is_available", lambda: seen > 0)
     monkeypatch.setattr("torch.cuda.device_count", lambda: seen)
     words = {0: "a CUDA device, and torch sees none here; pass device='cpu'"}
-    message = words.get(seen, "one of the CUDA devices that torch sees here, 1 in number")
+    message = words.get(seen, "one of the CUDA devices that torch sees here (1)")
     message = re.escape(f"device: got '{device}', need {message}")
     with pytest.raises(gs.InvalidInput, match=message):
         simulated(device=device)
