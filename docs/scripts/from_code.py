@@ -265,23 +265,10 @@ def _example(path: Path) -> str:
     return f"## {path.name}\n\n{about}\n\n:::{{dropdown}} The code\n```python\n{shown}\n```\n:::"
 
 
-def pages(patterns: str) -> str:
-    """Pages and notebooks of docs/ in the navigation, those that are there.
-
-    >>> pages("nothing* examples*").splitlines()[-2:]
-    ['examples', '```']
-    """
-    docs = Path(__file__).parent.parent
-    found = [path for pattern in patterns.split() for path in sorted(docs.glob(pattern))]
-    names = "\n".join(str(path.relative_to(docs).with_suffix("")) for path in found)
-    return f"```{{toctree}}\n:hidden:\n:caption: Watch and copy\n\n{names}\n```"
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "api": api,
     "overview": overview,
     "examples": examples,
-    "pages": pages,
     "update": update,
     "parameters": parameters,
     "methods": methods,
