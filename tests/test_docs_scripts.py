@@ -20,13 +20,14 @@ SCRIPTS = sorted(path.stem for path in (DOCS / "scripts").glob("*.py"))
 
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(DOCS.parent / "benchmarks")
     monkeypatch.syspath_prepend(DOCS / "scripts")
     yield
     for script in SCRIPTS:
         sys.modules.pop(script, None)
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", [*SCRIPTS, "speeds"])
 def test_doctests(script: str):
     assert doctest.testmod(import_module(script), optionflags=doctest.ELLIPSIS).failed == 0
 
