@@ -127,7 +127,7 @@ def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[T
     assert measured("DSGD").splitlines()[2:] == ["| lr = 0 |", "| lr = 3 |"]
 
 
-def test_the_losses_of_a_method_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
+def test_the_losses_of_a_method_on_two_corpora():
     losses = {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}
     units = EXPERIMENTS["modern-table"].units(EXPERIMENTS["modern-table"].sizes["full"], 0)
     results = {unit.name: losses for unit in units}
