@@ -51,8 +51,11 @@ docs: setup
 notebooks: setup
 	$(BIN)/python docs/scripts/notebooks.py
 
-benchmark: setup
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,benchmark]"
+$(VENV)/jax: $(VENV)/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[benchmark]"
+	touch $@
+
+benchmark: $(VENV)/jax
 ifeq ($(DEVICE),cuda)
 	$(BIN)/python benchmarks/sweep.py --device cuda
 	$(BIN)/python benchmarks/module_problem.py --device cuda

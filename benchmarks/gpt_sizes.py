@@ -11,15 +11,11 @@ fit.
 """
 
 import argparse
-import sys
-from pathlib import Path
 from unittest.mock import patch
 
 import torch
 from speeds import Speed, keep
 from torch import Tensor
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from gossamer.captured import AS_WRITTEN
 from gossamer.data import Corpus, zipf_corpus

@@ -12,11 +12,9 @@ Reads Multi30k where `GOSSAMER_MULTI30K` names its folder, else artificial text 
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,8 +22,6 @@ from speeds import Speed, keep
 from torch import Tensor, nn
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from gossamer.algorithms import Algorithm, DeMuon, GTLayerNSGDm, GTNSGDm, GTSignSGDm
 from gossamer.data import Corpus, Vocabulary, multi30k, zipf_corpus

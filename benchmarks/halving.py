@@ -15,6 +15,7 @@ from rich.table import Table
 
 import gossamer as gs
 from gossamer.simulation.search_sets import search_set
+from gossamer.simulation.tuning_seeds import default_tuning_seeds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from own_comparison import METHODS, STEPS, task
@@ -22,13 +23,10 @@ from own_comparison import METHODS, STEPS, task
 GOAL = 0.02
 """How much worse than the grid's best a choice may be."""
 
-TUNING_SEEDS = (5, 6)
-"""Those that `gs.compare` chooses on when it reports seeds 0 to 4."""
-
 
 def searched(method: type[gs.Algorithm[Any]], strategy: Any) -> gs.Sweep:
     problem, network, noise = task()
-    how = {"noise": noise, "steps": STEPS, "seeds": TUNING_SEEDS, "strategy": strategy}
+    how = {"noise": noise, "steps": STEPS, "seeds": default_tuning_seeds(), "strategy": strategy}
     return gs.sweep(method, search_set(method), problem, network, **how)
 
 

@@ -12,7 +12,6 @@ the error of the gradient against the loop in float64.
 
 import argparse
 import math
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -143,7 +142,8 @@ def on_gpu(models: list[str], ways: list[str]) -> None:
             print(f"{name:28} {way:16} {rows[way]}", flush=True)
         goal = GOALS_MS[name]
         print(f"{name:28} {'goal':16} {goal:8.2f} {GOAL * goal:8.2f}")
-        keep("cuda", against_goal(name, [row for row in rows.values() if isinstance(row, Row)]))
+        if ways == list(WAYS):
+            keep("cuda", against_goal(name, [row for row in rows.values() if isinstance(row, Row)]))
 
 
 def exact_gradient(make: Callable[..., gs.ModuleProblem]) -> Tensor:
@@ -229,7 +229,6 @@ def on_cpu() -> None:
         print(f"{name:34} {shown}   ({ways[2].way})", flush=True)
     print(f"default / better of both, worst: {worst:.2f} (goal {GOAL})")
     keep("cpu", [Speed("small models, default / better of vmap and loop", worst, "times", GOAL)])
-    sys.exit(worst > GOAL)
 
 
 if __name__ == "__main__":

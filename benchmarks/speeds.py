@@ -9,6 +9,7 @@ the arithmetic and the memory of the machine allow, a peer another way to comput
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -20,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 STORE = Path(__file__).with_suffix(".json")
+sys.path.insert(0, str(STORE.parent.parent))  # what imports this may then import this checkout
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,14 @@ SCRIPTS = sorted(path.stem for path in (DOCS / "scripts").glob("*.py"))
 
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(DOCS.parent / "benchmarks")
     monkeypatch.syspath_prepend(DOCS / "scripts")
     yield
     for script in SCRIPTS:
         sys.modules.pop(script, None)
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", [*SCRIPTS, "speeds"])
 def test_doctests(script: str):
     assert doctest.testmod(import_module(script), optionflags=doctest.ELLIPSIS).failed == 0
 
@@ -126,7 +127,7 @@ def test_a_method_page_shows_all_readings_of_its_method(stored: dict[str, list[T
     assert measured("DSGD").splitlines()[2:] == ["| lr = 0 |", "| lr = 3 |"]
 
 
-def test_the_losses_of_a_method_on_two_corpora(monkeypatch: pytest.MonkeyPatch):
+def test_the_losses_of_a_method_on_two_corpora():
     losses = {"validation_loss": [[3.0, 3.5], [1.0, 2.0]]}
     units = EXPERIMENTS["modern-table"].units(EXPERIMENTS["modern-table"].sizes["full"], 0)
     results = {unit.name: losses for unit in units}

@@ -504,7 +504,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE.keys())
-def test_the_code_counts_whatever_module_a_class_or_metric_calls_its_own(make, monkeypatch):
+def test_the_code_counts_whatever_module_a_class_or_metric_calls_its_own(make):
     """Classes that are made by calls say that they are of the module that made them."""
     once, changed, again = (make(written(factor)) for factor in (1.0, 2.0, 1.0))
     assert fingerprint(once) == fingerprint(again) != fingerprint(changed)

@@ -157,23 +157,18 @@ def _at_best(results: Results, noise: str) -> Errors:
 def guessed() -> list[Choice]:
     """The worse of a second parameter four times too low and too high, else as tuned."""
     results = gathered("clip-or-normalize").results
-    shapes = {"symmetric noise": True, "skewed noise": False}
     return [
         Choice(
-            f"nodes {nodes}, {noise}",
+            f"nodes {nodes}, {shape} noise",
             [
                 _second_is_off(results, s)
                 for s in SITUATIONS
-                if s.spread in spreads and _symmetric(s) == symmetric
+                if s.spread in spreads and s.shape == shape
             ],
         )
-        for noise, symmetric in shapes.items()
+        for shape in clipping.SKEWNESS
         for nodes, spreads in APART.items()
     ]
-
-
-def _symmetric(situation: Situation) -> bool:
-    return situation.shape == "symmetric" or situation.tail == 2
 
 
 def _second_is_off(results: Results, situation: Situation) -> Errors:

@@ -2,8 +2,10 @@
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from gossamer.experiments import Verdict
+from gossamer.simulation.words import show_hyperparameters
 
 
 def mean_and_deviation(values: Sequence[float]) -> str:
@@ -13,6 +15,16 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     '0.260 ± 0.010'
     """
     return f"{statistics.fmean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
+def show_chosen(hyperparameters: Mapping[str, Any]) -> str:
+    """The numbers that a search chose; words are not searched, and belong to a method's name.
+
+    >>> show_chosen({"lr": 0.01, "clip": 1.0, "clipped": "tracker"})
+    'lr = 0.01, clip = 1'
+    """
+    numbers = {k: v for k, v in hyperparameters.items() if not isinstance(v, str)}
+    return show_hyperparameters(numbers)
 
 
 def edges_in_words(edges: Mapping[str, str]) -> str:

@@ -63,7 +63,7 @@ def test_who_is_silent_is_not_waited_for_again():
     assert waiting.ask(timeout=1.0) == ([(2, 4)], [])
     begin = time.monotonic()
     assert waiting.ask() == ([(2, 4)], [])
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 4, "the time to answer is 5 s"
 
 
 def test_nodes_that_cannot_be_a_network_are_refused():

@@ -42,7 +42,9 @@ def resumes(rank: int, folder: Path) -> int:
 def test_a_second_training_is_refused_on_all_ranks_until_the_first_one_ends(tmp_path):
     folder, end = tmp_path / "runs", tmp_path / "end"
     first = Processes(trains_until, folder, end, size=2)
+    deadline = time.monotonic() + 40
     while len(list(folder.glob("* is there"))) < 2:
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     for answer in Processes(resumes, folder, size=2).results():
         assert isinstance(answer.error, InvalidInput)

@@ -19,7 +19,9 @@ LONG = 1 << 15
 
 def two_trainings(rank: int, sizes: tuple[int, int], ahead: tuple[bool, bool]) -> list[float]:
     """With lr = 0, two models keep the value that each has on all ranks."""
-    values = [nn.Parameter(torch.full((size,), v)) for size, v in zip(sizes, (1.0, -1.0))]  # noqa: B905
+    values = [
+        nn.Parameter(torch.full((size,), v)) for size, v in zip(sizes, (1.0, -1.0), strict=True)
+    ]
     made = [
         DecentralizedOptimizer([p], STILL, ring, overlap=overlap)
         for p, overlap in zip(values, ahead, strict=True)

@@ -48,7 +48,7 @@ TOGETHER = {
 @pytest.mark.parametrize("vectorize", [True, False])
 @pytest.mark.parametrize(("make", "loss"), TOGETHER.values(), ids=TOGETHER)
 def test_what_is_no_mean_over_samples_is_evaluated_as_a_whole(
-    make: Callable[[], nn.Module], loss: Callable[..., Tensor], vectorize: bool, monkeypatch
+    make: Callable[[], nn.Module], loss: Callable[..., Tensor], vectorize: bool
 ):
     module, data = make(), sorted_data()
     problem = ModuleProblem(

@@ -23,7 +23,7 @@ from gossamer.experiments import (
 )
 from gossamer.plots import panels, style
 from gossamer.simulation import search_set
-from gossamer.simulation.words import show_hyperparameters, spread
+from gossamer.simulation.words import spread
 from gossamer.studies.methods.compared import Alike, Compared, Different
 from gossamer.studies.methods.standing import (
     AS_GOOD,
@@ -36,6 +36,7 @@ from gossamer.studies.methods.standing import (
 from gossamer.studies.searched import Entry, Size
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import NETWORKS, NODES, NOISES
+from gossamer.studies.wording import show_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -260,7 +261,7 @@ def _chosen(results: Results) -> Table:
             method,
             kind,
             noise,
-            show_hyperparameters(result["hyperparameters"]),
+            show_chosen(result["hyperparameters"]),
             spread(result["errors"]),
             "yes" if robust(result) else "no",
         ]

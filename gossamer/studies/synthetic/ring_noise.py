@@ -16,7 +16,7 @@ from gossamer.experiments import (
 )
 from gossamer.plots import curve, panels, style
 from gossamer.simulation import Halving
-from gossamer.simulation.words import show_hyperparameters, spread
+from gossamer.simulation.words import spread
 from gossamer.studies.searched import Size
 from gossamer.studies.synthetic.grids import SYNTHETIC
 from gossamer.studies.synthetic.task import (
@@ -28,6 +28,7 @@ from gossamer.studies.synthetic.task import (
     median_final_error,
 )
 from gossamer.studies.synthetic.tuned import TunedTwice
+from gossamer.studies.wording import show_chosen
 from gossamer.text import listing
 
 HEAVY = ("Student-t", "α-stable")
@@ -105,7 +106,7 @@ class RingNoise(Experiment[Size]):
     def tables(self, results: Results) -> list[Table]:
         """The chosen hyper-parameters, and what halving found at what cost."""
         chosen = [
-            [noise, method, show_hyperparameters(r["grid"]["hyperparameters"]), _final(r, "grid")]
+            [noise, method, show_chosen(r["grid"]["hyperparameters"]), _final(r, "grid")]
             for noise, method, r in _each(results)
         ]
         return [

@@ -1,7 +1,7 @@
 """The tables: losses on the ring and elsewhere, what was chosen, and the corpora."""
 
 from gossamer.experiments import Result, Results, Table
-from gossamer.simulation.words import show_hyperparameters, show_list
+from gossamer.simulation.words import show_list
 from gossamer.studies.language.grids import MODERN
 from gossamer.studies.language.modern_table.reading import at_places, gaps, lowest, moved
 from gossamer.studies.language.modern_table.situations import (
@@ -11,7 +11,7 @@ from gossamer.studies.language.modern_table.situations import (
     tuned_name,
 )
 from gossamer.studies.language.task import final_losses
-from gossamer.studies.wording import edges_in_words, mean_and_deviation
+from gossamer.studies.wording import edges_in_words, mean_and_deviation, show_chosen
 
 
 def tables_of(results: Results) -> list[Table]:
@@ -81,7 +81,7 @@ def _choices(results: Results) -> Table:
 
 def _choice(search: Result) -> list[str]:
     beyond = "; ".join(f"{name} {show_list(added)}" for name, added in search["extended"].items())
-    chosen = show_hyperparameters(search["hyperparameters"])
+    chosen = show_chosen(search["hyperparameters"])
     tried = [str(search["settings"]), f"{search['run_steps']:,}"]
     return [*tried, beyond or "–", chosen, edges_in_words(search["edges"]) or "–"]
 

@@ -1,7 +1,7 @@
 """The tables: what to choose, what it rests on, and what the searches chose."""
 
-from gossamer.experiments import Results, Table
-from gossamer.simulation.words import show_bytes, show_hyperparameters, spread
+from gossamer.experiments import Result, Results, Table
+from gossamer.simulation.words import show_bytes, spread
 from gossamer.studies.methods.bad_networks.matrix import show
 from gossamer.studies.methods.bad_networks.on_network import OnNetwork
 from gossamer.studies.methods.bad_networks.reading import (
@@ -20,7 +20,7 @@ from gossamer.studies.methods.bad_networks.situations import (
     unit_name,
 )
 from gossamer.studies.methods.standing import OURS, median_error, robust
-from gossamer.studies.wording import edges_in_words
+from gossamer.studies.wording import edges_in_words, show_chosen
 
 TENTH = OnNetwork.levels.index(0.1)
 """Place of a tenth of the initial error among the levels of a unit."""
@@ -116,24 +116,23 @@ def _bytes_until_a_tenth(results: Results, network: str, noise: str, method: str
 
 def _ours(results: Results) -> Table:
     rows = [
-        [part, network, noise, show_hyperparameters(result["hyperparameters"]), spread(errors)]
+        [part, network, noise, *_chosen(result)]
         for part in PARTS
         for noise in NOISES
         for network, result in on_networks(results, part, noise, OURS).items()
-        for errors in [result["errors"]]
     ]
     columns = ["part", "network", "noise", "tuned to", "final error"]
     return Table(f"What the search chose for {OURS}", columns, rows)
 
 
+def _chosen(result: Result) -> list[str]:
+    """What the search chose, and where that ends."""
+    return [show_chosen(result["hyperparameters"]), spread(result["errors"])]
+
+
 def _on_the_edge(results: Results) -> list[Table]:
     rows = [
-        [
-            name,
-            edges_in_words(result["edges"]),
-            show_hyperparameters(result["hyperparameters"]),
-            spread(result["errors"]),
-        ]
+        [name, edges_in_words(result["edges"]), *_chosen(result)]
         for name, result in results.items()
         if result["edges"] and robust(result)
     ]

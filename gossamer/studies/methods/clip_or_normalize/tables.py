@@ -1,7 +1,7 @@
 """The tables: what to use, the errors behind it, the theory's levels, mistakes, every choice."""
 
 from gossamer.experiments import Results, Table
-from gossamer.simulation.words import show_hyperparameters, spread
+from gossamer.simulation.words import spread
 from gossamer.studies.methods.clip_or_normalize.reading import (
     best_clipping,
     cost_of_mistakes,
@@ -20,7 +20,7 @@ from gossamer.studies.methods.clip_or_normalize.situations import (
     unit_name,
 )
 from gossamer.studies.methods.standing import OURS
-from gossamer.studies.wording import edges_in_words
+from gossamer.studies.wording import edges_in_words, show_chosen
 
 
 def tables_of(results: Results) -> list[Table]:
@@ -96,9 +96,9 @@ def _chosen(results: Results) -> Table:
         [
             method,
             situation.name,
-            show_hyperparameters(result["tuned"]["hyperparameters"]),
+            show_chosen(result["tuned"]["hyperparameters"]),
             edges_in_words(result["tuned"]["edges"]) or "none",
-            show_hyperparameters(result["by rule"]["hyperparameters"]),
+            show_chosen(result["by rule"]["hyperparameters"]),
         ]
         for method in METHODS
         for situation in SITUATIONS
