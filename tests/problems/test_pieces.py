@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import ClassVar
 
 import pytest
 import torch
@@ -147,6 +148,35 @@ def test_tokens_are_evaluated_in_pieces():
     data = list(zip(tokens, tokens.roll(1), strict=True))
     problem = ModuleProblem(transformer(), functional.cross_entropy, data, batch_size=3)
     assert problem._at_once == SAMPLES_AT_ONCE
+
+
+class Speaker(nn.Module):
+    """Scores of a next token at every place, with samples along one of the axes, or flat."""
+
+    kinds: ClassVar[set[torch.dtype]] = set()
+
+    def __init__(self, axis: int | None):
+        super().__init__()
+        self.word, self.axis = nn.Embedding(CLASSES, CLASSES), axis
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        scores = self.word(tokens)
+        self.kinds.add(scores.dtype)
+        return scores.flatten(0, 1) if self.axis is None else scores.movedim(0, self.axis)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_samples_may_be_along_any_axis_and_the_module_is_run_in_its_own_precision(axis):
+    tokens = torch.randint(CLASSES, (300, 6))
+
+    def loss(y: Tensor, targets: Tensor) -> Tensor:
+        flat = y if axis is None else y.movedim(axis, 0).flatten(0, 1)
+        return functional.cross_entropy(flat, targets.flatten())
+
+    Speaker.kinds.clear()
+    problem = ModuleProblem(Speaker(axis), loss, [(tokens, tokens.roll(1, 1))], batch_size=3)
+    assert problem._at_once == SAMPLES_AT_ONCE
+    assert Speaker.kinds == {torch.float32}
 
 
 def low_precision_only(y: Tensor, labels: Tensor) -> Tensor:
