@@ -83,10 +83,10 @@ class ModuleProblem(Problem):
             one. If the second axis is as long as the last one, as it may be that of the classes,
             there is no accuracy.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
-        vectorize: True evaluates all nodes together; False evaluates one after the other, which
-            also works for modules that `vmap` does not support. By default the faster way is used,
-            but modules that draw random numbers, and all modules with `compile=True`, are evaluated
-            together. Choose True or False if the last digits matter, e.g. to compare two machines.
+        vectorize: True evaluates all nodes together, False one after the other. By default the
+            faster way is used, but modules that `vmap` does not support are evaluated one after the
+            other, and others that draw random numbers, as all with `compile=True`, together. Choose
+            True or False if the last digits matter, e.g. to compare two machines.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
             compiles nor captures it; by default the number of steps decides.
@@ -335,7 +335,12 @@ def _evaluator(
     way_out = "draw with torch, or pass vectorize=False"
     need = "random numbers of torch: of others all nodes would get the same"
     require(not model.draws_elsewhere, "vectorize", drawing, need, way_out)
-    at_once = VmapEvaluator(model, *samples, compile)
+    try:
+        at_once = VmapEvaluator(model, *samples, compile)
+    except InvalidInput:
+        if vectorize or compile:
+            raise
+        return in_turn
     if vectorize or compile or at_once.draws:
         return at_once
     return FasterEvaluator(at_once, in_turn)

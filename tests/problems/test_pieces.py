@@ -128,7 +128,7 @@ IN_PIECES = {
     "layers of zeros": (zeros, (5,), {}),
     "dropout": (lambda: perceptron(nn.Dropout(0.5)), (5,), {}),
     "convolution": (convolution, (1, 6, 6), {}),
-    "lstm": (Recurrent, (7, 5), {"vectorize": False}),
+    "lstm": (Recurrent, (7, 5), {}),
     "group norm": (lambda: perceptron(nn.GroupNorm(2, 8)), (5,), {}),
     "frozen": (lambda: perceptron(nn.BatchNorm1d(8).eval()), (5,), {}),
     "autocast": (perceptron, (5,), {"autocast": torch.bfloat16}),
