@@ -121,10 +121,10 @@ class ModuleProblem(Problem):
         self.start, self.dim, self.autocast = model.start, model.start.numel(), autocast
         self.penalty = as_penalty(penalty, self.start)
         self._hold(node_datasets, validation, batch_size)
-        self._answers = LoopEvaluator(model.judged_by(share_right))
-        with seeded(self.start.device):  # the caller's random numbers stay as they were
+        with seeded(self.start.device, elsewhere=True):  # the caller's stay as they were
             samples = self._first_samples()
             self._try(*samples)
+            self._answers = LoopEvaluator(model.judged_by(share_right))
             self.evaluator = _evaluator(model, samples, vectorize, compile)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
 
