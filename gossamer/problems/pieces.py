@@ -79,6 +79,7 @@ def _outputs(model: VectorModule, inputs: Tensor, targets: Tensor) -> tuple[Outp
     with seeded(model.start.device):
         x = model.start + BESIDE_START * torch.randn_like(model.start)
     judged = model.judged_by(lambda outputs, _: outputs)
+    judged.autocast = None  # whose rounding could hide what others change
 
     def of_first(count: int) -> Tensor:
         with seeded(x.device):
@@ -90,7 +91,7 @@ def _outputs(model: VectorModule, inputs: Tensor, targets: Tensor) -> tuple[Outp
     axis = next(k for k, (longer, shorter) in enumerate(lengths) if longer > shorter)
     outputs = Outputs(together.unflatten(axis, (size, -1)), axis)
     first = outputs.of(torch.arange(few, device=x.device))
-    rounding = torch.finfo(model.autocast or x.dtype).eps ** 0.5 * float(alone.abs().max())
+    rounding = torch.finfo(x.dtype).eps ** 0.5 * float(alone.abs().max())
     return outputs, torch.allclose(first, alone, rtol=0, atol=rounding)
 
 

@@ -93,6 +93,21 @@ def padded(y: Tensor, tokens: Tensor) -> Tensor:
     return functional.cross_entropy(y.mT, tokens, ignore_index=CLASSES - 1)
 
 
+class SlightlyNormalized(nn.Linear):
+    """Little of the outputs depends on the other samples."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = super().forward(x)
+        return y + 0.02 * functional.batch_norm(y, None, None, training=True)
+
+
+@pytest.mark.parametrize("autocast", [None, torch.bfloat16])
+def test_a_module_that_mixes_samples_a_little_is_evaluated_as_a_whole(autocast):
+    options = {"batch_size": 3, "autocast": autocast}
+    loss, module = functional.cross_entropy, SlightlyNormalized(5, CLASSES)
+    assert ModuleProblem(module, loss, sorted_data(), **options)._at_once is None
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_masks_make_a_loss_no_mean_over_samples_and_no_sum(seed: int):
     generator = torch.Generator().manual_seed(seed)
