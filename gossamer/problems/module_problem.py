@@ -50,10 +50,11 @@ class ModuleProblem(Problem):
     (`loop`), with the same results up to rounding. By default a short measurement at the first
     gradient finds the faster way, and `problem.way` says which it is. Where the bits must not
     depend on times, in runs on a CPU with a store or an executor, nothing is measured, and all are
-    evaluated together. Modules that draw random numbers, e.g. for dropout, are by default evaluated
-    for all nodes and runs together (`vmap`), since the two ways would draw different numbers; those
-    that draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one
-    after the other. Dropout masks are different for each node, step and seed; losses are evaluated
+    evaluated together. Modules that `vmap` does not support, e.g. an LSTM, are evaluated one after
+    the other. Others that draw random numbers, e.g. for dropout, are by default evaluated for all
+    nodes and runs together (`vmap`), since the two ways would draw different numbers; those that
+    draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one after
+    the other. Dropout masks are different for each node, step and seed; losses are evaluated
     without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
@@ -83,10 +84,10 @@ class ModuleProblem(Problem):
             one. If the second axis is as long as the last one, as it may be that of the classes,
             there is no accuracy.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
-        vectorize: True evaluates all nodes together, False one after the other. By default the
-            faster way is used, but modules that `vmap` does not support are evaluated one after the
-            other, and others that draw random numbers, as all with `compile=True`, together. Choose
-            True or False if the last digits matter, e.g. to compare two machines.
+        vectorize: True evaluates all nodes together, which is refused for modules that `vmap` does
+            not support; False evaluates one after the other. By default the faster way is used, but
+            modules that draw random numbers, and all modules with `compile=True`, are evaluated
+            together. Choose True or False if the last digits matter, e.g. to compare two machines.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
             compiles nor captures it; by default the number of steps decides.
