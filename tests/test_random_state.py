@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gossamer.random_state import kept, seeded
+from gossamer.random_state import kept, seeded, torch_seeded
 
 SEEDS = (0, 5, 2**63 - 1)
 
@@ -37,6 +37,16 @@ def test_a_seed_gives_the_numbers_of_every_library(seed: int):
         other = draw()
     assert again == first
     assert not set(other) & set(first)
+
+
+def test_torch_alone_may_be_seeded_with_the_same_numbers():
+    with kept():
+        after = torch.rand(())
+    with seeded(3):
+        expected = torch.rand(())
+    with torch_seeded(3):
+        assert torch.equal(torch.rand(()), expected)
+    assert torch.equal(torch.rand(()), after)
 
 
 @pytest.mark.parametrize("block", [kept, lambda: seeded(3)], ids=["kept", "seeded"])

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import default_collate
 
 from gossamer.data.moving import Device, destination, move
-from gossamer.errors import InvalidInput, first_line, require
+from gossamer.errors import InvalidInput, first_line, refuse, require
 from gossamer.identical import identical
 
 ADMISSIBLE = (
@@ -78,7 +78,12 @@ def as_pairs(dataset: Any, name: str = "dataset") -> Pairs:
         dataset = _read(dataset, name)
     found = f"{type(dataset).__name__} of {len(dataset)}"
     require(_is_pair(dataset), name, found, ADMISSIBLE)
-    inputs, targets = map(torch.as_tensor, dataset)
+    try:
+        inputs, targets = map(torch.as_tensor, dataset)
+    except TypeError:
+        kinds = " and ".join(str(part.dtype) for part in dataset)
+        way_out = "number the words, e.g. np.unique(labels, return_inverse=True)[1]"
+        refuse(name, f"arrays of {kinds}", "numbers", way_out)
     empty = inputs.is_meta or targets.is_meta
     require(not empty, name, "tensors on the meta device", "tensors that hold data")
     return TensorPairs(inputs, targets, name)

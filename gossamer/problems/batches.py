@@ -37,19 +37,19 @@ class NodeOrders:
         return by_seed if len(groups.distinct) == len(seeds) else by_seed[:, groups.place]
 
     @cached_property
-    def _epochs(self) -> dict[tuple[tuple[int, ...], int], tuple[int, Tensor]]:
-        """Seeds and node → the epoch that is kept, and its orders; no fingerprint sees it."""
+    def _epochs(self) -> dict[tuple[int, ...], dict[int, tuple[int, Tensor]]]:
+        """Seeds → node → the epoch that is kept, and its orders; no fingerprint sees it."""
         return {}
 
     def _rows(self, t: int, seeds: tuple[int, ...], node: int) -> Tensor:
         """The batches of step `t`, `(seeds, batch)`; its epoch is kept on the device."""
         epoch, step = divmod(t, self.sizes[node] // self.batch_size)
-        kept = self._epochs.get((seeds, node))  # read once: another thread may put another there
+        of_nodes = self._epochs.setdefault(seeds, {})
+        kept = of_nodes.get(node)  # read once: another thread may put another there
         if kept is None or kept[0] != epoch:
             orders = [self._order(seed, node).epoch(epoch) for seed in seeds]
-            kept = epoch, sent(torch.stack(orders, dim=1), self._device)
-            self._epochs[seeds, node] = kept
-            for old in list(self._epochs)[: -KEPT * len(self.sizes)]:
+            kept = of_nodes[node] = epoch, sent(torch.stack(orders, dim=1), self._device)
+            for old in list(self._epochs)[:-KEPT]:
                 self._epochs.pop(old, None)
         return kept[1][step]
 

@@ -64,6 +64,6 @@ def _require_loss(model: VectorModule, name: str, data: Pairs, row: int, togethe
             "need samples as the first of node 0, and no class or token beyond those of the module"
         )
 
-    with refusing(told), seeded(model.start.device), torch.no_grad():
+    with refusing(told), seeded(model.start.device, elsewhere=True), torch.no_grad():
         for _ in range(2):  # what a module keeps of the first run may not fit the next
             model.evaluation_loss(model.start, inputs, targets)

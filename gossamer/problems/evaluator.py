@@ -79,7 +79,7 @@ class LoopEvaluator:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
         losses = [points.new_empty(0)]
         for point in points:
-            with seeded(points.device):
+            with seeded(points.device, elsewhere=self._model.draws_elsewhere):
                 losses.append(self._model.evaluation_loss(point, inputs, targets)[None])
         return torch.cat(losses)
 
@@ -94,7 +94,7 @@ class LoopEvaluator:
         def of_run(run: int) -> Tensor:
             grads = torch.empty_like(x[:, run])
             for i, own in enumerate(zip(x[:, run], inputs[:, run], targets[:, run], strict=True)):
-                with seeded(x.device, seeds[run], t, i):
+                with seeded(x.device, seeds[run], t, i, elsewhere=self._model.draws_elsewhere):
                     grads[i] = self._model.training_grad(*own)
             return grads
 
@@ -163,12 +163,13 @@ def run_by_run(of_run: Callable[[int], Tensor], x: Tensor, seeds: Sequence[int])
 
 
 @contextmanager
-def seeded(device: torch.device, *ids: int) -> Iterator[None]:
+def seeded(device: torch.device, *ids: int, elsewhere: bool = False) -> Iterator[None]:
     """Within, the global randomness is the stream "dropout" of `ids`.
 
-    That is torch's on `device`, Python's and numpy's. Afterwards it is as it was, and that of other
-    devices is not touched. Threads, which share it, wait for each other.
+    That is torch's on `device` and, with `elsewhere`, Python's and numpy's. Afterwards it is as it
+    was, and that of other devices is not touched. Threads, which share it, wait for each other.
     """
     seed, devices = stream_seed("dropout", *ids), [device] if device.type == "cuda" else []
-    with ALONE, random_state.seeded(seed, devices):
+    within = random_state.seeded if elsewhere else random_state.torch_seeded
+    with ALONE, within(seed, devices):
         yield

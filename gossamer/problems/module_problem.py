@@ -50,10 +50,11 @@ class ModuleProblem(Problem):
     (`loop`), with the same results up to rounding. By default a short measurement at the first
     gradient finds the faster way, and `problem.way` says which it is. In runs on a CPU with a store
     or an executor, the bits must not depend on measured times, so nothing is measured, and all are
-    evaluated together. Modules that draw random numbers, e.g. for dropout, are by default evaluated
-    for all nodes and runs together (`vmap`), since the two ways would draw different numbers; those
-    that draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one
-    after the other. Dropout masks are different for each node, step and seed; losses are evaluated
+    evaluated together. Modules that `vmap` does not support, e.g. an LSTM, are evaluated one after
+    the other. Others that draw random numbers, e.g. for dropout, are by default evaluated for all
+    nodes and runs together (`vmap`), since the two ways would draw different numbers; those that
+    draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one after
+    the other. Dropout masks are different for each node, step and seed; losses are evaluated
     without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
@@ -82,9 +83,9 @@ class ModuleProblem(Problem):
             There is no accuracy if the second axis of the outputs is as long as the last one,
             because either of them may be that of the classes.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
-        vectorize: True evaluates all nodes together; False evaluates one after the other, which
-            also works for modules that `vmap` does not support. By default the faster way is used,
-            but modules that draw random numbers, and all modules with `compile=True`, are evaluated
+        vectorize: True evaluates all nodes together, which is refused for modules that `vmap` does
+            not support; False evaluates one after the other. By default the faster way is used, but
+            modules that draw random numbers, and all modules with `compile=True`, are evaluated
             together. Choose True or False if the last digits matter, e.g. to compare two machines.
         autocast: precision of matrix products, e.g. `torch.bfloat16`.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
@@ -120,10 +121,10 @@ class ModuleProblem(Problem):
         self.start, self.dim, self.autocast = model.start, model.start.numel(), autocast
         self.penalty = as_penalty(penalty, self.start)
         self._hold(node_datasets, validation, batch_size)
-        self._answers = LoopEvaluator(model.judged_by(share_right))
-        with seeded(self.start.device):  # the caller's random numbers stay as they were
+        with seeded(self.start.device, elsewhere=True):  # the caller's stay as they were
             samples = self._first_samples()
             self._try(*samples)
+            self._answers = LoopEvaluator(model.judged_by(share_right))
             self.evaluator = _evaluator(model, samples, vectorize, compile)
             self.has_accuracy = self.has_validation and self._has_answers(*samples)
 
@@ -334,7 +335,12 @@ def _evaluator(
     way_out = "draw with torch, or pass vectorize=False"
     need = "torch's random numbers, because with others all nodes would get the same"
     require(not model.draws_elsewhere, "vectorize", drawing, need, way_out)
-    at_once = VmapEvaluator(model, *samples, compile)
+    try:
+        at_once = VmapEvaluator(model, *samples, compile)
+    except InvalidInput:
+        if vectorize or compile:
+            raise
+        return in_turn
     if vectorize or compile or at_once.draws:
         return at_once
     return FasterEvaluator(at_once, in_turn)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from gossamer.data.pairs import Pairs
 from gossamer.errors import refuse
 from gossamer.problems.evaluator import seeded
 from gossamer.problems.telling_samples import classes, extremes, spread
-from gossamer.problems.vector_module import VectorModule
+from gossamer.problems.vector_module import Loss, VectorModule
 from gossamer.seeding import stream
 
 SAMPLES_AT_ONCE = 256
@@ -34,58 +34,97 @@ def pieces(data: Pairs, at_once: int | None) -> Iterator[tuple[float, Tensor, Te
 def samples_at_once(model: VectorModule, datasets: Sequence[Pairs]) -> int | None:
     """How many samples may be evaluated together: a few, or None if only all give the loss.
 
-    The mean over the pieces is the loss of all samples if the loss is a mean over samples. It is
-    not, e.g., with statistics of the batch or weights of classes. A loss that is a sum is refused.
+    A few may if the loss is a mean over samples, which it is not with e.g. weights of classes, and
+    if the outputs of a sample do not depend on others, as they do with statistics of the batch. A
+    loss that is a sum is refused.
     """
-    places = {*spread(datasets), *classes(datasets), *extremes(datasets)}
-    samples = [datasets[k][torch.tensor([row])] for k, row in sorted(places)]
-    inputs, targets = map(torch.cat, zip(*samples, strict=True))
-    mixed = torch.randperm(len(inputs), generator=stream("pieces of a loss", len(inputs)))
-    kind = _kind_of_loss(model, inputs[mixed], targets[mixed])
+    inputs, targets = _mixed_samples(datasets)
+    if len(inputs) == 1:
+        return SAMPLES_AT_ONCE
+    try:
+        with torch.no_grad(), warnings.catch_warnings(action="ignore"):
+            outputs, apart = _outputs(model, inputs, targets)
+            kind = _kind_of_loss(model, outputs, targets)
+    except Exception:  # e.g. one sample has no variance
+        return None
     if kind == "sum":
         refuse("loss", "a sum over the batch", "the mean over a batch", 'e.g. reduction="mean"')
-    return SAMPLES_AT_ONCE if kind == "mean" else None
+    return SAMPLES_AT_ONCE if kind == "mean" and apart else None
+
+
+def _mixed_samples(datasets: Sequence[Pairs]) -> tuple[Tensor, Tensor]:
+    """Telling samples, in an order of chance."""
+    places = sorted({*spread(datasets), *classes(datasets), *extremes(datasets)})
+    order = torch.randperm(len(places), generator=stream("pieces of a loss", len(places)))
+    samples = [datasets[k][torch.tensor([row])] for k, row in (places[m] for m in order)]
+    inputs, targets = map(torch.cat, zip(*samples, strict=True))
+    return inputs, targets
+
+
+class Outputs(NamedTuple):
+    """What a module gives for some samples together."""
+
+    each: Tensor
+    """Those of every sample, along one axis and the next."""
+
+    axis: int
+
+    def of(self, rows: Tensor) -> Tensor:
+        """Those of some of the samples, as the module gives them for a batch."""
+        return self.each.index_select(self.axis, rows).flatten(self.axis, self.axis + 1)
+
+
+def _outputs(model: VectorModule, inputs: Tensor, targets: Tensor) -> tuple[Outputs, bool]:
+    """Of samples together, and whether the first of them have the same without the others."""
+    with seeded(model.start.device):
+        x = model.start + BESIDE_START * torch.randn_like(model.start)
+    judged = model.judged_by(lambda outputs, _: outputs)
+    judged.autocast = None  # whose rounding could hide what others change
+
+    def of_first(count: int) -> Tensor:
+        with seeded(x.device):
+            return judged.evaluation_loss(x, inputs[:count], targets[:count])
+
+    size, few = len(inputs), -(-len(inputs) // PIECES)
+    together, alone = of_first(size), of_first(few)
+    lengths = zip(together.shape, alone.shape, strict=True)
+    axis = next(k for k, (longer, shorter) in enumerate(lengths) if longer > shorter)
+    outputs = Outputs(together.unflatten(axis, (size, -1)), axis)
+    first = outputs.of(torch.arange(few, device=x.device))
+    rounding = torch.finfo(x.dtype).eps ** 0.5 * float(alone.abs().max())
+    return outputs, torch.allclose(first, alone, rtol=0, atol=rounding)
 
 
 def _kind_of_loss(
-    model: VectorModule, inputs: Tensor, targets: Tensor
+    model: VectorModule, outputs: Outputs, targets: Tensor
 ) -> Literal["mean", "sum", ""]:
-    """What the loss of the samples together is of those of pieces of them; "" if neither.
+    """What the loss of samples together is of those of pieces of them; "" if neither.
 
-    In double precision, where rounding decides nothing, unless the module knows its own only.
+    In double precision, where rounding decides nothing, unless the loss knows the module's only.
     """
-    for precise in (model.exact, lambda: model):
+    for dtype in (torch.float64, model.start.dtype):
         try:
-            with torch.no_grad(), warnings.catch_warnings(action="ignore"):
-                return _compared(precise(), inputs, targets)
-        except Exception:  # e.g. one sample has no variance
+            return _compared(model.loss_in(dtype), outputs, targets, dtype)
+        except Exception:  # e.g. a function that holds tensors
             continue
     return ""
 
 
-def _compared(model: VectorModule, inputs: Tensor, targets: Tensor) -> Literal["mean", "sum", ""]:
-    with seeded(model.start.device):
-        x = model.start + BESIDE_START * torch.randn_like(model.start)
-    inputs, targets = (move(part, x.device, x.dtype) for part in (inputs, targets))
-    together = _loss(model, x, inputs, targets)
-    parts = torch.arange(len(inputs)).tensor_split(min(PIECES, len(inputs)))
-    losses = torch.stack([_loss(model, x, inputs[part], targets[part]) for part in parts])
-    shares = losses.new_tensor([len(part) / len(inputs) for part in parts])
-    error = _rounding(model) * losses.abs().max()
+def _compared(
+    loss: Loss, outputs: Outputs, targets: Tensor, dtype: torch.dtype
+) -> Literal["mean", "sum", ""]:
+    def of(rows: Tensor) -> Tensor:
+        own = move(targets[rows], None, dtype)
+        with seeded(rows.device):
+            return loss(outputs.of(rows).to(dtype), own).double()
+
+    rows = torch.arange(len(targets), device=targets.device)
+    together, parts = of(rows), rows.tensor_split(min(PIECES, len(rows)))
+    losses = torch.stack([of(part) for part in parts])
+    shares = losses.new_tensor([len(part) / len(rows) for part in parts])
+    error = torch.finfo(dtype).eps ** (2 / 3) * losses.abs().max()
     some_say_nothing = bool((losses == 0).any()) and bool((losses != 0).any())  # e.g. all masked
     if (together - (shares * losses).sum()).abs() <= error and not some_say_nothing:
         return "mean"
-    twice = _loss(model, x, inputs.repeat_interleave(2, 0), targets.repeat_interleave(2, 0))
+    twice = of(rows.repeat_interleave(2))
     return "sum" if (twice - 2 * together).abs() <= error < together.abs() else ""
-
-
-def _loss(model: VectorModule, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-    """The loss of samples together."""
-    with seeded(x.device):
-        return model.evaluation_loss(x, inputs, targets).double()
-
-
-def _rounding(model: VectorModule) -> float:
-    """How far two ways to compute a loss may be apart, relative to it."""
-    dtype = model.autocast or model.start.dtype
-    return float(torch.finfo(dtype).eps ** (2 / 3))

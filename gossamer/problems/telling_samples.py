@@ -31,8 +31,12 @@ def _spaced(size: int, most: int) -> Tensor:
 
 
 def classes(datasets: Sequence[Pairs]) -> list[Place]:
-    """A sample of each of some classes, the smallest and the largest among them."""
-    numbers = _numbers(datasets, "targets", torch.amin)
+    """A sample of each of some classes, the smallest and the largest among them.
+
+    There are classes where a target is one integer, and not a sequence of tokens.
+    """
+    target = datasets[0][torch.tensor([0])][1]
+    numbers = _numbers(datasets, "targets", torch.amin) if target.numel() == 1 else None
     if numbers is None:
         return []
     known, which = numbers.unique(return_inverse=True)

@@ -104,11 +104,9 @@ class VectorModule:
             reached = loss.requires_grad  # not where all trained layers are skipped at random
             return torch.autograd.grad(loss, leaf)[0] if reached else torch.zeros_like(leaf)
 
-    def exact(self) -> Self:
-        """The same in double precision, matrix products too."""
-        exact = self.to(self.start.device, torch.float64)
-        exact.autocast = None
-        return exact
+    def loss_in(self, dtype: torch.dtype) -> Loss:
+        """The loss of outputs in another precision."""
+        return _loss_there(self._loss, self.start.device, dtype)
 
     def judged_by(self, loss: Loss) -> Self:
         """The same module with another loss."""

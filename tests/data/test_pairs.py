@@ -2,6 +2,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset
@@ -78,6 +79,7 @@ def test_no_data_is_refused():
         ((INPUTS.tolist(), TARGETS.tolist()), r"do not stack .*; make tensors of lists"),
         ({"x": INPUTS, "y": TARGETS}, r'got dict, .*; pass its values, e\.g\. \(data\["x"\]'),
         ((INPUTS.to("meta"), TARGETS), "got tensors on the meta device"),
+        ((INPUTS.numpy(), np.array(["a", "b", "a"])), "float32 and <U1, need numbers; number the"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_way_out(dataset, found):

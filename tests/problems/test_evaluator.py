@@ -3,6 +3,8 @@
 import pickle
 import random
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,7 +155,12 @@ def test_copies_that_fill_up_a_stack_are_not_evaluated(dropout: bool, monkeypatc
     module = perceptron(nn.Dropout(0.5)) if dropout else perceptron()
     problem = build(module, VECTORS, vectorize=dropout, batch_size=4)
     calls, seeded = [], evaluator.seeded
-    monkeypatch.setattr(evaluator, "seeded", lambda *ids: calls.append(1) or seeded(*ids))
+
+    def counted(*ids: Any, **options: bool) -> AbstractContextManager[None]:
+        calls.append(1)
+        return seeded(*ids, **options)
+
+    monkeypatch.setattr(evaluator, "seeded", counted)
     x = problem.start.repeat(NODES, 96, 1)
     x[:, 0] += 1
     seeds = [4, *[5] * 95]

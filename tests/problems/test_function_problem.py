@@ -269,4 +269,4 @@ def test_batches_of_a_few_stacks_are_kept():
     problem = gs.FunctionProblem(squares, data(), dim=3, batch_size=2)
     for seed in range(3 * KEPT):
         problem.sample_grad(points(4, 1, 3), 0, [seed])
-    assert len(problem._orders._epochs) == KEPT * 4
+    assert len(problem._orders._epochs) == KEPT

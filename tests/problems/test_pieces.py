@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import ClassVar
 
 import pytest
 import torch
@@ -92,6 +93,21 @@ def padded(y: Tensor, tokens: Tensor) -> Tensor:
     return functional.cross_entropy(y.mT, tokens, ignore_index=CLASSES - 1)
 
 
+class SlightlyNormalized(nn.Linear):
+    """Little of the outputs depends on the other samples."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = super().forward(x)
+        return y + 0.02 * functional.batch_norm(y, None, None, training=True)
+
+
+@pytest.mark.parametrize("autocast", [None, torch.bfloat16])
+def test_a_module_that_mixes_samples_a_little_is_evaluated_as_a_whole(autocast):
+    options = {"batch_size": 3, "autocast": autocast}
+    loss, module = functional.cross_entropy, SlightlyNormalized(5, CLASSES)
+    assert ModuleProblem(module, loss, sorted_data(), **options)._at_once is None
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_masks_make_a_loss_no_mean_over_samples_and_no_sum(seed: int):
     generator = torch.Generator().manual_seed(seed)
@@ -127,7 +143,7 @@ IN_PIECES = {
     "layers of zeros": (zeros, (5,), {}),
     "dropout": (lambda: perceptron(nn.Dropout(0.5)), (5,), {}),
     "convolution": (convolution, (1, 6, 6), {}),
-    "lstm": (Recurrent, (7, 5), {"vectorize": False}),
+    "lstm": (Recurrent, (7, 5), {}),
     "group norm": (lambda: perceptron(nn.GroupNorm(2, 8)), (5,), {}),
     "frozen": (lambda: perceptron(nn.BatchNorm1d(8).eval()), (5,), {}),
     "autocast": (perceptron, (5,), {"autocast": torch.bfloat16}),
@@ -147,6 +163,35 @@ def test_tokens_are_evaluated_in_pieces():
     data = list(zip(tokens, tokens.roll(1), strict=True))
     problem = ModuleProblem(transformer(), functional.cross_entropy, data, batch_size=3)
     assert problem._at_once == SAMPLES_AT_ONCE
+
+
+class Speaker(nn.Module):
+    """Scores of a next token at every place, with samples along one of the axes, or flat."""
+
+    kinds: ClassVar[set[torch.dtype]] = set()
+
+    def __init__(self, axis: int | None):
+        super().__init__()
+        self.word, self.axis = nn.Embedding(CLASSES, CLASSES), axis
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        scores = self.word(tokens)
+        self.kinds.add(scores.dtype)
+        return scores.flatten(0, 1) if self.axis is None else scores.movedim(0, self.axis)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_samples_may_be_along_any_axis_and_the_module_is_run_in_its_own_precision(axis):
+    tokens = torch.randint(CLASSES, (300, 6))
+
+    def loss(y: Tensor, targets: Tensor) -> Tensor:
+        flat = y if axis is None else y.movedim(axis, 0).flatten(0, 1)
+        return functional.cross_entropy(flat, targets.flatten())
+
+    Speaker.kinds.clear()
+    problem = ModuleProblem(Speaker(axis), loss, [(tokens, tokens.roll(1, 1))], batch_size=3)
+    assert problem._at_once == SAMPLES_AT_ONCE
+    assert Speaker.kinds == {torch.float32}
 
 
 def low_precision_only(y: Tensor, labels: Tensor) -> Tensor:

@@ -36,12 +36,17 @@ def test_all_nodes_at_once_is_one_after_the_other(make, shape, dtype, tolerance)
 
 
 @pytest.mark.parametrize(("make", "shape"), LOOPED.values(), ids=LOOPED)
-def test_what_vmap_cannot_do_is_refused_with_the_reason_and_looped_when_asked(make, shape):
-    with pytest.raises(gs.InvalidInput, match=r"vmap cannot evaluate .*; pass vectorize=False"):
-        build(make(), shape)
-    loop = build(make(), shape, vectorize=False)
+def test_what_vmap_cannot_do_is_looped_and_refused_with_the_reason_where_it_is_asked_for(
+    make, shape
+):
+    for asked in ({"vectorize": True}, {"compile": True}):
+        with pytest.raises(gs.InvalidInput, match=r"vmap cannot evaluate .*; pass vectorize=False"):
+            build(make(), shape, **asked)
+    module = make()
+    found, loop = build(module, shape), build(module, shape, vectorize=False)
     x = points(loop)
-    assert torch.equal(loop.sample_grad(x, 3, [0, 1]), loop.sample_grad(x, 3, [0, 1]))
+    assert torch.equal(found.sample_grad(x, 3, [0, 1]), loop.sample_grad(x, 3, [0, 1]))
+    assert found.way == "loop"
 
 
 def test_runs_do_not_see_each_other():
