@@ -33,10 +33,10 @@ class Store:
     A run is identified by its method, hyper-parameters, problem, network, noise, seed, precision,
     kind of device and the versions of Gossamer and torch. Classes and functions of your own are
     identified by their code. If you ask for more steps, seeds or settings than are stored, only the
-    missing ones are computed. For the library's problems on CPUs, the results are identical, bit
-    for bit, to those of a single call that computes everything. A file is written completely or not
-    at all, so a process that is killed loses only the work since its last file. If two processes
-    ask for the same runs, the second waits for the first and then finds them.
+    missing ones are computed. For the library's methods and problems on CPUs, the results are
+    identical, bit for bit, to those of a single call that computes everything. A file is written
+    completely or not at all, so a process that is killed loses only the work since its last file.
+    If two processes ask for the same runs, the second waits for the first and then finds them.
 
     Args:
         folder: created if it does not exist.
