@@ -128,16 +128,18 @@ def as_store(store: "Store | str | os.PathLike[str] | None") -> Store | None:
 def task_facts(simulation: Simulation, algorithm: Algorithm[Any]) -> dict[str, Any]:
     """All that runs of a store share, as plain JSON, with their fingerprint."""
     described = simulation.describe()
-    shared = {name: described[name] for name in ("problem", "network", "noise", "dtype")}
-    where = str(described["device"]).partition(":")[0]
     content = (type(algorithm), simulation.problem, simulation.network, simulation.noise)
-    facts = {
-        "algorithm": {"name": type(algorithm).__name__, "label": type(algorithm).label},
-        **shared,
-        "device": where,
+    where = {
+        "dtype": described["dtype"],
+        "device": str(described["device"]).partition(":")[0],
         "versions": {name: versions()[name] for name in ("gossamer", "torch")},
     }
-    return {**facts, "fingerprint": fingerprint((content, facts))}
+    return {
+        "algorithm": {"name": type(algorithm).__name__, "label": type(algorithm).label},
+        **{name: described[name] for name in ("problem", "network", "noise")},
+        **where,
+        "fingerprint": fingerprint((content, where)),
+    }
 
 
 def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:
@@ -157,7 +159,7 @@ def _of_runs(value: Any, runs: int) -> list[Any]:
         return [_of_runs(value.of_run(run), 1)[0] for run in range(runs)]
     plain = in_floats(value)
     if isinstance(plain, Schedule):
-        plain = as_json(plain.describe()) | {"fingerprint": fingerprint(plain)}
+        plain = {"schedule": repr(plain), "fingerprint": fingerprint(plain)}
     return [plain] * runs
 
 
