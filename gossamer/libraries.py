@@ -11,9 +11,11 @@ from typing import Any
 
 from gossamer.digests import digest_of_words
 
-LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
-LIBRARIES.append(Path(__file__).resolve().parent)
-"""Where their files are."""
+LIBRARIES = (Path(sysconfig.get_path("stdlib")).resolve(), Path(__file__).resolve().parent)
+"""Where the files of Python and of Gossamer are."""
+
+INSTALLED = {"site-packages", "dist-packages"}
+"""What a folder of packages is called wherever it is: a user's own, or one of a cluster, too."""
 
 HEAP_TYPE = 1 << 9
 """The flag of classes that a `class` statement makes; those of the interpreter lack it."""
@@ -82,8 +84,9 @@ def is_named_in_library(value: "types.FunctionType | type") -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _in_libraries(file: str) -> bool:
-    path = Path(file).resolve()
-    return any(path.is_relative_to(folder) for folder in LIBRARIES)
+    path, real = Path(file), Path(file).resolve()
+    installed = not INSTALLED.isdisjoint((*path.parts, *real.parts))
+    return installed or any(real.is_relative_to(folder) for folder in LIBRARIES)
 
 
 def name_in_library(value: object) -> str | None:

@@ -31,7 +31,7 @@ from torch import nn
 
 import gossamer as gs
 from gossamer.fingerprint import fingerprint
-from gossamer.libraries import LIBRARIES, _of_files
+from gossamer.libraries import _of_files, is_library_module
 
 SCALE = 1.0
 
@@ -564,13 +564,14 @@ def test_an_installed_package_counts_by_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, module: str
 ):
     """Whatever its version says: one's own package may be installed again without a new one."""
-    path = tmp_path / file
-    path.parent.mkdir(exist_ok=True)
-    monkeypatch.setattr("gossamer.libraries.LIBRARIES", [*LIBRARIES, tmp_path.resolve()])
+    folder = tmp_path / "site-packages"
+    path = folder / file
+    path.parent.mkdir(parents=True)
     digests = []
     for factor in (1.0, 2.0, 1.0):
         path.write_text(f"def f(x):\n    return {factor} * x\n\nclass Mine:\n    rate = {factor}\n")
-        load(tmp_path, "own_installed", monkeypatch)
+        load(folder, "own_installed", monkeypatch)
+        assert is_library_module(module), "wherever the folder is"
         own, user = importlib.import_module(module), {"__name__": "__main__"}
         exec(USES.replace("own_installed.inner", module), user)
         _of_files.cache_clear()
