@@ -7,7 +7,7 @@ import itertools
 import types
 from typing import Any
 
-from gossamer.libraries import is_library_module, is_library_name
+from gossamer.libraries import files_of, is_library_module
 
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 
@@ -25,7 +25,8 @@ def references(value: types.FunctionType) -> dict[str, Any]:
     imported = {f"import {name}": module for name, module in _imported(value, steps).items()}
     found = {name: known[name] for name in sorted(names)} | imported
     taken = [_taken(name, part, used) for name, part in found.items()]
-    shown = {n: part if n in bare or n in imported else _name(part) for n, part in found.items()}
+    whole = bare | imported.keys()
+    shown = {n: z.__name__ if _is_own(z) and n not in whole else z for n, z in found.items()}
     return {**shown, **{name: part for parts in taken for name, part in parts.items()}}
 
 
@@ -46,13 +47,14 @@ def _bare(steps: list[dis.Instruction]) -> set[str]:
     return {s.argval for s, then in pairs if s.opname in _LOADS and then.opname not in takes}
 
 
-def _name(value: Any) -> Any:
-    return value.__name__ if isinstance(value, types.ModuleType) else value
+def _is_own(value: Any) -> bool:
+    """Whether this is a module of the user's, of which not all counts where it is only used."""
+    return isinstance(value, types.ModuleType) and not is_library_module(value.__name__)
 
 
 def _taken(name: str, module: Any, used: list[str]) -> dict[str, Any]:
     """Dotted name → what code that uses the given names takes of a module of the user."""
-    if not isinstance(module, types.ModuleType) or is_library_module(module.__name__):
+    if not _is_own(module):
         return {}
     found = {f"{name}.{part}": vars(module)[part] for part in used if part in vars(module)}
     for inner, part in list(found.items()):
@@ -62,7 +64,7 @@ def _taken(name: str, module: Any, used: list[str]) -> dict[str, Any]:
 
 
 def _imported(value: types.FunctionType, steps: list[dis.Instruction]) -> dict[str, Any]:
-    """Name → module of the user's that a function imports."""
+    """Name → module that a function imports; of a library what its files are."""
     found: dict[str, Any] = {}
     package = value.__globals__.get("__package__") or ""
     for at, step in enumerate(steps):
@@ -76,12 +78,12 @@ def _imported(value: types.FunctionType, steps: list[dis.Instruction]) -> dict[s
 
 
 def _modules(name: str, package: str) -> dict[str, Any]:
-    """Name → module of the user's; nothing where there is none."""
+    """Name → module, of a library what its files are; nothing where there is none."""
     try:
         full = importlib.util.resolve_name(name, package)
         top = full.partition(".")[0]
-        if not full or is_library_name(top):
-            return {}
+        if is_library_module(top):
+            return {top: files_of(top)}
         return {top: importlib.import_module(top), full: importlib.import_module(full)}
     except Exception:  # code that imports it would fail
         return {}

@@ -25,6 +25,7 @@ from gossamer.libraries import (
     is_library_module,
     is_named_in_library,
     is_python_module,
+    name_in_library,
     top_of,
 )
 
@@ -32,7 +33,15 @@ HOOKS = re.compile(r"_.*_hooks(_with_kwargs|_always_called)?")
 """Attributes of a module, in which each hook has a number."""
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range)
-_NAMED = torch.dtype | torch.device | torch.layout | torch.memory_format | np.dtype
+_NAMED = (
+    torch.dtype
+    | torch.device
+    | torch.layout
+    | torch.memory_format
+    | torch.finfo
+    | torch.iinfo
+    | np.dtype
+)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _BUILT_IN = (
     types.BuiltinFunctionType
@@ -195,6 +204,8 @@ class _Digest:
 
     def _of_object(self, value: Any) -> list[str]:
         """What an object holds but for what it only remembers of its computations."""
+        if name := name_in_library(value):
+            return [name, *files_of(name)]
         kind, library = type(value), is_library_class(type(value))
         named = library and _has_own_reduce(kind)
         if named and top_of(kind.__module__) == "gossamer":

@@ -11,9 +11,11 @@ from typing import Any
 
 from gossamer.digests import digest_of_words
 
-LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
-LIBRARIES.append(Path(__file__).resolve().parent)
-"""Where their files are."""
+LIBRARIES = (Path(sysconfig.get_path("stdlib")).resolve(), Path(__file__).resolve().parent)
+"""Where the files of Python and of Gossamer are."""
+
+INSTALLED = {"site-packages", "dist-packages"}
+"""What a folder of packages is called wherever it is: a user's own, or one of a cluster, too."""
 
 HEAP_TYPE = 1 << 9
 """The flag of classes that a `class` statement makes; those of the interpreter lack it."""
@@ -40,31 +42,26 @@ def is_library_class(value: type) -> bool:
     return is_named_in_library(value) or not is_python_module(name)
 
 
-def is_library_module(name: str | None) -> bool:
-    """Whether a module comes with Python, is installed or is of Gossamer."""
-    if name is None or name == "__main__":
+def is_library_module(name: object) -> bool:
+    """Whether a module, imported or not, comes with Python, is installed or is of Gossamer."""
+    if not isinstance(name, str) or name in ("", "__main__"):
         return False
     if name in sys.builtin_module_names:
         return True
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    every = [file] if file else getattr(module, "__path__", [])
-    places = [place for place in every if Path(place).is_absolute()]
+    folders, file = _places(name)
+    places = [place for place in ([file] if file else folders) if Path(place).is_absolute()]
     parent = name.rpartition(".")[0]
     if not places:
         return is_library_module(parent) if parent else name in sys.stdlib_module_names
     return all(_in_libraries(place) for place in places)
 
 
-def is_library_name(name: str) -> bool:
-    """Whether a package, imported or not, is a library."""
-    if name in sys.modules:
-        return is_library_module(name)
-    spec = importlib.util.find_spec(name)
-    if spec is None or name in sys.stdlib_module_names:
-        return True
-    places = [spec.origin] if spec.origin else spec.submodule_search_locations or []
-    return all(_in_libraries(place) for place in places)
+def _places(name: str) -> tuple[list[str], str | None]:
+    """The folders of a package, and the file of a module; a package need not be imported."""
+    module = sys.modules.get(name)
+    if module is None and "." not in name and (spec := importlib.util.find_spec(name)):
+        return spec.submodule_search_locations or [], spec.origin
+    return list(getattr(module, "__path__", [])), getattr(module, "__file__", None)
 
 
 def is_python_module(name: str) -> bool:
@@ -87,8 +84,16 @@ def is_named_in_library(value: "types.FunctionType | type") -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _in_libraries(file: str) -> bool:
-    path = Path(file).resolve()
-    return any(path.is_relative_to(folder) for folder in LIBRARIES)
+    path, real = Path(file), Path(file).resolve()
+    installed = not INSTALLED.isdisjoint((*path.parts, *real.parts))
+    return installed or any(real.is_relative_to(folder) for folder in LIBRARIES)
+
+
+def name_in_library(value: object) -> str | None:
+    """The name under which the library of an object's class has it, as SciPy has its `norm`."""
+    module = type(value).__module__
+    held = vars(sys.modules[module]) if is_library_module(module) and module in sys.modules else {}
+    return next((f"{module}.{name}" for name, one in held.items() if one is value), None)
 
 
 def files_of(module: object) -> list[str]:
@@ -99,12 +104,15 @@ def files_of(module: object) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _of_files(package: str) -> str:
-    """The digest of all files of an imported package, or of the file of a single module."""
-    module, found = sys.modules[package], dict[str, Path]()
-    for folder in map(Path, getattr(module, "__path__", [])):
-        found |= {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
-    if not found and module.__file__:
-        found = {"": Path(module.__file__)}
+    """The digest of all files of a package, or of the file of a single module."""
+    folders, file = _places(package)
+    found = {
+        path.relative_to(folder).as_posix(): path
+        for folder in map(Path, folders)
+        for path in folder.rglob("*.py")
+    }
+    if not found and file:
+        found = {"": Path(file)}
     return digest_of_words(*(f"{name} {_of_file(found[name])}" for name in sorted(found)))
 
 

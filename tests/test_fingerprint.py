@@ -24,13 +24,14 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from scripts import printed
 from torch import nn
 
 import gossamer as gs
 from gossamer.fingerprint import fingerprint
-from gossamer.libraries import LIBRARIES, _of_files
+from gossamer.libraries import _of_files, is_library_module
 
 SCALE = 1.0
 
@@ -142,6 +143,7 @@ DIFFERENT = [
     (gs.StudentT(1.5), gs.StudentT(1.5, scale=2.0)),
     (gs.DSGD, gs.GTDSGD),
     (torch.float32, torch.float64),
+    (torch.finfo(torch.float32), torch.finfo(torch.float64)),
     (np.float32(1), np.float32(2)),
     (np.float32(1), np.float64(1)),
     (np.int64(1), np.int64(2)),
@@ -529,6 +531,27 @@ def test_a_class_that_a_library_has_counts_by_name(kind: type, monkeypatch: pyte
     assert fingerprint(kind) == before
 
 
+def test_an_object_that_a_library_has_counts_by_name():
+    """Not by its state, which is another in each process."""
+    before = fingerprint(scipy.stats.norm)
+    assert fingerprint(scipy.stats.cauchy) != before
+    scipy.stats.norm.rvs()
+    assert fingerprint(scipy.stats.norm) == before
+
+
+USES = """
+import own_installed.inner
+
+def by_attribute(x):
+    return own_installed.f(x)
+
+def by_import(x):
+    from own_installed import f
+
+    return f(x)
+"""
+
+
 @pytest.mark.parametrize(
     ("file", "module"),
     [
@@ -541,16 +564,19 @@ def test_an_installed_package_counts_by_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, module: str
 ):
     """Whatever its version says: one's own package may be installed again without a new one."""
-    path = tmp_path / file
-    path.parent.mkdir(exist_ok=True)
-    monkeypatch.setattr("gossamer.libraries.LIBRARIES", [*LIBRARIES, tmp_path.resolve()])
+    folder = tmp_path / "site-packages"
+    path = folder / file
+    path.parent.mkdir(parents=True)
     digests = []
     for factor in (1.0, 2.0, 1.0):
         path.write_text(f"def f(x):\n    return {factor} * x\n\nclass Mine:\n    rate = {factor}\n")
-        load(tmp_path, "own_installed", monkeypatch)
-        own = importlib.import_module(module)
+        load(folder, "own_installed", monkeypatch)
+        assert is_library_module(module), "wherever the folder is"
+        own, user = importlib.import_module(module), {"__name__": "__main__"}
+        exec(USES.replace("own_installed.inner", module), user)
         _of_files.cache_clear()
-        digests.append([fingerprint(part) for part in (own, own.f, own.Mine, own.Mine())])
+        parts = (own, own.f, own.Mine, own.Mine(), user["by_attribute"], user["by_import"])
+        digests.append([fingerprint(part) for part in parts])
     assert digests[0] == digests[2]
     assert not set(digests[0]) & set(digests[1])
 

@@ -165,8 +165,9 @@ def _together(alike: Sequence[Any]) -> Schedule:
         return Constant(stacked(alike))
     if len(alike) == 1:
         return alike[0]
-    columns = [[getattr(one, f.name) for one in alike] for f in dataclasses.fields(alike[0])]
-    return type(alike[0])(*map(_column, columns))
+    names = [field.name for field in dataclasses.fields(alike[0])]
+    columns = {name: _column([getattr(one, name) for one in alike]) for name in names}
+    return dataclasses.replace(alike[0], **columns)
 
 
 def _column(values: Sequence[Any]) -> Any:

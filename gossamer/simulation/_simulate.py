@@ -79,8 +79,8 @@ def simulate(
         executor: an executor as in `concurrent.futures`, whose workers compute the steps, e.g.
             `gs.Workers(4)`, mpi4py's `MPIPoolExecutor` or the executor of a Dask client. With a
             store or an executor, the results of a run on CPUs are identical bit for bit, whatever
-            other runs there are and whichever worker computes it, if the problem is one of the
-            library's.
+            other runs there are and whichever worker computes it, if the method and the problem
+            are of the library.
         on_record: called with a `Recorded` whenever metrics are recorded, but not for results that
             come from the store.
 

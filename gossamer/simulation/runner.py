@@ -229,8 +229,9 @@ class Runner:
         self.advance_bar(run_steps)
 
     def _tell(self, block: Block, step: int, metrics: Mapping[str, Tensor]) -> None:
-        news = bool((self.told_at[block.ids] < step).all())  # not taken again with fewer runs
-        if self.resources.on_record is not None and news:
+        if self.resources.on_record is None:
+            return
+        if bool((self.told_at[block.ids] < step).all()):  # not taken again with fewer runs
             self.told_at[block.ids] = step
             self.resources.on_record(Recorded(block.algorithm, block.seeds, step, metrics))
 

@@ -33,10 +33,10 @@ class Store:
     A run is identified by its method, hyper-parameters, problem, network, noise, seed, precision,
     kind of device and the versions of Gossamer and torch. Classes and functions of your own are
     identified by their code. If you ask for more steps, seeds or settings than are stored, only the
-    missing ones are computed. For the library's problems on CPUs, the results are identical, bit
-    for bit, to those of a single call that computes everything. A file is written completely or not
-    at all, so a process that is killed loses only the work since its last file. If two processes
-    ask for the same runs, the second waits for the first and then finds them.
+    missing ones are computed. For the library's methods and problems on CPUs, the results are
+    identical, bit for bit, to those of a single call that computes everything. A file is written
+    completely or not at all, so a process that is killed loses only the work since its last file.
+    If two processes ask for the same runs, the second waits for the first and then finds them.
 
     Args:
         folder: created if it does not exist.
@@ -128,16 +128,18 @@ def as_store(store: "Store | str | os.PathLike[str] | None") -> Store | None:
 def task_facts(simulation: Simulation, algorithm: Algorithm[Any]) -> dict[str, Any]:
     """All that runs of a store share, as plain JSON, with their fingerprint."""
     described = simulation.describe()
-    shared = {name: described[name] for name in ("problem", "network", "noise", "dtype")}
-    where = str(described["device"]).partition(":")[0]
     content = (type(algorithm), simulation.problem, simulation.network, simulation.noise)
-    facts = {
-        "algorithm": {"name": type(algorithm).__name__, "label": type(algorithm).label},
-        **shared,
-        "device": where,
+    where = {
+        "dtype": described["dtype"],
+        "device": str(described["device"]).partition(":")[0],
         "versions": {name: versions()[name] for name in ("gossamer", "torch")},
     }
-    return {**facts, "fingerprint": fingerprint((content, facts))}
+    return {
+        "algorithm": {"name": type(algorithm).__name__, "label": type(algorithm).label},
+        **{name: described[name] for name in ("problem", "network", "noise")},
+        **where,
+        "fingerprint": fingerprint((content, where)),
+    }
 
 
 def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:
@@ -157,7 +159,7 @@ def _of_runs(value: Any, runs: int) -> list[Any]:
         return [_of_runs(value.of_run(run), 1)[0] for run in range(runs)]
     plain = in_floats(value)
     if isinstance(plain, Schedule):
-        plain = as_json(plain.describe()) | {"fingerprint": fingerprint(plain)}
+        plain = {"schedule": repr(plain), "fingerprint": fingerprint(plain)}
     return [plain] * runs
 
 

@@ -105,9 +105,8 @@ def _pareto_fit(magnitudes: Array, k: int) -> ParetoFit:
     require(k >= 2, "k", k, "at least 2", "try k = √n")
     tail, threshold = largest(magnitudes, k)
     excesses = tail - threshold
-    require(
-        excesses[0] > 0, "samples", f"{k} equal largest values", "different ones", "take k larger"
-    )
+    way_out = "clipped or rounded samples have no tail to fit; else take k larger"
+    require(excesses[0] > 0, "samples", f"{k} equal largest values", "different ones", way_out)
     gamma = _most_likely_shape(excesses)
     return ParetoFit(gamma, max(0.5, 1 + gamma) / math.sqrt(k))
 

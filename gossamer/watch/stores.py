@@ -56,8 +56,9 @@ def _best(label: str, read: list[StoredRecords], metric: str) -> Curve:
     if not settings:
         return Curve(label, {})
     best = min(settings, key=lambda setting: _rank(settings[setting]))
-    numbers = {k: v for k, v in json.loads(best).items() if isinstance(v, int | float)}
-    return Curve(f"{label} ({show_hyperparameters(numbers)})", _median(settings[best]))
+    own = json.loads(best).items()
+    shown = {name: value["schedule"] if isinstance(value, dict) else value for name, value in own}
+    return Curve(f"{label} ({show_hyperparameters(shown)})", _median(settings[best]))
 
 
 def _rank(runs: list[Records]) -> tuple[float, ...]:

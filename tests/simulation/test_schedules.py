@@ -1,7 +1,7 @@
 """Schedules in the simulator: a stack of mixtures is each run alone; tables, files and tuning."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -111,7 +111,7 @@ class Sawtooth(gs.Schedule):
 
     start: Positive
     teeth: Count = 3
-    down: bool = False
+    down: bool = field(default=False, kw_only=True)
 
     def values(self, t: Tensor) -> Tensor:
         share = (t % self.teeth + 1) / self.teeth

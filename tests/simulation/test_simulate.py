@@ -111,6 +111,10 @@ def test_hyperparameters_may_be_one_tensor_value_or_one_per_run():
         ({"dtype": torch.int64}, "dtype: got torch.int64, need a floating-point one"),
         ({"dtype": "float32"}, "dtype: got 'float32', need a floating-point one"),
         ({"device": "gpu"}, "device: got 'gpu', need one that torch knows; e.g. 'cpu' or 'cuda'"),
+        (
+            {"device": "ipu"},
+            "device: got 'ipu', need one that this torch can use; pass device='cpu'",
+        ),
         ({"noise": gs.StudentT}, "need an instance, e.g. gs.StudentT(1.5), or None"),
         ({"noise": "none"}, "noise: got 'none', need an instance"),
     ],

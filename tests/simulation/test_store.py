@@ -132,6 +132,16 @@ def test_own_code_that_changes_is_other_code(tmp_path: Path):
     assert store.computed == 40
 
 
+def test_comments_and_what_stands_beside_a_function_do_not_count(tmp_path: Path):
+    store, ways = gs.Store(tmp_path), []
+    ways.append((lambda t: 0.1 / (t + 1), lambda x, c: (x - c).square().sum()))
+    ways.append((lambda t: 0.1 / (t + 1), lambda x, c: (x - c).square().sum(), "more"))  # beside
+    for lr, loss, *_ in ways:
+        problem = gs.FunctionProblem(loss, [torch.ones(2)] * 6, dim=2)
+        gs.simulate(gs.DSGD(lr), problem, NETWORKS["ring"], steps=20, store=store)
+    assert store.computed == 20
+
+
 FACTOR = 1.0
 
 

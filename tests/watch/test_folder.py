@@ -60,6 +60,13 @@ def test_stored_runs_while_they_grow(tmp_path: Path):
         assert f"9 runs, {steps} steps" in section["told"]
 
 
+def test_stored_runs_tell_their_schedule(tmp_path: Path):
+    method = gs.DSGD(gs.Cosine(0.1, 20))
+    gs.simulate(method, gs.Quadratic(4, 2), gs.ring(4), steps=20, store=tmp_path)
+    (section,) = Watched(tmp_path).state()["sections"]
+    assert points(section["charts"][0]).keys() == {"DSGD (lr = Cosine(0.1, 20.0))"}
+
+
 def test_a_study(tmp_path: Path):
     """Unit by unit, as `gossamer run` writes them; the verdicts come with the last."""
     place, watched = tmp_path / "full" / "claim-1", Watched(tmp_path)
