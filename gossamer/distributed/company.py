@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gossamer.distributed.agreement import differences, require_agreement
+from gossamer.distributed.agreement import differences, in_words, require_agreement
 from gossamer.distributed.by_store import ByStore
 from gossamer.distributed.collectives import (
     ByTorch,
@@ -134,7 +134,7 @@ class Company:
 
         return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
 
-    def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
+    def agree(self, facts: Callable[[], Mapping[str, Any]]) -> None:
         """Refuse to go on unless all say the same; find a lane and a name, if there are none yet.
 
         The lane is that of their messages, the name that under which they hear why the run ends.
@@ -142,7 +142,11 @@ class Company:
         and some may have been in more of them than others.
         """
         run = self.run or f"last_words_{secrets.token_hex(8)}"
-        said = self.gather(lambda: {"lanes": _lanes.offer(self), "run": run, "facts": facts()})
+
+        def say() -> dict[str, Any]:
+            return {"lanes": _lanes.offer(self), "run": run, "facts": in_words(facts())}
+
+        said = self.gather(say)
         require_agreement([each["facts"] for each in said])
         self.lane = _lanes.take(self, [each["lanes"] for each in said])
         if self.group:
@@ -151,8 +155,7 @@ class Company:
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
         """Which facts differ between them, in words; nothing if none do."""
-        said = self.gather(lambda: {name: str(fact) for name, fact in facts().items()})
-        return differences(said)
+        return differences(self.gather(lambda: in_words(facts())))
 
     def average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average of `z` over all but newcomers."""
