@@ -19,11 +19,13 @@ class Waiting:
     def __init__(self, newcomers: dict[int, dict[str, str] | None]) -> None:
         self.store, self.asked = PatientStore(dist.HashStore(), 5.0), []
         for number, facts in newcomers.items():
-            ticket = self.store.add("door/tickets", 1)
-            self.store.put(f"door/{ticket}", str(number))
-            if facts is not None:
-                arguments = (ticket, number, facts)
-                threading.Thread(target=self._answers, args=arguments, daemon=True).start()
+            self.start(self.store.add("door/tickets", 1), number, facts)
+
+    def start(self, ticket: int, number: int, facts: dict[str, str] | None) -> None:
+        self.store.put(f"door/{ticket}", str(number))
+        if facts is not None:
+            arguments = (ticket, number, facts)
+            threading.Thread(target=self._answers, args=arguments, daemon=True).start()
 
     def _answers(self, ticket: int, number: int, facts: dict[str, str]) -> None:
         answered = None
@@ -64,6 +66,15 @@ def test_who_is_silent_is_not_waited_for_again():
     begin = time.monotonic()
     assert waiting.ask() == ([(2, 4)], [])
     assert time.monotonic() - begin < 1
+
+
+def test_who_has_drawn_a_ticket_and_not_yet_said_who_it_is_comes_in_later():
+    waiting = Waiting({})
+    door = Door(waiting.store, 5.0, began=2)
+    waiting.store.add("door/tickets", 1)
+    assert door.waiting([0, 1], range(9), lambda numbers: FITS) == ([], [])
+    waiting.start(1, 3, FITS)
+    assert door.waiting([0, 1], range(9), lambda numbers: FITS) == ([(1, 3)], [])
 
 
 def test_nodes_that_cannot_be_a_network_are_refused():
