@@ -644,7 +644,6 @@ class DecentralizedOptimizer(Optimizer):
 
     def _settle(self, comers: Sequence[int]) -> None:
         """All ranks and newcomers become one run; a collective."""
-        self._node.reconnect(self._connected(), self.steps)
         average = self._company.average(self.x, comers)
         if self.rank not in self._company.members(comers):
             self._move(average)
