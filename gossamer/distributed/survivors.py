@@ -136,7 +136,7 @@ class Survivors:
 
     def _network_of(self, numbers: Sequence[int]) -> Network:
         if not isinstance(self._network, Network):
-            return self._network(len(numbers))
+            return _made(self._network, len(numbers))
         network = self._network
         for node in reversed(range(network.num_nodes)):
             network = network if node in numbers else network.without(node)
@@ -264,6 +264,17 @@ class Survivors:
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
         in_time(form, self._timeout)
         require_secret(dist.group.WORLD, self._timeout, linked(self.network(), rank))
+
+
+def _made(network: Callable[[int], Network], nodes: int) -> Network:
+    """What a function makes for so many nodes; whatever it raises, it has no such network."""
+    try:
+        return network(nodes)
+    except InvalidInput:
+        raise
+    except Exception as reason:
+        why = f"{type(reason).__name__}: {first_line(reason)}"
+        raise InvalidInput(f"network: the function makes none of {nodes} nodes ({why})") from reason
 
 
 def enough_nodes(min_nodes: int | None, nodes: int) -> int:

@@ -8,7 +8,9 @@ import torch.distributed as dist
 
 from gossamer.distributed.door import AtTheDoor, Door
 from gossamer.distributed.patient_store import PatientStore
+from gossamer.distributed.survivors import Survivors
 from gossamer.errors import require
+from gossamer.networks import ring
 
 FITS, MISFIT = {"lr": "0.1"}, {"lr": "0.2"}
 
@@ -86,3 +88,11 @@ def test_nodes_that_cannot_be_a_network_are_refused():
     assert comers == []
     assert refused == "rank 3 was not let in: network: got 3 nodes, need 2, 4, …"
     assert Waiting({3: FITS, 4: FITS}).ask(facts) == ([(1, 3), (2, 4)], [])
+
+
+def test_a_newcomer_for_whom_a_function_of_the_user_s_has_no_network_is_sent_away():
+    waiting = Waiting({2: FITS})
+    survivors = Survivors(waiting.store, {2: ring(2)}.__getitem__, range(2), 5.0, None)
+    comers, (refused,) = survivors.waiting({})
+    assert comers == []
+    assert refused.endswith("network: the function makes none of 3 nodes (KeyError: 3)")
