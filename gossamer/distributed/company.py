@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, ref
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import Store
 
 from gossamer.distributed.agreement import differences, in_words, require_agreement
 from gossamer.distributed.by_store import ByStore
@@ -194,8 +195,8 @@ class Company:
         if isinstance(everyone, ByTorch) or self.same_network:
             return everyone.gather(value)
         assert self.group is not None
-        store = patient_store(self._timeout)  # survivors may still ask theirs if this one is lost
-        return ByStore(self.group, store, self.patience).gather(value)
+        own = dist.distributed_c10d._get_process_group_store(self.group)
+        return ByStore(self.group, patient_store(self._timeout, own), self.patience).gather(value)
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
         return values_of(self.rank == rank, tensor, self._everyone.total)
@@ -292,6 +293,6 @@ def all_processes() -> dist.ProcessGroup | None:
     return dist.group.WORLD if dist.is_initialized() else None
 
 
-def patient_store(timeout: float) -> PatientStore:
-    """The store of this launch, asked for no longer than others are waited for."""
-    return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
+def patient_store(timeout: float, store: Store | None = None) -> PatientStore:
+    """A store, by default that of this launch, asked for no longer than others are waited for."""
+    return PatientStore(rendezvous_store() if store is None else store, min(PATIENCE, timeout))
