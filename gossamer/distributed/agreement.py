@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gossamer.digests import digest
 from gossamer.distributed.rendezvous import ranks_text
@@ -30,6 +31,18 @@ def differences(everyone: Sequence[Mapping[str, str]]) -> str:
         if (says := who_says_what([theirs.get(name, "nothing") for theirs in everyone]))
     ]
     return f"the ranks disagree on {'; '.join(found)}" if found else ""
+
+
+def in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What a rank says of them; of numbers nine digits, since machines round a schedule otherwise.
+
+    >>> in_words({"lr": 0.1 + 0.2, "step": 3})
+    {'lr': '0.3', 'step': '3'}
+    """
+    return {
+        name: f"{fact:.9g}" if isinstance(fact, float) else str(fact)
+        for name, fact in facts.items()
+    }
 
 
 def about_network(network: Network) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch.distributed as dist
 
@@ -13,17 +13,18 @@ from gossamer.distributed.patient_store import PatientStore, StoreLost
 from gossamer.distributed.rendezvous import POLL_SECONDS, ranks_text
 from gossamer.distributed.secret import secret
 
-_asked: Counter[str] = Counter()
+_asked: WeakKeyDictionary[dist.ProcessGroup, int] = WeakKeyDictionary()
 """How often the ranks of each group have gathered something: all of them the same number."""
 
 
 @dataclass(frozen=True)
 class ByStore:
-    """Gathering through the rendezvous store, which all ranks reach.
+    """Gathering through a store, which all ranks reach.
 
     Args:
         group: the ranks.
-        store: where they leave what they say.
+        store: where they leave what they say; the group's own, since a newcomer knows nothing of
+            what others have said in groups before.
         timeout: seconds that one of them may be silent.
     """
 
@@ -35,8 +36,8 @@ class ByStore:
         """`value` of every rank, by rank, as JSON knows it; a collective."""
         ranks = dist.get_process_group_ranks(self.group)
         who = "-".join(map(str, ranks))
-        _asked[who] += 1
-        keys = [f"said/{who}/{_asked[who]}/{rank}" for rank in ranks]
+        times = _asked[self.group] = _asked.get(self.group, 0) + 1
+        keys = [f"said/{who}/{times}/{rank}" for rank in ranks]
         own = keys[dist.get_rank(self.group)]
         try:
             self.store.put(own, json.dumps(value))

@@ -152,9 +152,9 @@ def prune(folder: Path, node: int, newest: int, keep: int) -> None:
     """
     kept = [step for step in steps_of_node(folder, node) if step <= newest][-keep:]
     for step in [step for step in _steps_in(folder) if step <= newest and step not in kept]:
-        for path in step_folder(folder, step).glob(f"*node-{node}.*"):
-            path.unlink(missing_ok=True)
-        with suppress(OSError):  # other nodes have files there, or have just removed it
+        with suppress(OSError):  # other nodes have files there, have just removed it, or it is kept
+            for path in step_folder(folder, step).glob(f"*node-{node}.*"):
+                path.unlink(missing_ok=True)
             step_folder(folder, step).rmdir()
 
 

@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary, ref
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import Store
 
-from gossamer.distributed.agreement import differences, require_agreement
+from gossamer.distributed.agreement import differences, in_words, require_agreement
 from gossamer.distributed.by_store import ByStore
 from gossamer.distributed.collectives import (
     ByTorch,
@@ -134,7 +135,7 @@ class Company:
 
         return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
 
-    def agree(self, facts: Callable[[], Mapping[str, str]]) -> None:
+    def agree(self, facts: Callable[[], Mapping[str, Any]]) -> None:
         """Refuse to go on unless all say the same; find a lane and a name, if there are none yet.
 
         The lane is that of their messages, the name that under which they hear why the run ends.
@@ -142,7 +143,11 @@ class Company:
         and some may have been in more of them than others.
         """
         run = self.run or f"last_words_{secrets.token_hex(8)}"
-        said = self.gather(lambda: {"lanes": _lanes.offer(self), "run": run, "facts": facts()})
+
+        def say() -> dict[str, Any]:
+            return {"lanes": _lanes.offer(self), "run": run, "facts": in_words(facts())}
+
+        said = self.gather(say)
         require_agreement([each["facts"] for each in said])
         self.lane = _lanes.take(self, [each["lanes"] for each in said])
         if self.group:
@@ -151,8 +156,7 @@ class Company:
 
     def differences(self, facts: Callable[[], Mapping[str, Any]]) -> str:
         """Which facts differ between them, in words; nothing if none do."""
-        said = self.gather(lambda: {name: str(fact) for name, fact in facts().items()})
-        return differences(said)
+        return differences(self.gather(lambda: in_words(facts())))
 
     def average(self, z: Tensor, comers: Sequence[int] = ()) -> Tensor:
         """The average of `z` over all but newcomers."""
@@ -191,8 +195,8 @@ class Company:
         if isinstance(everyone, ByTorch) or self.same_network:
             return everyone.gather(value)
         assert self.group is not None
-        store = patient_store(self._timeout)  # survivors may still ask theirs if this one is lost
-        return ByStore(self.group, store, self.patience).gather(value)
+        own = dist.distributed_c10d._get_process_group_store(self.group)
+        return ByStore(self.group, patient_store(self._timeout, own), self.patience).gather(value)
 
     def _values_of(self, rank: int, tensor: Tensor) -> Tensor:
         return values_of(self.rank == rank, tensor, self._everyone.total)
@@ -289,6 +293,6 @@ def all_processes() -> dist.ProcessGroup | None:
     return dist.group.WORLD if dist.is_initialized() else None
 
 
-def patient_store(timeout: float) -> PatientStore:
-    """The store of this launch, asked for no longer than others are waited for."""
-    return PatientStore(rendezvous_store(), min(PATIENCE, timeout))
+def patient_store(timeout: float, store: Store | None = None) -> PatientStore:
+    """A store, by default that of this launch, asked for no longer than others are waited for."""
+    return PatientStore(rendezvous_store() if store is None else store, min(PATIENCE, timeout))

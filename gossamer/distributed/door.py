@@ -140,9 +140,9 @@ class Door:
         self._store.put(f"door/{ticket}", "")
 
     def _number(self, ticket: int) -> int | None:
-        """Who has this ticket; None if nobody has it any more."""
+        """Who has this ticket; None if nobody has it any more, or has not said yet who it is."""
         text = self._store.look([f"door/{ticket}"])[0]
-        if not text:
+        if text == "":
             self._done.add(ticket)
         return int(text) if text else None
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -105,8 +106,12 @@ def _decay(group: Mapping[str, Any]) -> float:
 
 
 def value_of(held: Any) -> Any:
-    """Schedulers change a tensor in place, so its number is read anew."""
-    return held.item() if isinstance(held, Tensor) else held
+    """Python's number: schedulers change a tensor in place, and JSON knows none of NumPy's.
+
+    >>> value_of(torch.tensor(0.5)), value_of(np.float32(0.5))
+    (0.5, 0.5)
+    """
+    return held.item() if isinstance(held, Tensor | np.generic) else held
 
 
 def _joint(name: str, values: list[Any], sizes: Sequence[int], like: Tensor) -> Any:

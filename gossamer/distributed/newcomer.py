@@ -37,7 +37,7 @@ def come_late(
     timeout: float,
     on_peer_failure: str,
     min_nodes: int | None,
-    facts: Mapping[str, str],
+    facts: Mapping[str, Any],
 ) -> Newcomer | None:
     """Wait until the others let this rank in; None if all ranks are late, and have begun anew.
 

@@ -644,7 +644,6 @@ class DecentralizedOptimizer(Optimizer):
 
     def _settle(self, comers: Sequence[int]) -> None:
         """All ranks and newcomers become one run; a collective."""
-        self._node.reconnect(self._connected(), self.steps)
         average = self._company.average(self.x, comers)
         if self.rank not in self._company.members(comers):
             self._move(average)
@@ -822,10 +821,10 @@ class DecentralizedOptimizer(Optimizer):
         """The hyper-parameters, which all ranks must change alike."""
         return group_values(self.param_groups, ["weight_decay", *self.algorithm.arguments])
 
-    def _facts(self) -> dict[str, str]:
+    def _facts(self) -> dict[str, Any]:
         """What all ranks must have alike."""
         survivors = self._company.survivors
-        facts = {
+        return {
             **self._lasting_facts(self._flat.params),
             **about_network(self.network),
             **self._shared_values(),
@@ -834,14 +833,13 @@ class DecentralizedOptimizer(Optimizer):
             "step": self.steps if self.wait else "of its own",
             "memory of links": "public copies" if has_copies(self.links) else "no public copies",
         }
-        return {name: str(fact) for name, fact in facts.items()}
 
-    def _lasting_facts(self, params: Sequence[Tensor]) -> dict[str, str]:
+    def _lasting_facts(self, params: Sequence[Tensor]) -> dict[str, Any]:
         """Those that a newcomer must have, too, whenever it comes; `params` are mixed."""
         shapes = [tuple(p.shape) for p in params]
         still = [tuple(p.shape) for p in frozen(self.param_groups, {*params})]
         dtype = state_dtype(params[0].dtype) if params else "no dtype"
-        facts = {
+        return {
             "algorithm": self.algorithm,
             "seed": self.seed,
             "parameters": f"{shapes} of {dtype}" + f", frozen {still}" * bool(still),
@@ -852,7 +850,6 @@ class DecentralizedOptimizer(Optimizer):
             "wait": self.wait,
             "version of Gossamer": __version__,
         }
-        return {name: str(fact) for name, fact in facts.items()}
 
 
 def _warn_nonfinite(count: int, rank: int, step: int) -> None:

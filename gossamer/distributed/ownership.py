@@ -1,8 +1,8 @@
 """One training at a time in a folder of checkpoints: that of another process is refused.
 
 Rank 0 holds a lock on `folder/.lock` as long as it trains. The system releases it when the process
-ends, however that happens. On a file system without such locks, e.g. some network file systems,
-nothing is held and nobody refused.
+ends, however that happens; a network file system may hold it for a machine that has crashed, until
+the file is deleted. On a file system without such locks nothing is held and nobody refused.
 """
 
 import fcntl
@@ -13,6 +13,8 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+FILE = ".lock"
 
 HELD = (BlockingIOError, PermissionError)
 """What the system raises if another process has the lock."""
@@ -58,7 +60,7 @@ _locks: weakref.WeakValueDictionary[Path, Lock] = weakref.WeakValueDictionary()
 
 def lock_of(folder: Path) -> Lock | None:
     """The lock of a folder, to be kept; None where no file can be made."""
-    path = folder.resolve() / ".lock"
+    path = folder.resolve() / FILE
     try:
         return _locks[path] if path in _locks else _locks.setdefault(path, Lock(path))
     except OSError:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,8 +15,22 @@ from gossamer.errors import InvalidInput
 def pack(value: Any) -> bytes:
     """Numbers, strings, lists, dictionaries and tensors as bytes."""
     file = io.BytesIO()
-    torch.save(value, file)
+    torch.save(_with_plain_numbers(value), file)
     return file.getvalue()
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """Python's numbers in place of NumPy's, which a schedule with `np.cos` leaves in a scheduler.
+
+    >>> _with_plain_numbers({"_last_lr": [np.float64(0.1)]})
+    {'_last_lr': [0.1]}
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    kind = type(value)
+    if kind is dict:
+        return {key: _with_plain_numbers(each) for key, each in value.items()}
+    return kind(map(_with_plain_numbers, value)) if kind in (list, tuple) else value
 
 
 def unpack(packed: Tensor | bytes) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from gossamer.distributed.agreement import short_digest
+from gossamer.distributed.hyperparameters import value_of
 
 FEW = 4
 """Names that are shown one by one."""
@@ -36,10 +37,7 @@ def group_values(groups: ParamGroups, names: Iterable[str]) -> dict[str, Any]:
     {'lr of param group 0': 0.1, 'lr of param group 1': 0.2}
     """
     held = ((name, k, group.get(name)) for k, group in enumerate(groups) for name in names)
-    return {
-        f"{name} of param group {k}": value.item() if isinstance(value, Tensor) else value
-        for name, k, value in held
-    }
+    return {f"{name} of param group {k}": value_of(value) for name, k, value in held}
 
 
 def in_short(names: Sequence[str]) -> str:

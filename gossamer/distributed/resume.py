@@ -34,6 +34,7 @@ from gossamer.distributed.inside.mesh import whole
 from gossamer.distributed.links.refusals import require_same_links
 from gossamer.distributed.model_state import ModelState, load_local, state_of
 from gossamer.distributed.optimizer import DecentralizedOptimizer
+from gossamer.distributed.ownership import FILE
 from gossamer.distributed.packs import pack, require_readable, unpack
 from gossamer.distributed.param_groups import ParamGroups, group_values
 from gossamer.distributed.random_state import rng_state, set_rng_state
@@ -168,7 +169,8 @@ class Checkpoints:
         holders, names = zip(*self.optimizer.gather(said), strict=True)
         holder = next(filter(None, holders), "")
         found = f"{self.folder}, where another training saves its checkpoints ({holder})"
-        way_out = "end that training first, or choose another folder"
+        lost = f"delete {self.folder / FILE} if its machine has crashed"
+        way_out = f"end that training first, {lost}, or choose another folder"
         require(not holder, "folder", found, "one for each training", way_out)
         return str(names[0])
 

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, cast
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore
 
-from gossamer.distributed.agreement import about_network
+from gossamer.distributed.agreement import about_network, in_words
 from gossamer.distributed.door import AtTheDoor, Door, Entry
 from gossamer.distributed.failures import PeerFailure, disconnect
 from gossamer.distributed.patient_store import PatientStore, StoreLost, in_time
@@ -105,7 +105,7 @@ class Survivors:
         words = {int(number): word for number, word in entry["words"].items()}
         return self._form(number, words)
 
-    def waiting(self, facts: Mapping[str, str]) -> AtTheDoor:
+    def waiting(self, facts: Mapping[str, Any]) -> AtTheDoor:
         """The nodes that wait to be let in, and why some cannot.
 
         Args:
@@ -116,10 +116,10 @@ class Survivors:
             return self._door.waiting(self.numbers, nodes, partial(self.facts, facts))
         return AtTheDoor([], [])
 
-    def facts(self, facts: Mapping[str, str], numbers: Sequence[int]) -> dict[str, str]:
+    def facts(self, facts: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, str]:
         """These facts, and what else all of these nodes must have alike."""
         network = self._network_of(numbers)
-        return {**facts, **about_network(network), "min_nodes": str(self.min_nodes)}
+        return in_words({**facts, **about_network(network), "min_nodes": self.min_nodes})
 
     def fresh(self, comers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those whom a regrouping has not let in yet."""
@@ -136,7 +136,7 @@ class Survivors:
 
     def _network_of(self, numbers: Sequence[int]) -> Network:
         if not isinstance(self._network, Network):
-            return self._network(len(numbers))
+            return _made(self._network, len(numbers))
         network = self._network
         for node in reversed(range(network.num_nodes)):
             network = network if node in numbers else network.without(node)
@@ -264,6 +264,17 @@ class Survivors:
         form = partial(dist.init_process_group, "gloo", None, limit, size, rank, store)
         in_time(form, self._timeout)
         require_secret(dist.group.WORLD, self._timeout, linked(self.network(), rank))
+
+
+def _made(network: Callable[[int], Network], nodes: int) -> Network:
+    """What a function makes for so many nodes; whatever it raises, it has no such network."""
+    try:
+        return network(nodes)
+    except InvalidInput:
+        raise
+    except Exception as reason:
+        why = f"{type(reason).__name__}: {first_line(reason)}"
+        raise InvalidInput(f"network: the function makes none of {nodes} nodes ({why})") from reason
 
 
 def enough_nodes(min_nodes: int | None, nodes: int) -> int:

@@ -1,5 +1,6 @@
 """Ranks that were started differently all get the same clear error."""
 
+import math
 import os
 import pickle
 import re
@@ -156,6 +157,7 @@ def with_local_schedules(rank: int) -> list[str]:
     optimizer = DecentralizedOptimizer([nn.Parameter(torch.ones(2))], DSGD(lr=0.1), ring)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        optimizer.param_groups[0]["lr"] = math.nextafter(0.1, rank)  # as other machines round it
         optimizer.consensus_error()
         optimizer.param_groups[0]["lr"] *= 0.5 if rank == 1 else 1
         optimizer.consensus_error()

@@ -311,6 +311,14 @@ def test_what_a_kill_left_half_written_goes_with_its_step(tmp_path):
     assert sorted(tmp_path.glob("step-*")) == [node_file(tmp_path, k, 0).parent for k in (2, 3)]
 
 
+def test_an_old_step_that_cannot_be_deleted_stays_and_the_run_goes_on(tmp_path):
+    kept = node_file(tmp_path, 1, 0).with_name("node-0.kept")
+    kept.mkdir(parents=True)
+    alone(METHOD, tmp_path, steps=4)
+    assert kept.exists()
+    assert steps_of_node(tmp_path, 0) == [3, 4]
+
+
 def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(

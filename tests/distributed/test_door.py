@@ -8,7 +8,9 @@ import torch.distributed as dist
 
 from gossamer.distributed.door import AtTheDoor, Door
 from gossamer.distributed.patient_store import PatientStore
+from gossamer.distributed.survivors import Survivors
 from gossamer.errors import require
+from gossamer.networks import ring
 
 FITS, MISFIT = {"lr": "0.1"}, {"lr": "0.2"}
 
@@ -19,11 +21,13 @@ class Waiting:
     def __init__(self, newcomers: dict[int, dict[str, str] | None]) -> None:
         self.store, self.asked = PatientStore(dist.HashStore(), 5.0), []
         for number, facts in newcomers.items():
-            ticket = self.store.add("door/tickets", 1)
-            self.store.put(f"door/{ticket}", str(number))
-            if facts is not None:
-                arguments = (ticket, number, facts)
-                threading.Thread(target=self._answers, args=arguments, daemon=True).start()
+            self.start(self.store.add("door/tickets", 1), number, facts)
+
+    def start(self, ticket: int, number: int, facts: dict[str, str] | None) -> None:
+        self.store.put(f"door/{ticket}", str(number))
+        if facts is not None:
+            arguments = (ticket, number, facts)
+            threading.Thread(target=self._answers, args=arguments, daemon=True).start()
 
     def _answers(self, ticket: int, number: int, facts: dict[str, str]) -> None:
         answered = None
@@ -66,6 +70,15 @@ def test_who_is_silent_is_not_waited_for_again():
     assert time.monotonic() - begin < 4, "the time to answer is 5 s"
 
 
+def test_who_has_drawn_a_ticket_and_not_yet_said_who_it_is_comes_in_later():
+    waiting = Waiting({})
+    door = Door(waiting.store, 5.0, began=2)
+    waiting.store.add("door/tickets", 1)
+    assert door.waiting([0, 1], range(9), lambda numbers: FITS) == ([], [])
+    waiting.start(1, 3, FITS)
+    assert door.waiting([0, 1], range(9), lambda numbers: FITS) == ([(1, 3)], [])
+
+
 def test_nodes_that_cannot_be_a_network_are_refused():
     def facts(numbers):
         require(len(numbers) in (2, 4), "network", f"{len(numbers)} nodes", "2, 4, …")
@@ -75,3 +88,11 @@ def test_nodes_that_cannot_be_a_network_are_refused():
     assert comers == []
     assert refused == "rank 3 was not let in: network: got 3 nodes, need 2, 4, …"
     assert Waiting({3: FITS, 4: FITS}).ask(facts) == ([(1, 3), (2, 4)], [])
+
+
+def test_a_newcomer_for_whom_a_function_of_the_user_s_has_no_network_is_sent_away():
+    waiting = Waiting({2: FITS})
+    survivors = Survivors(waiting.store, {2: ring(2)}.__getitem__, range(2), 5.0, None)
+    comers, (refused,) = survivors.waiting({})
+    assert comers == []
+    assert refused.endswith("network: the function makes none of 3 nodes (KeyError: 3)")

@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import networkx as nx
 import pytest
 import torch
 import torch.distributed as dist
-from processes import on_ranks
+from processes import Launched, on_ranks
 from torch import nn
 
 from gossamer.algorithms import DSGD, GTNSGDm
@@ -112,3 +113,28 @@ def test_ranks_connect_to_their_neighbours_only(tmp_path):
     assert "network: ranks 0, 1, 3, 4 have line(5)" in real[0]["star"]["disagreement"]
     for rank in (0, 1, 3, 4):
         assert re.search(r"waiting for a word of rank.* 2, or for a seal", real[rank]["stranger"])
+
+
+def second_after_a_newcomer(rank: int) -> float:
+    """Rank 2 goes and comes back; then all make another optimizer: what they start with."""
+    warnings.simplefilter("ignore")
+    os.environ["TORCH_GLOO_LAZY_INIT"] = "1"
+    parameter = nn.Parameter(torch.zeros(1))
+    options = {"timeout": 6.0, "on_peer_failure": "drop"}
+    first = DecentralizedOptimizer([parameter], DSGD(lr=0.1), ring, **options)
+    while not (first.steps > 3 and first.admit()):
+        if rank == 2 and first.steps == 3 and first.came_at is None:
+            os._exit(1)
+        parameter.grad = parameter.detach() - rank
+        first.step()
+    other = nn.Parameter(torch.full((2,), 1.0 + rank))
+    DecentralizedOptimizer([other], DSGD(lr=0.2), ring, timeout=6.0)
+    return float(other[0])
+
+
+def test_a_newcomer_makes_another_optimizer_with_the_others():
+    run = Launched(second_after_a_newcomer)
+    run.ranks[2].join()
+    run.start(2)
+    answers = run.results(60, 2)
+    assert [answers[place] for place in (0, 1, 3, 4)] == [1.0] * 4

@@ -48,12 +48,23 @@ def test_a_second_training_is_refused_on_all_ranks_until_the_first_one_ends(tmp_
         time.sleep(0.01)
     for answer in Processes(resumes, folder, size=2).results():
         assert isinstance(answer.error, InvalidInput)
-        told = "where another training saves its checkpoints (process "
-        assert told in str(answer.error)
+        assert "where another training saves its checkpoints (process " in str(answer.error)
+        assert f"delete {folder / '.lock'} if its machine has crashed" in str(answer.error)
     end.touch()
     for answer in first.results():
         assert '"process": "process ' in answer
     assert on_ranks(resumes, folder, size=2) == [0, 0]
+
+
+def test_a_folder_is_free_when_its_lock_is_deleted(tmp_path):
+    folder, end = tmp_path / "runs", tmp_path / "end"
+    first = Processes(trains_until, folder, end, size=1)
+    while not (folder / "0 is there").exists():
+        time.sleep(0.01)
+    (folder / ".lock").unlink()
+    assert on_ranks(resumes, folder, size=1) == [0]
+    end.touch()
+    first.results()
 
 
 def ends_abruptly(folder: Path) -> None:

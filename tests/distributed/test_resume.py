@@ -14,7 +14,7 @@ import pytest
 import torch
 from processes import Processes, context, on_ranks
 from torch import nn
-from torch.optim.lr_scheduler import ExponentialLR
+from torch.optim.lr_scheduler import ExponentialLR, LambdaLR
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer
@@ -298,7 +298,7 @@ class Extra:
 
 
 @pytest.mark.parametrize(
-    "value", [Path("log"), deque([1]), datetime(2020, 1, 1), np.float64(2), lambda: 0]
+    "value", [Path("log"), deque([1]), datetime(2020, 1, 1), np.zeros(2), lambda: 0]
 )
 def test_an_extra_that_could_not_be_resumed_is_refused_at_the_first_save(tmp_path, value):
     checkpoints = checkpoints_of([nn.Parameter(torch.zeros(1))], tmp_path, s=Extra(value))
@@ -310,9 +310,24 @@ def test_an_extra_that_could_not_be_resumed_is_refused_at_the_first_save(tmp_pat
 
 def test_a_hyperparameter_that_could_not_be_resumed_is_refused(tmp_path):
     checkpoints = checkpoints_of([nn.Parameter(torch.zeros(1))], tmp_path)
-    checkpoints.optimizer.param_groups[0]["lr"] = np.float64(0.1)
-    with pytest.raises(InvalidInput, match="param_groups: 'lr' holds float64"):
+    checkpoints.optimizer.param_groups[0]["log"] = Path("log")
+    with pytest.raises(InvalidInput, match="param_groups: 'log' holds PosixPath"):
         checkpoints.save()
+
+
+def test_a_schedule_of_numpys_numbers_is_saved_and_resumed(tmp_path):
+    def trained() -> tuple[DecentralizedOptimizer, LambdaLR, Checkpoints]:
+        optimizer = DecentralizedOptimizer([nn.Parameter(torch.zeros(1))], DSGD(lr=0.1), ring)
+        scheduler = LambdaLR(optimizer, lambda t: np.cos(t / 9))
+        return optimizer, scheduler, Checkpoints(tmp_path, optimizer, None, scheduler=scheduler)
+
+    optimizer, scheduler, checkpoints = trained()
+    optimizer.step()
+    scheduler.step()
+    checkpoints.save()
+    optimizer, scheduler, checkpoints = trained()
+    assert checkpoints.resume() == 1
+    assert optimizer.param_groups[0]["lr"] == scheduler.get_last_lr()[0] == 0.1 * np.cos(1 / 9)
 
 
 def test_what_can_be_read_back_is_saved(tmp_path):
