@@ -8,6 +8,7 @@ import click
 from gossamer.cli.terminal import bad, columns, good, say
 from gossamer.simulation import Comparison, Table
 from gossamer.simulation.comparison import COST_COLUMNS, Entry
+from gossamer.simulation.words import digits_apart
 from gossamer.text import listing
 
 
@@ -69,10 +70,12 @@ def _lead(best: Entry, second: Entry, metric: str) -> str:
     """By how much the best leads."""
     name = metric.replace("_", " ")
     first, after = best.final(metric), second.final(metric)
-    lead = f", with a final {name} of {first.middle:.3g}. "
+    digits = digits_apart([first.middle, after.middle])
+    lead = f", with a final {name} of {first.middle:.{digits}g}. "
     if not math.isfinite(after.middle):
         return lead + "No other method reached the end."
-    times = f"{after.middle / first.middle:.3g} times that value" if first.middle > 0 else ""
-    lead += f"Second is {second.run.label}, with {times or format(after.middle, '.3g')}"
+    times = after.middle / first.middle if first.middle > 0 else 1
+    behind = f"{times:.3g} times that value" if times > 1.01 else f"{after.middle:.{digits}g}"
+    lead += f"Second is {second.run.label}, with {behind}"
     apart = first.numbers["highest"] < after.numbers["lowest"]
     return f"{lead}; their ranges over the seeds {'do not overlap' if apart else 'overlap'}."

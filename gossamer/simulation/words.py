@@ -2,10 +2,12 @@
 
 import math
 import statistics
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 from gossamer.algorithms import Schedule
+from gossamer.errors import choice
 from gossamer.text import listing
 
 Center = Literal["median", "mean"]
@@ -14,7 +16,27 @@ Center = Literal["median", "mean"]
 SPREADS: dict[Center, str] = {"median": "median [range]", "mean": "mean ± deviation"}
 
 
-def spread(values: Sequence[float], center: Center = "median") -> str:
+def recorded_metric(metric: str, recorded: Iterable[str]) -> str:
+    """Returns `metric` if it is one of those `recorded`; otherwise refuses it."""
+    return choice("metric", metric, recorded, f"to record it, pass e.g. metrics=[{metric!r}]")
+
+
+def digits_apart(numbers: Iterable[float]) -> int:
+    """How many digits of each to print: three, or as many as tell them apart, up to six.
+
+    >>> digits_apart([0.5, 0.25]), digits_apart([16.613, 1.0, 16.612])
+    (3, 5)
+    >>> digits_apart([0.25, 0.25 + 1e-9])  # equal up to rounding
+    3
+    """
+
+    def least(one: float, other: float) -> int:
+        return next((d for d in range(3, 7) if f"{one:.{d}g}" != f"{other:.{d}g}"), 3)
+
+    return max((least(*pair) for pair in pairwise(sorted(numbers))), default=3)
+
+
+def spread(values: Sequence[float], center: Center = "median", digits: int = 3) -> str:
     """Median and range over the seeds, or mean and deviation; divergence is written out.
 
     >>> spread([0.35, 0.28, 0.31]), spread([0.3, math.inf, math.nan])
@@ -26,8 +48,10 @@ def spread(values: Sequence[float], center: Center = "median") -> str:
     if len(finite) < len(values):
         return f"diverged on {len(values) - len(finite)} of {len(values)} seeds"
     if center == "mean":
-        return f"{statistics.fmean(values):.3g} ± {deviation(values):.3g}"
-    return f"{statistics.median(values):.3g} [{min(values):.3g}, {max(values):.3g}]"
+        return f"{statistics.fmean(values):.{digits}g} ± {deviation(values):.3g}"
+    numbers = (statistics.median(values), min(values), max(values))
+    middle, low, high = (f"{number:.{digits}g}" for number in numbers)
+    return f"{middle} [{low}, {high}]"
 
 
 def deviation(values: Sequence[float]) -> float:

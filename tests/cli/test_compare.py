@@ -35,6 +35,8 @@ def test_given_parameters(gossamer, tmp_path: Path):
     assert "tuned" not in out
     written = {path.name for path in (tmp_path / "figures").iterdir()}
     assert written == {f"my.first.{suffix}" for suffix in ("png", "svg", "pdf", "csv")}
+    drawn = (tmp_path / "figures" / "my.first.svg").read_text(encoding="utf-8")
+    assert "median and range of 3 seeds" in drawn  # the title that every picture of runs has
     table = rows(tmp_path / "figures" / "my.first.csv")
     assert list(table[0]) == ["method", "lr", "momentum", "seed", "step", "metric", "value"]
     assert len(table) == 3 * 3 * 41 * 4  # the error, and what it costs in three ways
