@@ -197,7 +197,10 @@ def _bars(tables: Callable[[], list[list[str]]]) -> "Progress":
         Left(""),
     )
     console = Console(stderr=True, force_terminal=True)
-    return Bars(*columns, console=console, transient=True, expand=True)
+    printed_above = sys.stdout.isatty()  # and not where what is printed goes to a file
+    return Bars(
+        *columns, console=console, transient=True, expand=True, redirect_stdout=printed_above
+    )
 
 
 def _left(done: float, elapsed: float) -> str:
