@@ -49,6 +49,12 @@ def several(
         yield lambda name: _part(name, show, whole, 1 / max(1, count))
 
 
+def show_cursor() -> None:
+    """Bring back the cursor of a terminal, which a process whose bar was killed has left hidden."""
+    if sys.stderr.isatty():
+        print("\x1b[?25h", end="", file=sys.stderr, flush=True)
+
+
 def is_shown() -> bool:
     """Whether this thread is at work on something that a bar is drawn for."""
     return _current() is not None
