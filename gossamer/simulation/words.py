@@ -1,12 +1,14 @@
 """Numbers, hyper-parameters and whole records as people read them."""
 
 import math
+import re
 import statistics
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
 from gossamer.algorithms import Schedule
+from gossamer.digests import digest
 from gossamer.errors import choice
 from gossamer.text import listing
 
@@ -137,7 +139,18 @@ def show_call(facts: Mapping[str, Any]) -> str:
     'StudentT(df=1.5)'
     """
     short = {k: v for k, v in facts.items() if not isinstance(v, list | dict) and k != "name"}
-    return f"{facts.get('name', 'unnamed')}({', '.join(f'{k}={v}' for k, v in short.items())})"
+    told = ", ".join(f"{name}={_named(value)}" for name, value in short.items())
+    return f"{facts.get('name', 'unnamed')}({told})"
+
+
+def _named(value: Any) -> Any:
+    """Of a function's code, its name and what tells it from other code of this name.
+
+    >>> _named("def tilted(x):\\n    return x.sum()"), _named(1.5)
+    ('tilted@32602d', 1.5)
+    """
+    name = re.match(r"def (\w+)", value) if isinstance(value, str) else None
+    return value if name is None else f"{name[1]}@{digest(value)[:6]}"
 
 
 def lines(title: str, facts: Mapping[str, str]) -> str:
