@@ -189,7 +189,8 @@ def test_against_what_it_costs_the_best_is_said_to_be_so_at_equal_steps(gossamer
     assert "Best: GT-DSGD, with" in " ".join(gossamer(line).out.split())
     lost = gossamer(f"{line.replace('DSGD(0.1)', 'DSGD(1e300)', 2)} -a 'DSGD(0.1)' --against bytes")
     told = " ".join(lost.out.split())
-    assert "No other method reached the end. By then, a node has sent 2.56 kB with DSGD." in told
+    one = "DSGD (lr = 0.1)"
+    assert f"No other method reached the end. By then, a node has sent 2.56 kB with {one}." in told
 
 
 @pytest.mark.parametrize("out", ["mine.png", "mine.svg", "mine.csv", "mine"])

@@ -67,5 +67,7 @@ def test_the_winner_is_named(gossamer):
 def test_a_second_that_is_close_is_told_apart(gossamer):
     line = "compare -a 'DSGD(0.1)' -a 'DSGD(0.1001)' -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 10"
     said = " ".join(gossamer(f"{line} --noise none").out.split())
-    best, second = re.search(r"final error of (\S+)\. Second is DSGD, with (\S+);", said).groups()
+    found = re.search(r"final error of (\S+)\. Second is (.+), with (\S+);", said)
+    best, name, second = found.groups()
     assert float(best) < float(second) < 1.01 * float(best)
+    assert name == "DSGD (lr = 0.1)"
