@@ -78,7 +78,7 @@ def test_two_settings_of_one_method_have_two_labels(gossamer, monkeypatch):
 
     labels = []
     monkeypatch.setattr(plots, "curve", lambda ax, x, y, label, *_, **__: labels.append(label))
-    monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda ax: None)
+    monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda ax, **_: None)
     gossamer(f"compare -a 'DSGD(0.1)' -a 'DSGD(0.01)' {SMALL} --steps 5")
     assert labels == ["DSGD (lr = 0.1)", "DSGD (lr = 0.01)"]
 
