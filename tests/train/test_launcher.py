@@ -66,6 +66,7 @@ def test_the_cursor_comes_back_that_a_killed_bar_has_hidden(monkeypatch, capfd):
 
 def launch_quietly(text: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` makes us ignore
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # if `Workers` forked our server
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     launch(worker(text), 2, 0, {}, False, NEVER)
 
