@@ -17,7 +17,10 @@ MOST_LINES, LONGEST_LABEL = 8, 20
 
 
 def label_ends(ax: "Axes") -> None:
-    """Name every line at its end, in its colour; in a legend where there are too many or too long.
+    """Name every line at its end, in its colour.
+
+    Where there are too many lines, they are named in a legend beside the curves, and where names
+    are too long, in one among them.
 
     Called again, it takes the place of what it wrote before.
     """
@@ -26,8 +29,10 @@ def label_ends(ax: "Axes") -> None:
     lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     points = [np.asarray(line.get_xydata(), dtype=float) for line in lines]
     ends = [drawn[-1] for drawn in points if len(drawn)]
-    if not 0 < len(lines) == len(ends) or not _fit([str(line.get_label()) for line in lines]):
-        ax.legend()
+    labels = [str(line.get_label()) for line in lines]
+    if not 0 < len(lines) == len(ends) or not _fit(labels):
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if _short(labels) else {}
+        ax.legend(**beside)
         return
     if (legend := ax.get_legend()) is not None:
         legend.remove()
@@ -37,7 +42,11 @@ def label_ends(ax: "Axes") -> None:
 
 
 def _fit(labels: Sequence[str]) -> bool:
-    return len(labels) <= MOST_LINES and all(len(label) <= LONGEST_LABEL for label in labels)
+    return len(labels) <= MOST_LINES and _short(labels)
+
+
+def _short(labels: Sequence[str]) -> bool:
+    return all(len(label) <= LONGEST_LABEL for label in labels)
 
 
 def _letters() -> float:

@@ -55,8 +55,10 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
     return number
 
 
-def choice(name: str, value: str, options: Iterable[str]) -> str:
-    """Returns `value` if it is one of `options`; otherwise refuses it and suggests a similar one.
+def choice(name: str, value: str, options: Iterable[str], way_out: str = "") -> str:
+    """Returns `value` if it is one of `options`; otherwise refuses it.
+
+    The error suggests a similar option or, if there is none, `way_out`.
 
     >>> choice("weights", "metroplis", ["laplacian", "metropolis"])
     Traceback (most recent call last):
@@ -71,7 +73,7 @@ def choice(name: str, value: str, options: Iterable[str]) -> str:
     known = list(options)
     spelt = {option.lower(): option for option in known}
     near = get_close_matches(str(value).lower(), spelt, n=1)
-    way_out = f"did you mean {spelt[near[0]]!r}?" if near else ""
+    way_out = f"did you mean {spelt[near[0]]!r}?" if near else way_out
     admissible = f"one of {', '.join(known)}" if known else "none: there is nothing to choose from"
     require(value in known, name, repr(value), admissible, way_out)
     return value

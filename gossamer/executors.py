@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -102,18 +103,31 @@ class ThisProcess(Executor):
 
     workers = 1
 
-    def __init__(self) -> None:
-        self._one_at_a_time = Lock()
-
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
         """Calls the function and returns a future that is already done."""
         future: Future[Result] = Future()
-        with self._one_at_a_time:
-            try:
-                future.set_result(fn(*args, **kwargs))
-            except Exception as reason:
-                future.set_exception(reason)
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as reason:
+            future.set_exception(reason)
         return future
+
+
+class Lent(Executor):
+    """Another executor, for the threads of one call: it does no more work once that has ended."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.workers, self._executor, self._returned = worker_count(executor), executor, False
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Like `submit` of the other executor."""
+        if self._returned:
+            raise CancelledError
+        return self._executor.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the loan; the other executor stays."""
+        self._returned = True
 
 
 class Workers(Executor):

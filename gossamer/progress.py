@@ -49,6 +49,12 @@ def several(
         yield lambda name: _part(name, show, whole, 1 / max(1, count))
 
 
+def show_cursor() -> None:
+    """Bring back the cursor of a terminal, which a process whose bar was killed has left hidden."""
+    if sys.stderr.isatty():
+        print("\x1b[?25h", end="", file=sys.stderr, flush=True)
+
+
 def is_shown() -> bool:
     """Whether this thread is at work on something that a bar is drawn for."""
     return _current() is not None
@@ -197,7 +203,10 @@ def _bars(tables: Callable[[], list[list[str]]]) -> "Progress":
         Left(""),
     )
     console = Console(stderr=True, force_terminal=True)
-    return Bars(*columns, console=console, transient=True, expand=True)
+    printed_above = sys.stdout.isatty()  # and not where what is printed goes to a file
+    return Bars(
+        *columns, console=console, transient=True, expand=True, redirect_stdout=printed_above
+    )
 
 
 def _left(done: float, elapsed: float) -> str:

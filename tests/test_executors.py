@@ -130,6 +130,23 @@ def test_records_are_told_wherever_they_are_made():
     assert told["here"] == told["none"]
 
 
+def test_a_comparison_that_is_interrupted_takes_no_more_steps():
+    reached = {"DSGD": 0, "GT-DSGD": 0}
+
+    def interrupt(one: gs.Recorded) -> None:
+        reached[one.algorithm.label] = one.step
+        if one.algorithm.label == "DSGD":
+            raise KeyboardInterrupt
+
+    methods, steps = [gs.DSGD(0.1), gs.GTDSGD(0.1)], 200_000
+    task = {"steps": steps, "on_record": interrupt, "progress": False}
+    with ThreadPoolExecutor(2) as threads:
+        with pytest.raises(KeyboardInterrupt):
+            gs.compare(methods, gs.Quadratic(6, 4), gs.ring(6), executor=threads, **task)
+        assert reached["GT-DSGD"] < steps
+        assert threads.submit(double, 2).result() == 4
+
+
 def orphan(pipe: Connection) -> None:
     workers = gs.Workers(1)
     pipe.send(workers.submit(os.getpid).result())

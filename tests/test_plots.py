@@ -110,6 +110,12 @@ def test_many_or_long_names_are_in_a_legend(labels: list[str]):
     assert len(ax.texts) == 0
 
 
+def test_a_legend_of_many_lines_covers_none():
+    ax = named(*((str(k), 1.0) for k in range(9)))
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().x0 > ax.get_window_extent().x1
+
+
 def test_names_are_written_anew_when_a_line_is_added():
     ax = named(("a", 5.0))
     ax.plot([0, 1], [0, 2], label="b")

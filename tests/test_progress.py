@@ -9,6 +9,7 @@ from processes import context
 
 import gossamer as gs
 from gossamer import executors
+from gossamer.cli.terminal import say
 from gossamer.progress import SCREEN, Part, is_shown, progress, several, tell
 from gossamer.simulation import live
 
@@ -16,6 +17,21 @@ from gossamer.simulation import live
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+class Screen(io.TextIOWrapper):
+    """A terminal of bytes, as those of processes are."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8")
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def shown(self) -> str:
+        self.flush()
+        return self.buffer.getvalue().decode()
 
 
 @pytest.mark.parametrize(
@@ -33,6 +49,26 @@ def test_where_the_bar_is_drawn(monkeypatch: pytest.MonkeyPatch, stderr, show, d
     with progress("simulating", total=3, show=show) as advance:
         advance(3)
     assert ("simulating" in screen.getvalue()) == drawn
+
+
+def test_what_is_said_meanwhile_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress("simulating", total=2) as advance:
+        advance(1)
+        SCREEN._bars.refresh()
+        say("one line")
+    assert "\x1b[2Kone line\n" in screen.shown
+
+
+def test_what_is_printed_meanwhile_goes_to_its_file(monkeypatch: pytest.MonkeyPatch):
+    file = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", file)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress("simulating", total=2):
+        print("one line")
+    assert file.getvalue() == "one line\n"
 
 
 def test_a_simulation_is_silent_away_from_terminals(capfd: pytest.CaptureFixture[str]):

@@ -126,8 +126,7 @@ def compare(
         arguments |= {"seeds": range(seeds), "tuning_seeds": default_tuning_seeds(tuning_seeds)}
         arguments |= {"store": store, "executor": executor}
         found = compare_methods(methods, task, net, **arguments)
-    title = f"{task.describe()['name']} on {net.name}\nnoise {noise}"
-    _draw(found, shown, axis, path, title)
+    _draw(found, shown, axis, path)
     found.curves().to_csv(path.with_name(f"{path.name}.csv"))
     say_table(found, shown)
     say(f"Written: {path}.png, .svg, .pdf and .csv.")
@@ -173,12 +172,11 @@ def _axis(against: str, clock: Clock | None) -> Any:
     return against
 
 
-def _draw(found: Comparison, metric: str, x: Against, path: Path, title: str) -> None:
+def _draw(found: Comparison, metric: str, x: Against, path: Path) -> None:
     from gossamer.plots import panels, style
     from gossamer.report.figures import save_figure
 
     with style():
         figure, (ax,) = panels(1, width=5.5, height=max(3.8, 0.3 * len(found.entries)))
         found.plot(metric, x=x, ax=ax)
-        ax.set_title(title)
         save_figure(figure, path)

@@ -1,13 +1,14 @@
 """A comparison on a terminal: a table that fits, and who won."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import click
 
 from gossamer.cli.terminal import bad, columns, good, say
 from gossamer.simulation import Comparison, Table
 from gossamer.simulation.comparison import COST_COLUMNS, Entry
+from gossamer.simulation.words import digits_apart
 from gossamer.text import listing
 
 
@@ -51,28 +52,33 @@ def say_winner(found: Comparison, metric: str, against: str = "steps") -> None:
         say(": try smaller step sizes.", head="No method reached the end", paint=bad)
     elif others:
         steps = f" after {best.run.steps[-1]:,} steps each" if against in SPENT else ""
-        told = _lead(best, others[0], metric) + _by_then([best, others[0]], against)
-        say(told, head=f"Best{steps}: {best.run.label}", paint=good)
+        name = {id(entry): name for entry, name in zip(found.entries, found.names, strict=True)}
+        two = {name[id(entry)]: entry for entry in (best, others[0])}
+        head, second = two
+        told = _lead(best, others[0], second, metric) + _by_then(two, against)
+        say(told, head=f"Best{steps}: {head}", paint=good)
 
 
-def _by_then(entries: Sequence[Entry], cost: str) -> str:
+def _by_then(entries: Mapping[str, Entry], cost: str) -> str:
     """What the steps have cost with each method that has taken them, as a sentence."""
     if cost not in SPENT:
         return ""
     (verb, unit), (_, show) = SPENT[cost], COST_COLUMNS[cost]
-    spent = [(entry.run.label, entry.final(cost).middle) for entry in entries]
+    spent = [(name, entry.final(cost).middle) for name, entry in entries.items()]
     told = [f"{show(much)}{unit} with {label}" for label, much in spent if math.isfinite(much)]
     return f" By then, a node has {verb} {listing(told)}."
 
 
-def _lead(best: Entry, second: Entry, metric: str) -> str:
-    """By how much the best leads."""
+def _lead(best: Entry, second: Entry, called: str, metric: str) -> str:
+    """By how much the best leads before the second, which is `called` so."""
     name = metric.replace("_", " ")
     first, after = best.final(metric), second.final(metric)
-    lead = f", with a final {name} of {first.middle:.3g}. "
+    digits = digits_apart([first.middle, after.middle])
+    lead = f", with a final {name} of {first.middle:.{digits}g}. "
     if not math.isfinite(after.middle):
         return lead + "No other method reached the end."
-    times = f"{after.middle / first.middle:.3g} times that value" if first.middle > 0 else ""
-    lead += f"Second is {second.run.label}, with {times or format(after.middle, '.3g')}"
+    times = after.middle / first.middle if first.middle > 0 else 1
+    behind = f"{times:.3g} times that value" if times > 1.01 else f"{after.middle:.{digits}g}"
+    lead += f"Second is {called}, with {behind}"
     apart = first.numbers["highest"] < after.numbers["lowest"]
     return f"{lead}; their ranges over the seeds {'do not overlap' if apart else 'overlap'}."

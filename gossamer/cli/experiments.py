@@ -11,7 +11,7 @@ import click
 
 from gossamer.cli.machines import machine_options, machines
 from gossamer.cli.own_code import import_option
-from gossamer.cli.terminal import columns, say
+from gossamer.cli.terminal import columns, echo, say
 from gossamer.cli.verdicts import count_verdicts, say_verdicts
 from gossamer.errors import choice
 from gossamer.executors import ThisProcess
@@ -160,18 +160,18 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 def _run(work: Work, device: str, executor: Executor, one: Callable[[str], Any]) -> None:
     """Run an experiment, `one(name)` around each unit, and say what comes of it."""
-    click.echo()
+    echo()
     say(f"{work.experiment.name}: {work.experiment.title}")
     start = time.perf_counter()
 
     def notify(unit: str, done: int, total: int) -> None:
         if not sys.stderr.isatty():  # a terminal has the bar
-            click.echo(f"  [{done + 1}/{total}] {unit}")
+            echo(f"  [{done + 1}/{total}] {unit}")
 
     here = isinstance(executor, ThisProcess)
     computed = work.run(device, executor=None if here else executor, notify=notify, part=one)
     elapsed = time.perf_counter() - start
-    click.echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
+    echo(f"  computed in {elapsed:.0f} s" if computed else "  stored already")
     say_verdicts(work)
 
 

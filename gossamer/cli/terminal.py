@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -23,6 +24,11 @@ def width() -> int:
     return min(columns(), WIDTH)
 
 
+def echo(line: str = "") -> None:
+    """Print a line; where there is a bar, above it."""
+    click.echo(line, file=sys.stdout)  # by default, click evades the bar and breaks into its line
+
+
 def say(text: str, first: str = "", then: str = "", *, head: str = "", paint: Paint = str) -> None:
     """Print a paragraph, its first line after `first` and the others after `then`.
 
@@ -35,7 +41,7 @@ def say(text: str, first: str = "", then: str = "", *, head: str = "", paint: Pa
     """
     begin, *others = wrapped(head + text, width(), first, then)
     for line in (begin.replace(head, paint(head), 1) if head else begin, *others):
-        click.echo(line)
+        echo(line)
 
 
 def say_command(command: str, options: Iterable[tuple[str, str]]) -> None:

@@ -41,7 +41,8 @@ class Dataset:
         labels = labels.double() if labels.is_floating_point() else labels.long()
         shapes = f"shapes {tuple(features.shape)} and {tuple(labels.shape)}"
         fits = features.ndim > 1 and labels.shape == features.shape[:1] and len(labels) > 0
-        require(fits, self.name, shapes, "features (samples, …) and labels (samples,)")
+        way_out = "other targets go to a problem in pairs (features, targets), one per node"
+        require(fits, self.name, shapes, "features (samples, …) and labels (samples,)", way_out)
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "labels", labels)
 

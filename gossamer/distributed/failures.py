@@ -31,7 +31,10 @@ class PeerFailure(RuntimeError):
         self.rank, self.edges, self.step, self.reason = rank, list(edges), step, reason
         links = ", ".join(f"{sender} → {receiver}" for sender, receiver in self.edges)
         where = f" on edge {links}" if links else ""
-        super().__init__(f"rank {rank}, step {step}: exchange failed{where} ({reason})")
+        super().__init__(
+            f"rank {rank}, step {step}: exchange failed{where} ({reason}); a rank has died, "
+            "fallen silent, or taken fewer steps than the others (see `until_all_end`)"
+        )
 
     def numbered(self, numbers: Sequence[int]) -> "PeerFailure":
         """The same failure, with `numbers[r]` in place of every rank r.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 import torch.distributed as dist
@@ -56,6 +56,7 @@ KEPT = 2
 """Checkpoints kept: the newest, and the one to fall back on."""
 
 
+@runtime_checkable
 class Stateful(Protocol):
     """A scheduler, a sampler, a GradScaler, a module: anything with a state dict."""
 
@@ -97,6 +98,9 @@ class Checkpoints:
         model: nn.Module | None,
         **extras: Stateful,
     ) -> None:
+        for name, extra in extras.items():
+            need = "an object with state_dict and load_state_dict"
+            require(isinstance(extra, Stateful), name, type(extra).__name__, need)
         own = group_folder(optimizer.group, optimizer.crew.size)
         self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras

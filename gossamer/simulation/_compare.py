@@ -10,7 +10,7 @@ import torch
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import require
-from gossamer.executors import as_executor
+from gossamer.executors import Lent, as_executor, worker_count
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -92,7 +92,9 @@ def compare(
     require(not unused, "grids", repr(unused), need, "e.g. grids={gs.DSGD: {'lr': [0.1, 1.0]}}")
     examples = [example(method, grids) for method in methods]
     reported = list_seeds(seeds)
-    resources = Resources(as_store(store), as_executor(executor), on_record)
+    executor = as_executor(executor)
+    lent = Lent(executor) if executor is not None and worker_count(executor) > 1 else None
+    resources = Resources(as_store(store), lent or executor, on_record)
     simulation = Simulation(
         problem=problem,
         network=network,
@@ -120,9 +122,9 @@ def compare(
 
     with warnings.catch_warnings(), several("compare", len(methods), progress) as one:
         warnings.simplefilter("ignore", OnTheEdge)  # the table says it
-        if executor is None:
+        if lent is None:
             return Comparison([entry(method) for method in methods])
-        with ThreadPoolExecutor(len(methods)) as all_at_once:  # they wait for the workers
+        with ThreadPoolExecutor(len(methods)) as all_at_once, lent:  # they wait for the workers
             return Comparison(list(all_at_once.map(entry, methods)))
 
 

@@ -179,8 +179,16 @@ def list_settings(algorithm: type[Algorithm[Any]], grid: Grid) -> list[dict[str,
     needed = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
     for name in needed:
         given = all(name in chosen for chosen in listed)
-        require(given, "grid", f"no value of {name}", "some", f"e.g. {{{name!r}: [0.1, 1.0]}}")
+        found = f"no value of {name} for {algorithm.__name__}"
+        require(given, "grid", found, "some", _with_search_set(algorithm, name))
     return [algorithm(**chosen).hyperparameters for chosen in listed]
+
+
+def _with_search_set(algorithm: type[Algorithm[Any]], name: str) -> str:
+    """How to search for one more hyper-parameter, here or wherever the method is tuned."""
+    grid = f"{{**gs.simulation.search_set({algorithm.__name__}), {name!r}: [0.1, 0.5]}}"
+    always = f"gs.simulation.search_sets.BY_METHOD[{algorithm.__name__}]"
+    return f"e.g. {grid}, as the grid or, for all calls, as {always}"
 
 
 def _given_settings(settings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

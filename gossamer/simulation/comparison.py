@@ -95,12 +95,12 @@ class Comparison:
         ax: "Axes | None" = None,
     ) -> "Axes":
         """Draw a metric of every method, by default the one they were tuned by; see `Run.plot`."""
-        runs = [(name, e.run) for name, e in zip(self._names, self.entries, strict=True)]
+        runs = [(name, e.run) for name, e in zip(self.names, self.entries, strict=True)]
         shown = self.metric if metric is None else metric
         return draw_runs(runs, shown, x, ax, center=center, band=band)
 
     @property
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         """Of the entries: methods, with their hyper-parameters where there are several settings.
 
         No two are the same.
@@ -209,7 +209,7 @@ def side_by_side(
     """
     require(len(comparisons) > 0, "comparisons", comparisons, "at least one")
     name = next(iter(comparisons.values())).metric if metric is None else metric
-    found = {k: dict(zip(one._names, one.entries, strict=True)) for k, one in comparisons.items()}
+    found = {k: dict(zip(one.names, one.entries, strict=True)) for k, one in comparisons.items()}
     methods = list(dict.fromkeys(method for by_method in found.values() for method in by_method))
     columns = [Column("method", methods, "method")]
     for head, entries in found.items():

@@ -44,21 +44,21 @@ def typeset(text: str) -> str:
     )
 
 
-def number(value: float) -> str:
-    r"""Three digits of a finite number, inside of mathematics.
+def number(value: float, digits: int = 3) -> str:
+    r"""Some digits of a finite number, inside of mathematics.
 
     >>> print(number(0.0012), number(0.25), number(1e-5))
     1.2 \times 10^{-3} 0.25 10^{-5}
     """
     power = _power(value)
     if power == 0:
-        return f"{value:.3g}"
-    digits = f"{value / 10**power:.3g}"
-    return f"10^{{{power}}}" if digits == "1" else rf"{digits} \times 10^{{{power}}}"
+        return f"{value:.{digits}g}"
+    factor = f"{value / 10**power:.{digits}g}"
+    return f"10^{{{power}}}" if factor == "1" else rf"{factor} \times 10^{{{power}}}"
 
 
-def plus_minus(middle: float, deviation: float, bold: bool) -> str:
-    r"""Middle ± deviation to as many places, three digits of the middle.
+def plus_minus(middle: float, deviation: float, bold: bool, digits: int = 3) -> str:
+    r"""Middle ± deviation to as many places, some digits of the middle.
 
     >>> print(plus_minus(0.1238, 0.0051, bold=False))
     0.124 \pm 0.005
@@ -66,8 +66,8 @@ def plus_minus(middle: float, deviation: float, bold: bool) -> str:
     (\mathbf{1.24} \pm 0.05) \times 10^{-3}
     """
     power = _power(middle)
-    scaled = float(f"{abs(middle) / 10**power:.3g}")
-    places = 2 - math.floor(math.log10(scaled)) if scaled else 2
+    scaled = float(f"{abs(middle) / 10**power:.{digits}g}")
+    places = digits - 1 - (math.floor(math.log10(scaled)) if scaled else 0)
     first, second = (f"{v / 10**power:.{max(0, places)}f}" for v in (middle, deviation))
     both = rf"{strong(first, bold)} \pm {second}"
     return both if power == 0 else rf"({both}) \times 10^{{{power}}}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from gossamer.errors import choice, require
 from gossamer.interval import Interval
 from gossamer.simulation.halving import median
-from gossamer.simulation.words import Center
+from gossamer.simulation.words import Center, recorded_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def draw_runs(
     rising = low in shares and high in shares and low < high
     require(rising, "band", band, need, "e.g. (0.1, 0.9), or (0, 1) for the range")
     places = [places_on(x, run) for _, run in runs]
-    values = [run.metrics[choice("metric", metric, run.metrics)] for _, run in runs]
+    values = [run.metrics[recorded_metric(metric, run.metrics)] for _, run in runs]
     with style() if ax is None else nullcontext():
         ax = plt.subplots(figsize=(5.5, 3.8))[1] if ax is None else ax
         taken = [Look(str(line.get_color()), str(line.get_linestyle())) for line in ax.lines]

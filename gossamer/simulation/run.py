@@ -11,14 +11,21 @@ from torch import Tensor
 
 from gossamer.algorithms.described_schedules import from_description
 from gossamer.algorithms.schedule import Schedule
-from gossamer.errors import choice, require
+from gossamer.errors import require
 from gossamer.sealed import read_sealed, undamaged, write_sealed
 from gossamer.simulation.curves import curves
 from gossamer.simulation.metrics import COSTS
 from gossamer.simulation.picture import Against, Band, draw_runs
 from gossamer.simulation.status import Status, count, statuses
 from gossamer.simulation.table import Table
-from gossamer.simulation.words import Center, lines, show_call, show_hyperparameters, spread
+from gossamer.simulation.words import (
+    Center,
+    lines,
+    recorded_metric,
+    show_call,
+    show_hyperparameters,
+    spread,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +151,7 @@ class Run(Record):
 
     def final(self, metric: str | None = None) -> Tensor:
         """A metric at the last record, `(seeds,)`; by default the first metric recorded."""
-        return self.metrics[choice("metric", metric or self.main_metric, self.metrics)][-1]
+        return self.metrics[recorded_metric(metric or self.main_metric, self.metrics)][-1]
 
     def plot(
         self,

@@ -11,7 +11,7 @@ from gossamer.errors import choice, require
 from gossamer.simulation.halving import median
 from gossamer.simulation.picture import metric_in_words
 from gossamer.simulation.status import Status
-from gossamer.simulation.words import show_hyperparameters
+from gossamer.simulation.words import recorded_metric, show_hyperparameters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def draw_sweep(
 
     from gossamer.plots import style
 
-    name = choice("metric", metric or sweep.config["judge_by"], sweep.metrics)
+    name = recorded_metric(metric or sweep.config["judge_by"], sweep.metrics)
     axes = _axes(sweep, over)
     with style() if ax is None else nullcontext():
         ax = plt.subplots(figsize=(5.5, 3.8))[1] if ax is None else ax

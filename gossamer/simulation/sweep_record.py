@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from gossamer.algorithms.described_schedules import from_description
-from gossamer.errors import InvalidInput, choice, require
+from gossamer.errors import InvalidInput, require
 from gossamer.simulation.curves import curves
 from gossamer.simulation.halving import median
 from gossamer.simulation.run import Record, Run
 from gossamer.simulation.status import Status, count
 from gossamer.simulation.sweep_picture import draw_sweep
 from gossamer.simulation.table import Table
-from gossamer.simulation.words import lines, show_hyperparameters
+from gossamer.simulation.words import lines, recorded_metric, show_hyperparameters
 from gossamer.text import counted
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Sweep(Record):
         two, so a setting that diverges on half of its seeds has the score ∞.
         """
         tail = max(1, len(self.steps) // 10)
-        name = choice("metric", metric or self.config["judge_by"], self.metrics)
+        name = recorded_metric(metric or self.config["judge_by"], self.metrics)
         middle = median(self.metrics[name][-tail:].mean(0))
         return middle.where(middle.isfinite(), torch.inf)
 

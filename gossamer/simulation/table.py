@@ -12,7 +12,7 @@ from typing import Any
 from gossamer.errors import choice, require
 from gossamer.files import write_csv
 from gossamer.simulation import latex
-from gossamer.simulation.words import SPREADS, Center, deviation, spread
+from gossamer.simulation.words import SPREADS, Center, deviation, digits_apart, spread
 from gossamer.text import aligned
 
 ROWS_SHOWN = 40
@@ -48,15 +48,19 @@ class Spread:
         return {self.center: self.middle, **around, "diverged": lost}
 
     def __str__(self) -> str:
-        return spread(self.values, self.center)
+        return self.text(digits=3)
 
-    def latex(self, bold: bool) -> str:
+    def text(self, digits: int) -> str:
+        """As it is printed with so many digits."""
+        return spread(self.values, self.center, digits)
+
+    def latex(self, bold: bool, digits: int = 3) -> str:
         """Typeset, the center in bold letters or not."""
         if self.numbers["diverged"]:
-            return latex.typeset(str(self))
+            return latex.typeset(self.text(digits))
         if self.center == "mean":
-            return f"${latex.plus_minus(self.middle, self.numbers['deviation'], bold)}$"
-        middle, low, high, _ = map(latex.number, self.numbers.values())
+            return f"${latex.plus_minus(self.middle, self.numbers['deviation'], bold, digits)}$"
+        middle, low, high, _ = (latex.number(n, digits) for n in self.numbers.values())
         return f"${latex.strong(middle, bold)}$ $[{low}, {high}]$"
 
 
@@ -79,16 +83,26 @@ class Column:
     @property
     def printed(self) -> list[str]:
         """The head and the cells, as text."""
-        return [str(self.head), *("–" if cell is None else self.show(cell) for cell in self.cells)]
+        return [str(self.head), *map(self._print, self.cells)]
 
     @property
     def typeset(self) -> list[str]:
         """The head and the cells, as LaTeX, the lowest of spreads in bold."""
         words = zip([None, *self.cells], self.printed, [False, *self.lowest], strict=True)
         return [
-            cell.latex(lowest) if isinstance(cell, Spread) else latex.typeset(text)
+            cell.latex(lowest, self._digits) if isinstance(cell, Spread) else latex.typeset(text)
             for cell, text, lowest in words
         ]
+
+    def _print(self, cell: Any) -> str:
+        if isinstance(cell, Spread):
+            return cell.text(self._digits)
+        return "–" if cell is None else self.show(cell)
+
+    @property
+    def _digits(self) -> int:
+        """Of the spreads that end at a number."""
+        return digits_apart(cell.middle for cell in self.cells if _finished(cell))
 
     @property
     def lowest(self) -> list[bool]:

@@ -86,7 +86,9 @@ class Trial:
         names = ("x", *state._fields)
         for name, old, new in zip(names, (x, *state), (new_x, *new_state), strict=True):
             found, need = f"{name} {_kind(new)}", f"one {_kind(old)}, as before the step"
-            require(_kind(new) == _kind(old), self.name, found, need)
+            way_out = "for a total y, which is in float64, write y.to(x)"
+            same, given = _kind(new) == _kind(old), "" if new.dtype == old.dtype else way_out
+            require(same, self.name, found, need, given)
 
     def _require_unchanged(self, given: Sequence[Tensor], before: Sequence[Tensor]) -> None:
         """Refuse a step that writes into its arguments."""

@@ -1,11 +1,15 @@
 """Numbers, hyper-parameters and whole records as people read them."""
 
 import math
+import re
 import statistics
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 from gossamer.algorithms import Schedule
+from gossamer.digests import digest
+from gossamer.errors import choice
 from gossamer.text import listing
 
 Center = Literal["median", "mean"]
@@ -14,7 +18,27 @@ Center = Literal["median", "mean"]
 SPREADS: dict[Center, str] = {"median": "median [range]", "mean": "mean ± deviation"}
 
 
-def spread(values: Sequence[float], center: Center = "median") -> str:
+def recorded_metric(metric: str, recorded: Iterable[str]) -> str:
+    """Returns `metric` if it is one of those `recorded`; otherwise refuses it."""
+    return choice("metric", metric, recorded, f"to record it, pass e.g. metrics=[{metric!r}]")
+
+
+def digits_apart(numbers: Iterable[float]) -> int:
+    """How many digits of each to print: three, or as many as tell them apart, up to six.
+
+    >>> digits_apart([0.5, 0.25]), digits_apart([16.613, 1.0, 16.612])
+    (3, 5)
+    >>> digits_apart([0.25, 0.25 + 1e-9])  # equal up to rounding
+    3
+    """
+
+    def least(one: float, other: float) -> int:
+        return next((d for d in range(3, 7) if f"{one:.{d}g}" != f"{other:.{d}g}"), 3)
+
+    return max((least(*pair) for pair in pairwise(sorted(numbers))), default=3)
+
+
+def spread(values: Sequence[float], center: Center = "median", digits: int = 3) -> str:
     """Median and range over the seeds, or mean and deviation; divergence is written out.
 
     >>> spread([0.35, 0.28, 0.31]), spread([0.3, math.inf, math.nan])
@@ -26,8 +50,10 @@ def spread(values: Sequence[float], center: Center = "median") -> str:
     if len(finite) < len(values):
         return f"diverged on {len(values) - len(finite)} of {len(values)} seeds"
     if center == "mean":
-        return f"{statistics.fmean(values):.3g} ± {deviation(values):.3g}"
-    return f"{statistics.median(values):.3g} [{min(values):.3g}, {max(values):.3g}]"
+        return f"{statistics.fmean(values):.{digits}g} ± {deviation(values):.3g}"
+    numbers = (statistics.median(values), min(values), max(values))
+    middle, low, high = (f"{number:.{digits}g}" for number in numbers)
+    return f"{middle} [{low}, {high}]"
 
 
 def deviation(values: Sequence[float]) -> float:
@@ -113,7 +139,18 @@ def show_call(facts: Mapping[str, Any]) -> str:
     'StudentT(df=1.5)'
     """
     short = {k: v for k, v in facts.items() if not isinstance(v, list | dict) and k != "name"}
-    return f"{facts.get('name', 'unnamed')}({', '.join(f'{k}={v}' for k, v in short.items())})"
+    told = ", ".join(f"{name}={_named(value)}" for name, value in short.items())
+    return f"{facts.get('name', 'unnamed')}({told})"
+
+
+def _named(value: Any) -> Any:
+    """Of a function's code, its name and what tells it from other code of this name.
+
+    >>> _named("def tilted(x):\\n    return x.sum()"), _named(1.5)
+    ('tilted@32602d', 1.5)
+    """
+    name = re.match(r"def (\w+)", value) if isinstance(value, str) else None
+    return value if name is None else f"{name[1]}@{digest(value)[:6]}"
 
 
 def lines(title: str, facts: Mapping[str, str]) -> str:

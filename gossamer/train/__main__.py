@@ -4,6 +4,7 @@ import math
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 
 from gossamer.distributed import Diverged, PeerFailure
@@ -70,5 +71,15 @@ def in_one_line(error: Exception) -> str:
     return error.strerror + (f" ({error.filename})" if error.filename else "")
 
 
+def in_words(message: Warning | str, *place: object, **line: object) -> str:
+    r"""A warning without its place, which is a line of Python's own.
+
+    >>> in_words("going on without rank(s) [3]", RuntimeWarning, "<frozen runpy>", 88)
+    'gossamer train: going on without rank(s) [3]\n'
+    """
+    return f"gossamer train: {message}\n"
+
+
 if __name__ == "__main__":
+    warnings.formatwarning = in_words
     main()

@@ -106,7 +106,8 @@ def require_sound(config: TrainConfig) -> None:
     """Refuse a configuration, as far as it can be told before the processes start."""
     make_algorithm(config)
     _require_network(config.network)
-    choice("model", config.model, MODELS)
+    own = "a model of your own needs a script, e.g. examples/mlp.py"
+    choice("model", config.model, MODELS, own)
     choice("on_peer_failure", config.on_peer_failure, get_args(OnPeerFailure))
     require_drop(config.min_nodes, config.on_peer_failure)
     for name in ("steps", "batch_size", "log_every", "save_every"):

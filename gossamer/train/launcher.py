@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from gossamer.distributed.rendezvous import host_store
+from gossamer.progress import show_cursor
 
 POLL_SECONDS = 0.05
 LAST_WORDS, GRACE = 1.0, 5.0
@@ -108,6 +109,7 @@ def _ending_them() -> Iterator[list[subprocess.Popen[bytes]]]:
                 worker.wait(max(0.0, deadline - time.monotonic()))
             worker.kill()
             worker.wait()
+        show_cursor()
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -35,6 +35,8 @@ def test_given_parameters(gossamer, tmp_path: Path):
     assert "tuned" not in out
     written = {path.name for path in (tmp_path / "figures").iterdir()}
     assert written == {f"my.first.{suffix}" for suffix in ("png", "svg", "pdf", "csv")}
+    drawn = (tmp_path / "figures" / "my.first.svg").read_text(encoding="utf-8")
+    assert "median and range of 3 seeds" in drawn  # the title that every picture of runs has
     table = rows(tmp_path / "figures" / "my.first.csv")
     assert list(table[0]) == ["method", "lr", "momentum", "seed", "step", "metric", "value"]
     assert len(table) == 3 * 3 * 41 * 4  # the error, and what it costs in three ways
@@ -76,7 +78,7 @@ def test_two_settings_of_one_method_have_two_labels(gossamer, monkeypatch):
 
     labels = []
     monkeypatch.setattr(plots, "curve", lambda ax, x, y, label, *_, **__: labels.append(label))
-    monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda ax: None)
+    monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda ax, **_: None)
     gossamer(f"compare -a 'DSGD(0.1)' -a 'DSGD(0.01)' {SMALL} --steps 5")
     assert labels == ["DSGD (lr = 0.1)", "DSGD (lr = 0.01)"]
 
@@ -187,7 +189,8 @@ def test_against_what_it_costs_the_best_is_said_to_be_so_at_equal_steps(gossamer
     assert "Best: GT-DSGD, with" in " ".join(gossamer(line).out.split())
     lost = gossamer(f"{line.replace('DSGD(0.1)', 'DSGD(1e300)', 2)} -a 'DSGD(0.1)' --against bytes")
     told = " ".join(lost.out.split())
-    assert "No other method reached the end. By then, a node has sent 2.56 kB with DSGD." in told
+    one = "DSGD (lr = 0.1)"
+    assert f"No other method reached the end. By then, a node has sent 2.56 kB with {one}." in told
 
 
 @pytest.mark.parametrize("out", ["mine.png", "mine.svg", "mine.csv", "mine"])

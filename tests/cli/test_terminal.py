@@ -62,3 +62,12 @@ def test_the_winner_is_named(gossamer):
     assert "Best: GT-DSGD, with a final error of " in said
     assert "Second is DSGD, with " in said
     assert "their ranges over the seeds do not overlap." in said
+
+
+def test_a_second_that_is_close_is_told_apart(gossamer):
+    line = "compare -a 'DSGD(0.1)' -a 'DSGD(0.1001)' -n 'ring(4)' -p 'Quadratic(4, 2)' --steps 10"
+    said = " ".join(gossamer(f"{line} --noise none").out.split())
+    found = re.search(r"final error of (\S+)\. Second is (.+), with (\S+);", said)
+    best, name, second = found.groups()
+    assert float(best) < float(second) < 1.01 * float(best)
+    assert name == "DSGD (lr = 0.1)"

@@ -308,6 +308,11 @@ def test_an_extra_that_could_not_be_resumed_is_refused_at_the_first_save(tmp_pat
     assert not list(tmp_path.glob("step-*"))
 
 
+def test_an_extra_without_a_state_dict_is_refused_at_once(tmp_path):
+    with pytest.raises(InvalidInput, match="data: got Generator, need an object with state_dict"):
+        checkpoints_of([nn.Parameter(torch.zeros(1))], tmp_path, data=torch.Generator())
+
+
 def test_a_hyperparameter_that_could_not_be_resumed_is_refused(tmp_path):
     checkpoints = checkpoints_of([nn.Parameter(torch.zeros(1))], tmp_path)
     checkpoints.optimizer.param_groups[0]["log"] = Path("log")

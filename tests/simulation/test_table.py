@@ -111,6 +111,16 @@ def test_what_diverged_on_a_seed_is_not_the_best():
     ]
 
 
+def test_as_many_digits_as_tell_the_methods_apart():
+    losses = ([16.612, 16.614], [16.61], [16.61 + 1e-12], [math.inf])
+    column = Column("loss", list(map(Spread, losses)), "loss")
+    assert column.printed[1:3] == ["16.613 [16.612, 16.614]", "16.61 [16.61, 16.61]"]
+    assert column.typeset[1] == "$16.613$ $[16.612, 16.614]$"
+    means = Column("loss", [Spread([16.612, 16.614], "mean"), Spread([16.611], "mean")], "loss")
+    assert means.printed[1:] == ["16.613 ± 0.00141", "16.611 ± 0"]
+    assert means.typeset[1:] == [r"$16.613 \pm 0.001$", r"$\mathbf{16.611} \pm 0.000$"]
+
+
 def test_names_are_escaped():
     columns = [Column("a_b", ["50 % & {x} ~ ^ \\ # $", "1e-05 or 3e+20, not a1e-5"], "a_b")]
     escaped = Table(columns, ["100 %"]).to_latex()

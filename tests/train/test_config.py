@@ -51,6 +51,11 @@ def test_hyperparameters_inside_the_name_are_refused():
         read_arguments(["--data", "blobs", "--algorithm", "DSGD(lr=0.1)"])
 
 
+def test_a_model_of_one_s_own_is_refused_with_the_way_to_train_it():
+    with pytest.raises(InvalidInput, match=r"got 'net', need one of mlp, gpt; .* a script"):
+        read_arguments(["--model", "net", "--lr", "0.1", "--momentum", "0.8"])
+
+
 def test_schedules_are_typed():
     given = ["--data", "blobs", "--lr", "WarmUp(Cosine(0.1, 200), 10)", "--momentum", "0.8"]
     assert make_algorithm(read_arguments(given)) == GTNSGDm(WarmUp(Cosine(0.1, 200), 10), 0.8)

@@ -58,8 +58,15 @@ def test_a_refusal_ends_all_and_is_not_repeated(tmp_path):
     assert time.monotonic() - begin < 20
 
 
+def test_the_cursor_comes_back_that_a_killed_bar_has_hidden(monkeypatch, capfd):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    launch(worker("os.kill(os.getpid(), 9)"), 1, 0, {}, False, NEVER)
+    assert "\x1b[?25h" in capfd.readouterr().err
+
+
 def launch_quietly(text: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` makes us ignore
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # if `Workers` forked our server
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     launch(worker(text), 2, 0, {}, False, NEVER)
 
