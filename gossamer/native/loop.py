@@ -24,6 +24,9 @@ from gossamer.problems import Problem
 SCRATCH_BYTES = 2**20
 """Most bytes that the arrays of a step may take: what a core's cache holds."""
 
+PARTS_EACH = 4
+"""Parts of the runs for each thread, so that one which has to share its core can do fewer."""
+
 
 def native_loop(
     algorithm: Algorithm[Any],
@@ -114,7 +117,7 @@ class NativeLoop:
             sizes = (ctypes.c_long * 5)(len(methods), first, last, seeds, scheduled)
             self.run(sizes, float(t), pointers)
 
-        in_threads(take, len(held[0]), threads)
+        in_threads(take, len(held[0]), threads, PARTS_EACH)
         after = [lanes.stacked(z) for z in held]
         return after[0], type(state)(*after[1:])
 

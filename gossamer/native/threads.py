@@ -35,13 +35,19 @@ def threads_for(numbers: int) -> int:
     return max(1, min(max(torch.get_num_threads(), _spare), numbers // SMALLEST))
 
 
-def in_threads(take: Callable[[int, int], object], count: int, threads: int) -> None:
-    """`take(first, last)` for parts of 0, …, `count` − 1, at most as many as `threads`."""
+def in_threads(
+    take: Callable[[int, int], object], count: int, threads: int, parts_each: int = 1
+) -> None:
+    """`take(first, last)` for parts of 0, …, `count` − 1, on at most as many as `threads`.
+
+    With several `parts_each`, a thread that another process slows down leaves parts to the others.
+    """
     threads = min(threads, count)
     if threads <= 1:
         take(0, count)
         return
-    edges = [count * k // threads for k in range(threads + 1)]
+    parts = min(threads * parts_each, count)
+    edges = [count * k // parts for k in range(parts + 1)]
     list(_pool(threads).map(take, edges[:-1], edges[1:]))
 
 

@@ -28,8 +28,9 @@ def threads_for(x: Tensor, native: bool = False) -> Iterator[int]:
     it, a step was measured 70 to 130 times slower with two threads, and twice with one. Never more
     threads than torch had before, which it has again afterwards. The results are the same bits.
 
-    With `native`, the number that is given is for steps in C, which have threads of their own, and
-    torch has one: its others would go on to wait, awake, for milliseconds on the cores of those.
+    With `native`, the number that is given is for steps in C, which have threads of their own. They
+    do not wait for each other in every step, so there are as many on busy machines. Torch has one:
+    its others would go on to wait, awake, for milliseconds on the cores of those.
 
     On another device nothing is changed: a compiled step would be compiled again.
 
@@ -40,7 +41,8 @@ def threads_for(x: Tensor, native: bool = False) -> Iterator[int]:
     if x.device.type != "cpu":
         yield 1
         return
-    threads = min(torch.get_num_threads(), 1 if x.numel() <= SMALL else LOAD.free_cores())
+    most = torch.get_num_threads() if native else LOAD.free_cores()
+    threads = min(torch.get_num_threads(), 1 if x.numel() <= SMALL else most)
     with _threads(1 if native else threads):
         yield threads
 

@@ -38,3 +38,18 @@ def test_a_vector_in_pieces_is_finite(monkeypatch, spare: int, kind: torch.dtype
         pieces[piece][2] = wrong
         assert not surely_finite(pieces)
         pieces[piece][2] = 1.0
+
+
+@pytest.mark.parametrize("parts_each", [1, 4])
+@pytest.mark.parametrize(("count", "workers"), [(1, 2), (3, 2), (8, 2), (1000, 3)])
+def test_every_part_is_taken_once(count: int, workers: int, parts_each: int):
+    taken = torch.zeros(count)
+    edges = []
+
+    def take(first: int, last: int) -> None:
+        taken[first:last] += 1
+        edges.append((first, last))
+
+    threads.in_threads(take, count, workers, parts_each)
+    assert bool((taken == 1).all())
+    assert len(edges) == (1 if count == 1 else min(count, workers * parts_each))

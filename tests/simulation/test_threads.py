@@ -1,4 +1,4 @@
-"""Small stacks use one thread, large ones the free cores; the same bits; all is given back."""
+"""Small stacks use one thread, large ones more; the same bits; all is given back."""
 
 import pytest
 import torch
@@ -43,6 +43,14 @@ def test_threads_by_size_and_free_cores(free, size: int, cores: int, threads: in
     with threads_for(torch.empty(size)):
         assert torch.get_num_threads() == threads
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize(("size", "threads"), [(SMALL, 1), (SMALL + 1, 2)])
+def test_steps_in_c_share_busy_cores(free, size: int, threads: int):
+    """A sweep used to have one thread, and a third of two cores, beside two busy processes."""
+    free(1)
+    with threads_for(torch.empty(size), native=True) as given:
+        assert (given, torch.get_num_threads()) == (threads, 1)
 
 
 def test_an_exception_gives_the_cores_back():
