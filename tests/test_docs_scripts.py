@@ -79,7 +79,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Table]]:
     def gathered(name: str):
         if name not in found:
             raise gather.NotStored(name)
-        return gather.Gathered({}, {"time": "2026-11-15"}, found[name], [])
+        return gather.Gathered({}, [], found[name], [])
 
     monkeypatch.setattr(pages, "gathered", gathered)
     return found
@@ -185,6 +185,27 @@ def test_the_answers_of_the_page_on_methods_run(tmp_path: Path, monkeypatch: pyt
         _, _, *options = shlex.split(command.replace("\\\n", ""))
         done = CliRunner().invoke(compare, [*options, "--steps", "2", "--seeds", "1"])
         assert done.exit_code == 0, (command, done.exception)
+
+
+def test_the_answers_on_one_way_links_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A method without a tracker is refused there; the answer says how it is wrapped."""
+    questions = import_module("questions")
+    answers = map(questions.answered, [*questions.bad(0), *questions.bad(1)])
+    wrapped = [found[1] for text in answers if (found := re.search("`(PushSum.*?)`", text))]
+    assert [method.split("(")[1] for method in wrapped] == ["DSGDClip", "SClipEF", "SClipEF"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gossamer.cli._compare._draw", lambda *_: None)
+    for method in wrapped:
+        options = ["-a", method, "-n", "random_digraph(20, degree=2)", "--steps", "2"]
+        done = CliRunner().invoke(compare, options)
+        assert done.exit_code == 0, (method, done.exception)
+
+
+def test_most_results_tell_how_they_were_made():
+    provenance = import_module("from_results").provenance
+    assert provenance("clip-or-normalize").startswith("All 165 results in `results/full/clip-or-")
+    assert provenance("bad-networks").startswith("724 of the 764 results in `results/full/bad-")
+    assert "commit `a192e02` with torch 2.11.0+cu130" in provenance("bad-networks")
 
 
 def test_the_answer_on_characters_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -2,7 +2,9 @@
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from gather import DOCS, EXPERIMENTS, NotStored, gathered
 from markup import table
@@ -165,14 +167,17 @@ def holds(verdict: Verdict) -> str:
     )
 
 
-def provenance(names: str) -> str:
-    """When and with what the numbers of some experiments were made."""
-    return "The stored results are in `results/full`: " + "; ".join(
-        f"`{name}`, run on {made['time'][:10]} at commit `{(made['commit'] or 'unknown')[:7]}` "
-        f"with torch {made['torch']} and Python {made['python']}"
-        for name in names.split()
-        for made in [gathered(name).made]
-    )
+def provenance(name: str) -> str:
+    """When and with what most of the results of an experiment were made."""
+    made = Counter(map(_made, gathered(name).made))
+    [(how, most)] = made.most_common(1)
+    share = f"All {most}" if most == made.total() else f"{most} of the {made.total()}"
+    return f"{share} results in `results/full/{name}` were made {how}. Each file says how."
+
+
+def _made(how: Mapping[str, Any]) -> str:
+    day, commit = how["time"][:10], (how["commit"] or "unknown")[:7]
+    return f"on {day} at commit `{commit}` with torch {how['torch']} and Python {how['python']}"
 
 
 def transformer(method: str) -> str:

@@ -28,8 +28,8 @@ class Gathered:
 
     results: Results
 
-    made: dict[str, Any]
-    """How the newest of its results was made."""
+    made: list[dict[str, Any]]
+    """How each of its results was made."""
 
     tables: list[Table]
     verdicts: list[Verdict]
@@ -44,5 +44,5 @@ def gathered(name: str) -> Gathered:
     results = {unit: record.result for unit, record in records.items()}
     if not experiment.readable(results, work.units):
         raise NotStored(name)
-    made = max((record.made for record in records.values()), key=lambda made: made["time"])
+    made = [record.made for record in records.values()]
     return Gathered(results, made, experiment.tables(results), experiment.verdicts(results))

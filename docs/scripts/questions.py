@@ -122,13 +122,25 @@ def answered(answer: Answer) -> str:
     such = "on such networks" if len(answer.row.situations) > 1 else "on such a network"
     where = such if faults else "of this situation"
     compared = {method for errors in answer.row.situations for method in errors}
+    typed = call(best, answer.found[best]["hyperparameters"])
+    wrapper = one_way(best, typed) if "one-way" in faults else ""
     return (
-        f"{case}**Take {link(best)}**, e.g. "
-        f"`{call(best, answer.found[best]['hyperparameters'])}`. "
+        f"{case}**Take {link(best)}**, e.g. `{typed}`. "
         f"Its error was {ended(times, len(compared))} in [our measurements](#methods) {where}."
-        f"{'' if faults else elsewhere(answer, best)}\n\n"
+        f"{wrapper if faults else elsewhere(answer, best)}\n\n"
         f"{_bash(command(answer))}"
     )
+
+
+def one_way(method: str, typed: str) -> str:
+    """What a method needs on one-way links.
+
+    >>> one_way("DSGD", "DSGD(lr=0.1)")
+    ' On one-way links, take `PushSum(DSGD(lr=0.1))`.'
+    >>> one_way("GT-DSGD", "GTDSGD(lr=0.1)")
+    ''
+    """
+    return "" if LINKED[method][0].tracker else f" On one-way links, take `PushSum({typed})`."
 
 
 def ended(times: float, methods: int) -> str:
