@@ -1,5 +1,6 @@
 """The record of a comparison: methods side by side, as a table, as curves and as a picture."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -154,7 +155,8 @@ def _costs(entries: Sequence[Entry]) -> list[Column]:
 def _shared_costs(costs: Sequence[Column]) -> list[str]:
     """What every method spends, as a sentence."""
     units = {"bytes": "", "seconds": " seconds", "gradients": " gradients", "messages": " messages"}
-    shared = [f"{c.show(c.cells[0])}{units[c.name]}" for c in costs if c.head is None]
+    known = [c for c in costs if c.head is None and math.isfinite(c.cells[0])]
+    shared = [f"{c.show(c.cells[0])}{units[c.name]}" for c in known]
     return [f"The same for all methods, per node: {', '.join(shared)}."] if shared else []
 
 

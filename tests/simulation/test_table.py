@@ -52,6 +52,11 @@ def test_costs_that_differ_are_columns_and_the_others_a_note():
     assert note == "The same for all methods, per node: 60 gradients."
 
 
+def test_costs_are_left_out_where_no_run_has_finished():
+    diverged = gs.compare([gs.DSGD(1e300)], PROBLEM, NETWORK, **ARGUMENTS)
+    assert len(str(diverged.table()).splitlines()) == 2
+
+
 def test_the_budget_of_every_search_is_stated(found: gs.Comparison, tmp_path: Path):
     tuned = found.entries[1].tuned
     assert tuned is not None
