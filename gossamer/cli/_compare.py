@@ -71,12 +71,12 @@ from gossamer.spec import build
 @click.option(
     "--clock",
     default=None,
-    help="What tells seconds, e.g. 'Clock(latency=0.001, bandwidth=1e9, gradient=0.02)'.",
+    help="A model of time, e.g. 'Clock(latency=0.001, bandwidth=1e9, gradient=0.02)'.",
 )
 @click.option("--out", default="compare", show_default=True, help="Stem of .png, .svg, .pdf, .csv.")
 @click.option("--store", default=None, help="Folder of runs: only what it lacks is computed.")
 @machine_options
-@click.option("--table", default=None, help="Write the table, too: as LaTeX (.tex) or .csv.")
+@click.option("--table", default=None, help="Also write the table, as LaTeX (.tex) or .csv.")
 def compare(
     algorithms: Sequence[str],
     network: str | None,

@@ -51,7 +51,7 @@ def study_options(command: Any) -> Any:
 def list_(size: Any, out: str, seed: int) -> None:
     """List the experiments and what is stored of them.
 
-    Files that are damaged or of another seed are counted as refused.
+    Damaged files and files of another seed are counted as refused.
 
     \b
     gossamer list

@@ -93,8 +93,8 @@ class DecentralizedOptimizer(Optimizer):
     become non-finite, all ranks raise `Diverged`, which names the first such node and its step.
 
     Args:
-        params: parameters, named parameters or param groups. If a group has a `weight_decay` λ,
-            each step also subtracts lr · λ · x from x, in addition to what the method does.
+        params: parameters, named parameters or param groups. If a group has a `weight_decay` μ,
+            each step also subtracts lr · μ · x from x, in addition to what the method does.
             Parameters that do not require a gradient start equal on all ranks, and are not mixed
             until they require one. From then on they stay mixed: if such a parameter is frozen
             again, its gradient counts as 0.
@@ -588,9 +588,9 @@ class DecentralizedOptimizer(Optimizer):
         These are nodes that were started again after a failure, and new nodes. They start at the
         average x̄ of the other nodes, so x̄ does not change. They take over the step and the
         hyper-parameters of the others. All ranks then form a new process group, and the network is
-        rebuilt for the new number of nodes. The method's state restarts from x, unless it is each
-        node's own, so that e.g. trackers again sum to the gradients of all nodes. Needs
-        `on_peer_failure="drop"`.
+        rebuilt for the new number of nodes. The method's state restarts from x, so that e.g.
+        trackers again sum to the gradients of all nodes, unless the method says `state_is_own` (see
+        `Algorithm`). Needs `on_peer_failure="drop"`.
 
         A node that does not fit, e.g. because it has another method or other parameters, is refused
         with an error, and the others go on with a warning that says why.

@@ -76,7 +76,8 @@ class TrainConfig:
         None, "exact, or bfloat16 or float16: messages half as long, and lossy"
     )
     overlap: Overlap = option(
-        False, "off, on, or auto: messages known before the gradient travel while it is computed"
+        False,
+        "off, on, or auto: messages that do not need the gradient travel while it is computed",
     )
     wait: bool = option(
         True,
