@@ -847,12 +847,13 @@ def all_at_once(_: ModuleType) -> bool:
     return bad.NETWORKS["all at once"].name.endswith(".drops(0.1).compressed(TopK(0.2)).every(2)")
 
 
-def a_fair_momentum(_: ModuleType) -> bool:
-    worst = 0.0
-    for found in stored("auto-momentum").values():
-        ends = [statistics.median(errors) for errors in found["errors"]]
-        worst = max(worst, ends[found["momenta"].index(0.8)] / min(ends))
-    return round(worst, 2) == 1.62
+def two_fair_momenta(_: ModuleType) -> bool:
+    found = {0.7: 0.0, 0.8: 0.0}
+    for of in stored("auto-momentum").values():
+        ends = [statistics.median(errors) for errors in of["errors"]]
+        times = {m: ends[of["momenta"].index(m)] / min(ends) for m in found}
+        found = {m: max(worst, times[m]) for m, worst in found.items()}
+    return [round(worst, 2) for worst in found.values()] == [1.54, 1.62]
 
 
 def a_little_over_a_quarter(_: ModuleType) -> bool:
@@ -968,9 +969,8 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "Its loss is within 5 % of the lowest in 13 of the 14 rows": layer_wise_is_mostly_near_the_best,
     "But all 14 rows are single runs, and in 11 of them its loss is within 2 % of that of "
     "GT-NSGDm": layer_wise_is_near_ours,
-    "In four of the ten combinations of method and text, this second search found others": (
-        lambda _: searches_that_differ() == [4, 10]
-    ),
+    "In four of the ten combinations of method and text, this second search found other "
+    "parameters": (lambda _: searches_that_differ() == [4, 10]),
     "is the lowest, by 0.008 to 0.033": by_how_much,
     "as long as no noise is added and the network is good": lowest_where_noise_is_that_of_the_data,
     "robust in every situation of the three studies behind these tables": robust_everywhere,
@@ -991,7 +991,9 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "This is where GT-NSGDm loses most": loses_most_where_nodes_are_alike,
     "DSGD-CClip ends one to two per cent lower than GT-NSGDm": clipped_coordinates_end_lower,
     "the kind of message that suits it best. In 25 of 36 cases these are four bits or signs, and "
-    "in 10 cases four bits in every fifth step, of which a tenth gets lost": four_bits_or_signs,
+    "in 10 cases four bits in every fifth step, with a tenth of the messages lost": (
+        four_bits_or_signs
+    ),
     "track if the network has several faults at once. If nodes differ, track also if messages are "
     "lost in bursts, are rare, or carry only a tenth of the coordinates or only signs. In the "
     "other rows of the table for bad networks, the better of SClip-EF and DSGD-Clip ends at no "
@@ -999,7 +1001,8 @@ CHOSEN: dict[str, Callable[[ModuleType], bool]] = {
     "If noise is large in all coordinates at once, this helps less": (
         signs_gain_less_if_all_is_large_at_once
     ),
-    "at most 1.62 times the best under any of the three noises": a_fair_momentum,
+    "Start with $β = 0.7$ or $β = 0.8$. The error is then at most 1.54 or 1.62 times the best "
+    "under any of the three noises": two_fair_momenta,
     "takes a little over a quarter of the steps": a_little_over_a_quarter,
     "within 5 % of the best one in all 21 searches": halving_finds_as_good_a_setting,
     "was 2.31 to 3.55 times that on the complete network": the_ring_is_worse_from_afar,

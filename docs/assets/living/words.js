@@ -48,8 +48,8 @@
     DSGDGClip: "Shortens gradients longer than τ; nodes that differ still pull apart.",
     NormalizedDSGD: "Makes all gradients equally long before they are averaged: where nodes "
       + "differ, they cancel in the wrong place.",
-    GTDSGD: "Tracks the average gradient: differences cancel, but a huge one reaches everybody.",
-    GTClip: "Tracks the average of clipped gradients: good with the right τ, if one knows it.",
+    GTDSGD: "Tracks the average gradient: differences cancel, but a huge gradient reaches all.",
+    GTClip: "Tracks the average of clipped gradients: good if you know the right τ.",
     GTNSGDm: "Tracks the average gradient, then takes a step of length α, however large it is.",
     GTSignSGDm: "Tracks the average gradient, then moves each coordinate by α, however large it is.",
   };
