@@ -39,7 +39,7 @@ class Problem(ABC):
     """Whether there is held-out data, so that `validation_loss` can be computed."""
 
     has_accuracy: bool = False
-    """Whether every answer is either right or wrong, so that `accuracy` can be computed."""
+    """Whether answers are right or wrong, so that `accuracy` can be computed."""
 
     @property
     def parameter_shapes(self) -> tuple[torch.Size, ...]:
