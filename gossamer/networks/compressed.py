@@ -53,7 +53,7 @@ class Compressed(Modified):
         if self.gamma is not None:
             within("gamma", self.gamma, SHARE, "leave it out for one that suits the compressor")
         below = self.inner.inner if isinstance(self.inner, Drops) else self.inner
-        need = "the same links in every round: a difference means nothing to who missed the last"
+        need = "the same links in every round, since a message holds changes since the last one"
         way_out = "compress a network that does not change, e.g. ring(20)"
         require(isinstance(below, StaticNetwork), "compressed", self.inner.name, need, way_out)
 
