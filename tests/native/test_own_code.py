@@ -192,9 +192,14 @@ def losses(x: Tensor, center: Tensor) -> Tensor:
     return (far.tanh() ** 2 + torch.log1p(far**2) + torch.relu(far)).sum() + (x[1:] * x[:-1]).sum()
 
 
+def log_sum(x: Tensor, center: Tensor) -> Tensor:
+    return (x - center).exp().sum().log() + (x * x).sum()
+
+
 OWN_PROBLEMS = {
     "by automatic differentiation": ByAutograd(3, 4),
     "a function": gs.FunctionProblem(losses, torch.linspace(-1, 1, 12).view(3, 4), dim=4),
+    "a function of one node": gs.FunctionProblem(log_sum, torch.ones(1, 4), dim=4),
     "one node": quadratic(1, 4),
     "one coordinate": quadratic(3, 1),
     "one of both": quadratic(1, 1),
