@@ -54,8 +54,8 @@ def function(text: str, width: int) -> Callable[..., None] | None:
 
 def library(text: str, width: int = 1) -> ctypes.CDLL | None:
     """All functions of a C file, for R = `width`; None where it cannot be compiled or loaded."""
-    path = program_folder() / f"{_key(text, width)}.so"
     try:
+        path = program_folder() / f"{_key(text, width)}.so"
         if not _is_ready(path):
             with _one_at_a_time(path):
                 if not _is_ready(path):
