@@ -38,7 +38,7 @@ def compiler() -> str | None:
 
 
 @cache
-def function(text: str, width: int) -> Callable[..., None] | None:
+def function(text: str, width: int) -> Callable[..., int] | None:
     """`run` of a C file, for R = `width`; None where it cannot be compiled or loaded.
 
     It lets other threads of Python go on meanwhile.
@@ -48,7 +48,7 @@ def function(text: str, width: int) -> Callable[..., None] | None:
         return None
     run = program.run
     run.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p]
-    run.restype = None
+    run.restype = ctypes.c_int
     return run
 
 

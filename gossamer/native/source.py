@@ -130,16 +130,20 @@ def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str
 
 
 def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
-    """All steps of all blocks, from one copy of x and state to another and back."""
+    """All steps of all blocks, from one copy of x and state to another and back.
+
+    It returns whether there was memory for that.
+    """
     kind, buffers = KINDS[run.problem.start.dtype], _buffers(emitter, held, run)
     lines = [
-        "void run(const long *sizes, double t, void **p)",
+        "int run(const long *sizes, double t, void **p)",
         "{",
         "const long steps = sizes[0], first = sizes[1], last = sizes[2];",
         "const long seeds = sizes[3], scheduled = sizes[4];",
         f"const {kind} *samples = p[0]; const long *place = p[1]; const {kind} *numbers = p[2];",
         *(f"{own} *{name} = allocate(sizeof({own}) * {size});" for name, own, size in buffers),
-        "for (long block = first; block < last; block++) {",
+        f"const int enough = {' && '.join(name for name, _, _ in buffers)};",
+        "for (long block = first; enough && block < last; block++) {",
         *(one.places(3 + k) for k, one in enumerate(held)),
         *_steps(emitter, held, run),
         "if (steps % 2) {",
@@ -147,6 +151,7 @@ def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
         "}",
         "}",
         *(f"free({name});" for name, _, _ in buffers),
+        "return enough;",
         "}",
     ]
     return "\n".join(lines) + "\n"

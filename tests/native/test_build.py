@@ -14,7 +14,7 @@ from gossamer.native import build, threads
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
 
-TEXT = "void run(const long *sizes, double t, void **p) { *(double *)p = t * R; }"
+TEXT = "int run(const long *sizes, double t, void **p) { *(double *)p = t * R; return 1; }"
 program_folder = build.program_folder  # before it is replaced
 
 

@@ -13,8 +13,9 @@ from torch import Tensor
 
 import gossamer as gs
 from gossamer.algorithms import Mix, Positive, Stateless
-from gossamer.native import build
-from gossamer.native.loop import native_loop
+from gossamer.native import build, source
+from gossamer.native.loop import NativeLoop, native_loop
+from gossamer.native.trace import OneRun
 from gossamer.simulation import simulation as simulations
 from gossamer.simulation.step import numeric
 
@@ -292,6 +293,19 @@ def test_threads_change_no_bit():
     alone, *shared = (loop.advance(*given, threads)[0] for threads in (1, 2, 3))
     for found in shared:
         assert torch.equal(found, alone)
+
+
+@torch.no_grad()
+def test_memory_that_ends_is_an_error(monkeypatch):
+    """The process used to end by a signal."""
+    none = source.HEAD.replace("return aligned_alloc(", "return 0; (void)(")
+    assert none != source.HEAD
+    monkeypatch.setattr(source, "HEAD", none)
+    mixer, method = gs.ring(5).mixer(torch.float64, "cpu"), gs.GTDSGD(lr=0.05)
+    loop = NativeLoop.of(OneRun.of(method, numeric(gs.GTDSGD), quadratic(), None, mixer), 1)
+    x = torch.zeros(5, 1, 6, dtype=torch.float64)
+    with pytest.raises(MemoryError):
+        loop.advance(0, [method], x, method.init(x), None, None)
 
 
 def test_where_runs_must_be_alike_they_are_taken_as_written(always, tmp_path):
