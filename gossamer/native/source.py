@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from gossamer.native.elementwise import ONE
 from gossamer.native.emit import Emitter
 from gossamer.native.expressions import FUNCTIONS, KINDS
 from gossamer.native.trace import OneRun
@@ -125,7 +126,7 @@ def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str
         *(f"{own} *restrict {name}" for name, own, _, _ in emitter.arrays),
         *(f"const {KINDS[z.dtype]} *restrict {name}" for name, z in emitter.constants),
     ]
-    body = "\n".join(emitter.lines)
+    body = "\n".join([ONE, *emitter.lines])
     return f"static void step({', '.join(arguments)})\n{{\n{body}\n}}\n"
 
 

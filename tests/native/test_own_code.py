@@ -109,6 +109,20 @@ def test_what_can_be_recorded(monkeypatch, what: str, dtype: torch.dtype):
     torch.testing.assert_close(in_c.x, as_written.x, **close)
 
 
+FLAGS = build.FLAGS  # before they are replaced
+
+
+@pytest.mark.parametrize("numbers", [2, 3, 7, 8])
+def test_what_is_rounded_is_rounded_by_every_compiler(monkeypatch, numbers: int):
+    """gcc 12 left out the way to float32 and back of two numbers, at times: sums drifted."""
+    monkeypatch.setattr(build, "FLAGS", FLAGS)
+    rounds = descent(lambda t, x, grad: grad.float().double())
+    task = {"network": gs.complete(1), "seeds": [3]}
+    as_written, in_c, taken = simulate_both(monkeypatch, rounds, quadratic(1, numbers), **task)
+    assert taken
+    torch.testing.assert_close(in_c.x, as_written.x, rtol=0, atol=1e-12)
+
+
 class Sum(NamedTuple):
     total: Tensor
 
