@@ -38,7 +38,7 @@ def compiler() -> str | None:
 
 
 @cache
-def function(text: str, width: int) -> Callable[..., None] | None:
+def function(text: str, width: int) -> Callable[..., int] | None:
     """`run` of a C file, for R = `width`; None where it cannot be compiled or loaded.
 
     It lets other threads of Python go on meanwhile.
@@ -48,14 +48,14 @@ def function(text: str, width: int) -> Callable[..., None] | None:
         return None
     run = program.run
     run.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p]
-    run.restype = None
+    run.restype = ctypes.c_int
     return run
 
 
 def library(text: str, width: int = 1) -> ctypes.CDLL | None:
     """All functions of a C file, for R = `width`; None where it cannot be compiled or loaded."""
-    path = program_folder() / f"{_key(text, width)}.so"
     try:
+        path = program_folder() / f"{_key(text, width)}.so"
         if not _is_ready(path):
             with _one_at_a_time(path):
                 if not _is_ready(path):

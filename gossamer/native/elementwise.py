@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 HOW_IT_IS_HELD = {"dtype", "layout", "device", "memory_format", "pin_memory", "non_blocking"}
 """Arguments that say nothing of the numbers: the kind is that of the result."""
 
+ONE = 'float one = 1; __asm__("" : "+m"(one));'
+"""1, which a compiler cannot know: gcc 12 takes two doubles, to float and back, for what they were.
+
+What was rounded in one place and not in another made sums over the nodes drift.
+"""
+
 OPERANDS = {"min", "max", "nan", "posinf", "neginf"}
 """Arguments with a name that stand in an expression as the others do."""
 
@@ -39,7 +45,10 @@ class Statement:
 
     def in_kind(self, kind: str) -> str:
         """Its number in some precision."""
-        return self.name if self.kind == kind else f"(({kind}){self.name})"
+        if self.kind == kind:
+            return self.name
+        rounded = " * one" if (self.kind, kind) == ("double", "float") else ""
+        return f"(({kind}){self.name}{rounded})"
 
 
 @dataclass

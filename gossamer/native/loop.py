@@ -63,7 +63,7 @@ class NativeLoop:
     width: int
     """R: as many as a register holds; 1 where a single run is all there is."""
 
-    run: Callable[..., None]
+    run: Callable[..., int]
 
     @classmethod
     def of(cls, one: OneRun, runs: int) -> NativeLoop:
@@ -115,7 +115,8 @@ class NativeLoop:
 
         def take(first: int, last: int) -> None:
             sizes = (ctypes.c_long * 5)(len(methods), first, last, seeds, scheduled)
-            self.run(sizes, float(t), pointers)
+            if not self.run(sizes, float(t), pointers):
+                raise MemoryError("no memory for the arrays of a step")
 
         in_threads(take, len(held[0]), threads, PARTS_EACH)
         after = [lanes.stacked(z) for z in held]

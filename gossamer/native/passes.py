@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gossamer.native.elementwise import Body
+from gossamer.native.elementwise import ONE, Body
 from gossamer.native.expressions import KINDS, Unsupported
 from gossamer.native.precisions import CONVERSIONS, NARROWER, TYPES, largest
 from gossamer.native.recorder import Node
@@ -109,6 +109,7 @@ class Pass:
         return "\n".join([
             f"void pass{self.number}{said}(long begin, long end, void **p, double *sums)",
             "{",
+            ONE,
             *arrays,
             *sums,
             "for (long at = begin; at < end; at += BLOCK) {",

@@ -21,7 +21,7 @@ CREATORS = {
 }
 """Operations whose result has no number of their operand."""
 
-WAYS_OUT = {"tolist", "numpy", "__array__", "__dlpack__"}
+WAYS_OUT = {"tolist", "numpy", "__array__", "__dlpack__", "__repr__", "__format__"}
 """Methods of a tensor that hand its numbers to Python without an operation."""
 
 
@@ -72,11 +72,22 @@ def record_operations(
     make a new one. (Torch's own `functionalize` would do that too, but imports a compiler, which
     takes seconds.)
     """
+    given = [z.as_subclass(_Given) for z in given]
     recorder = _Recorder(given)
     with recorder, _NoWayOut(recorder):
         results = function(*given)
     outputs = [recorder.node(z) for z in results]
     return Recording(recorder.inputs, _needed(recorder.operations, outputs), outputs)
+
+
+class _Given(Tensor):
+    """An input, or what torch makes of one.
+
+    A set or a dictionary, as in `t in {100, 200}`, tells tensors apart by their identity.
+    """
+
+    def __hash__(self) -> int:
+        raise Unsupported("looking for a tensor in a set or a dictionary")
 
 
 def _needed(operations: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gossamer.native.elementwise import Body
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
 
 
 def norm(emitter: Emitter, node: Node) -> Value:
-    """√Σ z²."""
+    """√Σ z²; of a single number |z| as in torch, where its square may overflow."""
     _, order, *_ = node.args
     if order != 2:
         raise Unsupported(f"a norm of order {order}")
-    return _reduced(emitter, node, node.args[2], "{0} * {0}", "sqrt(sum[r])")
+    axes: Any = node.args[2]
+    if axes and _count(node, axes) == 1:
+        return _reduced(emitter, node, axes, "fabs({0})", "sum[r]")
+    return _reduced(emitter, node, axes, "{0} * {0}", "sqrt(sum[r])")
 
 
 def total(emitter: Emitter, node: Node) -> Value:
@@ -29,10 +33,14 @@ def total(emitter: Emitter, node: Node) -> Value:
 
 def mean(emitter: Emitter, node: Node) -> Value:
     """Σ z / m."""
-    source: Any = node.args[0]
     axes: Any = node.args[1]
-    size = math.prod(source.shape[axis] for axis in axes)
-    return _reduced(emitter, node, axes, "{0}", f"sum[r] / {size}")
+    return _reduced(emitter, node, axes, "{0}", f"sum[r] / {_count(node, axes)}")
+
+
+def _count(node: Node, axes: Sequence[int]) -> int:
+    """How many numbers are summed up."""
+    source: Any = node.args[0]
+    return math.prod(source.shape[axis] for axis in axes)
 
 
 def _reduced(emitter: Emitter, node: Node, given: Any, term: str, end: str) -> Value:

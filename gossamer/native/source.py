@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
+from gossamer.native.elementwise import ONE
 from gossamer.native.emit import Emitter
 from gossamer.native.expressions import FUNCTIONS, KINDS
 from gossamer.native.trace import OneRun
@@ -31,12 +31,12 @@ class Source:
         return same and all(map(_same_bits, self.constants, other.constants))
 
 
-def _bits(z: Tensor) -> Tensor:
-    return z.flatten().view(torch.uint8)
+def _bits(z: Tensor) -> bytes:
+    return z.detach().numpy().tobytes()  # a view as bytes would refuse a number of stride 0
 
 
 def _same_bits(a: Tensor, b: Tensor) -> bool:
-    return a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
+    return a.dtype == b.dtype and _bits(a) == _bits(b)
 
 
 @dataclass(frozen=True)
@@ -126,21 +126,25 @@ def _step(emitter: Emitter, held: Sequence[Held], kind: str, given: Sequence[str
         *(f"{own} *restrict {name}" for name, own, _, _ in emitter.arrays),
         *(f"const {KINDS[z.dtype]} *restrict {name}" for name, z in emitter.constants),
     ]
-    body = "\n".join(emitter.lines)
+    body = "\n".join([ONE, *emitter.lines])
     return f"static void step({', '.join(arguments)})\n{{\n{body}\n}}\n"
 
 
 def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
-    """All steps of all blocks, from one copy of x and state to another and back."""
+    """All steps of all blocks, from one copy of x and state to another and back.
+
+    It returns whether there was memory for that.
+    """
     kind, buffers = KINDS[run.problem.start.dtype], _buffers(emitter, held, run)
     lines = [
-        "void run(const long *sizes, double t, void **p)",
+        "int run(const long *sizes, double t, void **p)",
         "{",
         "const long steps = sizes[0], first = sizes[1], last = sizes[2];",
         "const long seeds = sizes[3], scheduled = sizes[4];",
         f"const {kind} *samples = p[0]; const long *place = p[1]; const {kind} *numbers = p[2];",
         *(f"{own} *{name} = allocate(sizeof({own}) * {size});" for name, own, size in buffers),
-        "for (long block = first; block < last; block++) {",
+        f"const int enough = {' && '.join(name for name, _, _ in buffers)};",
+        "for (long block = first; enough && block < last; block++) {",
         *(one.places(3 + k) for k, one in enumerate(held)),
         *_steps(emitter, held, run),
         "if (steps % 2) {",
@@ -148,6 +152,7 @@ def _run(emitter: Emitter, held: Sequence[Held], run: OneRun) -> str:
         "}",
         "}",
         *(f"free({name});" for name, _, _ in buffers),
+        "return enough;",
         "}",
     ]
     return "\n".join(lines) + "\n"

@@ -1,8 +1,10 @@
 """Parts of a program in C side by side, in threads of their own."""
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -41,6 +43,8 @@ def in_threads(
     """`take(first, last)` for parts of 0, …, `count` − 1, on at most as many as `threads`.
 
     With several `parts_each`, a thread that another process slows down leaves parts to the others.
+    This thread is one of them, so that it goes on where other calls keep those of the pool busy.
+    However it ends, no part is running any more: parts write to memory that the caller may free.
     """
     threads = min(threads, count)
     if threads <= 1:
@@ -48,7 +52,37 @@ def in_threads(
         return
     parts = min(threads * parts_each, count)
     edges = [count * k // parts for k in range(parts + 1)]
-    list(_pool(threads).map(take, edges[:-1], edges[1:]))
+    todo = deque(pairwise(edges))
+    others: list[Future[None]] = []
+    try:
+        for _ in range(threads - 1):
+            others.append(_pool(threads - 1).submit(_take_all, take, todo))
+        _take_all(take, todo)
+    finally:
+        todo.clear()
+        _end(others)
+    for other in others:
+        if not other.cancelled():
+            other.result()
+
+
+def _take_all(take: Callable[[int, int], object], todo: deque[tuple[int, int]]) -> None:
+    """One part after the other, until none is left to take."""
+    while todo:
+        try:
+            part = todo.popleft()
+        except IndexError:  # another thread was faster
+            return
+        take(*part)
+
+
+def _end(others: Sequence[Future[None]]) -> None:
+    """Wait for those that have begun, however often Ctrl-C is pressed meanwhile."""
+    try:
+        wait([other for other in others if not other.cancel()])
+    except KeyboardInterrupt:
+        _end(others)
+        raise
 
 
 def copy(source: Tensor, target: Tensor) -> None:
@@ -58,10 +92,10 @@ def copy(source: Tensor, target: Tensor) -> None:
     in_threads(lambda a, b: target[a:b].copy_(source[a:b]), len(source), threads)
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads, "gossamer-native")
-    return _pools[threads]
+def _pool(workers: int) -> ThreadPoolExecutor:
+    if workers not in _pools:
+        _pools[workers] = ThreadPoolExecutor(workers, "gossamer-native")
+    return _pools[workers]
 
 
 def our_cores() -> set[int]:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import threading
 import time
 import warnings
@@ -13,7 +14,7 @@ from gossamer.native import build, threads
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="this machine has no C compiler")
 
-TEXT = "void run(const long *sizes, double t, void **p) { *(double *)p = t * R; }"
+TEXT = "int run(const long *sizes, double t, void **p) { *(double *)p = t * R; return 1; }"
 program_folder = build.program_folder  # before it is replaced
 
 
@@ -122,6 +123,15 @@ def test_another_folder_where_it_is_not(monkeypatch, tmp_path, what: str):
     found = program_folder()
     assert found != folder
     assert found.stat().st_mode & 0o777 == 0o700
+
+
+def test_no_place_at_all_is_no_error(monkeypatch, tmp_path):
+    """In a container where nothing can be written, training went down with the pass over x."""
+    monkeypatch.setattr(build, "program_folder", program_folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(build, "_own_folder", build._own_folder.__wrapped__)
+    assert build.library(TEXT + "// nowhere", 2) is None
 
 
 def _no_home() -> Path:

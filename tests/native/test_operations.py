@@ -90,6 +90,7 @@ OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "in float32": lambda x: (x.float() + 1).to(x.dtype),
     "norm": lambda x: torch.linalg.vector_norm(x, dim=-1, keepdim=True).expand_as(x),
     "norm, huge": lambda x: torch.linalg.vector_norm(1e20 * tame(x), dim=-1)[..., None] + 0 * x,
+    "norm of one number": lambda x: torch.linalg.vector_norm(x.unsqueeze(-1), dim=-1),
     "norm, tiny": lambda x: torch.linalg.vector_norm(1e-30 * tame(x), dim=-1)[..., None] + 0 * x,
     "sum over two axes": lambda x: x + tame(x).sum((0, 2), keepdim=True),
     "sum, axes dropped": lambda x: x + tame(x).sum((2, 0)).view(1, -1, 1),

@@ -1,5 +1,10 @@
 """How many threads a pass over memory takes."""
 
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event, get_ident
+
 import pytest
 import torch
 
@@ -53,3 +58,58 @@ def test_every_part_is_taken_once(count: int, workers: int, parts_each: int):
     threads.in_threads(take, count, workers, parts_each)
     assert bool((taken == 1).all())
     assert len(edges) == (1 if count == 1 else min(count, workers * parts_each))
+
+
+def test_what_fails_in_a_part_is_raised_once_none_is_running():
+    """Parts used to go on with memory that whoever caught the exception had freed."""
+    both, ended = Barrier(2), []
+
+    def take(first: int, last: int) -> None:
+        both.wait(10)
+        if first == 0:
+            raise KeyError
+        time.sleep(0.1)
+        ended.append(first)
+
+    with pytest.raises(KeyError):
+        threads.in_threads(take, 2, 2)
+    assert ended == [1]
+
+
+def test_ctrl_c_waits_for_the_parts_that_are_running():
+    both, ended, this = Barrier(2), [], get_ident()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def take(first: int, last: int) -> None:
+        both.wait(10)
+        if get_ident() == this:
+            return  # and waits
+        for _ in range(2):
+            time.sleep(0.05)
+            signal.pthread_kill(this, signal.SIGINT)
+        time.sleep(0.05)
+        ended.append(first)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.in_threads(take, 2, 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(ended) == 1
+
+
+def test_a_call_goes_on_where_others_keep_the_pool_busy():
+    """Two threads that simulate share the pool."""
+    begun, held, taken = Barrier(3), Event(), []
+
+    def wait(first: int, last: int) -> None:
+        begun.wait(10)
+        held.wait(2)
+
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(threads.in_threads, wait, 2, 2)
+        begun.wait(10)
+        threads.in_threads(lambda first, last: taken.append(first), 2, 2)
+        assert not waiting.done()
+        held.set()
+    assert sorted(taken) == [0, 1]
