@@ -255,6 +255,8 @@ class Runner:
         width, lanes = self.simulation.stack_width, self.simulation.lanes
         if self.resources.executor is None:
             return int(min(width, self.fitting))
+        if lanes == 1:
+            return 1  # a GPU's memory may end there, and a worker does not say how many it holds
         workers = worker_count(self.resources.executor)
         share = math.ceil(len(self.seeds) / (BLOCKS_PER_WORKER * workers if workers > 1 else 1))
         return min(width, share + -share % lanes)
