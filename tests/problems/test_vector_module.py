@@ -2,8 +2,7 @@
 
 import pickle
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -22,6 +21,7 @@ from problems.modules import (
     build,
     convolution,
     cuda,
+    flag,
     perceptron,
     points,
     twice,
@@ -68,18 +68,6 @@ def test_convolutions_in_float32_are_in_float32(way: dict[str, bool]):
     exact = problem.sample_grad(x, 0, [0, 1])
     found = problem.to("cuda", torch.float32).sample_grad(x.cuda().float(), 0, [0, 1])
     assert float((found.cpu() - exact).norm() / exact.norm()) < 1e-5
-
-
-@contextmanager
-def flag(of: object, name: str, value: object) -> Iterator[None]:
-    """Within, a flag of torch has this value."""
-    before = getattr(of, name)
-    setattr(of, name, value)
-    try:
-        yield
-    finally:
-        setattr(of, name, before)
-        cudnn.allow_tf32 = True  # as it is from the start
 
 
 @pytest.mark.filterwarnings("ignore:Please use the new API")
