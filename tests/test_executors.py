@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections import deque
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -175,6 +176,24 @@ def test_a_problem_that_was_changed_between_calls_is_another_one(tmp_path: Path)
     torch.testing.assert_close(second.metrics["error"], expected, rtol=1e-12, atol=0)
     stored = gs.simulate(gs.DSGD(0.1), problem, store=tmp_path, **task)
     assert torch.equal(stored.metrics["error"], second.metrics["error"])
+
+
+class Prepared(gs.Quadratic):
+    """Notes how often it is prepared on workers, which are threads."""
+
+    times = 0
+
+    def expecting(self, steps: int) -> "Prepared":
+        self.times += threading.current_thread().name.startswith("worker")
+        return self
+
+
+def test_a_worker_prepares_a_problem_once_for_all_methods_that_are_compared():
+    problem = Prepared(6, 4)
+    with ThreadPoolExecutor(1, "worker") as workers:
+        for calls in (1, 2):
+            gs.compare(METHODS, problem, gs.ring(6), executor=workers, steps=9, grids=GRIDS)
+            assert problem.times == calls
 
 
 def test_a_problem_may_be_a_dataclass():

@@ -56,9 +56,9 @@ def _require_loss(model: VectorModule, name: str, data: Pairs, row: int, togethe
     """Try it on a sample, and on others beside it, which e.g. statistics of a batch need."""
     rows = (row - torch.arange(min(together, len(data)))) % len(data)
     inputs, targets = data[rows]
+    held = f" with the target {targets[0].item()}" if targets.ndim == 1 else ""
 
     def told(reason: str) -> str:
-        held = f" with the target {targets[0].item()}" if targets.ndim == 1 else ""
         return (
             f"{name}: got sample {row}{held}, on which {model.name} or its loss fails ({reason}); "
             "need samples as the first of node 0, and no class or token beyond those of the module"

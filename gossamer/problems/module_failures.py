@@ -12,6 +12,8 @@ from gossamer.errors import InvalidInput, first_line
 def refusing(told: Callable[[str], str]) -> Iterator[None]:
     """Within, what is raised is bad input, `told` of its first line; where memory ends, that is.
 
+    A GPU, which fails later than it is asked, is waited for.
+
     >>> with refusing(lambda reason: f"loss: got one that fails ({reason})"):
     ...     raise TypeError("missing argument")
     Traceback (most recent call last):
@@ -20,6 +22,8 @@ def refusing(told: Callable[[str], str]) -> Iterator[None]:
     """
     try:
         yield
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
     except InvalidInput:
         raise
     except Exception as reason:

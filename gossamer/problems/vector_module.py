@@ -278,24 +278,38 @@ def exact_convolutions(device: torch.device) -> Iterator[None]:
     """Within, convolutions on CUDA have the precision that products have.
 
     By itself torch computes float32 convolutions in TF32, with three digits, and float32 products
-    in float32. Here both are as exact as `torch.backends.cuda.matmul.allow_tf32` says.
+    in float32. Here both are as exact as `torch.backends.cuda.matmul.fp32_precision` says.
     """
     if device.type != "cuda":
         yield
         return
     _without_advice()
     with ALONE:
-        before = cudnn.allow_tf32
-        cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
+        before = _layers.conv.fp32_precision, _layers.rnn.fp32_precision
+        products = "tf32" if products_in_tf32() else "ieee"
+        _set_cudnn_precision(products, products)
         try:
             yield
         finally:
-            cudnn.allow_tf32 = before
+            _set_cudnn_precision(*before)
+
+
+def products_in_tf32() -> bool:
+    """Whether CUDA's float32 products may be in TF32, by torch's newer flag or by an older one."""
+    return bool(torch.backends.cuda.matmul.fp32_precision == "tf32")
+
+
+def _set_cudnn_precision(conv: str, rnn: str) -> None:
+    cudnn.allow_tf32 = conv == "tf32"  # the older flag, which some of torch still reads
+    _layers.conv.fp32_precision, _layers.rnn.fp32_precision = conv, rnn
+
+
+_layers: Any = cudnn  # which torch does not annotate
 
 
 @cache
 def _without_advice() -> None:
-    """torch advises other names for the flags, which are not to be mixed with these."""
+    """torch advises against the older flag; it does not know that the newer ones are set, too."""
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
 
 

@@ -58,7 +58,7 @@ class Block:
     """After which the work may stop short of `end`."""
 
     key: str
-    """The same for all blocks of one call of `simulate`, `sweep` and so on."""
+    """The same for all blocks of a call of `simulate`, `compare` and so on, in one precision."""
 
     @property
     def start(self) -> int:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -57,12 +57,16 @@ OnRecord = Callable[[Recorded], None]
 """Called whenever metrics are recorded."""
 
 
-class Resources(NamedTuple):
+@dataclass(frozen=True)
+class Resources:
     """Where runs are computed and kept, and who is told."""
 
     store: Store | None = None
     executor: Executor | None = None
     on_record: OnRecord | None = None
+
+    call: str = field(default_factory=lambda: uuid4().hex)
+    """Of the user's call, in which the problem stays as it is: before the next it may change."""
 
     @property
     def alike(self) -> bool:
@@ -78,7 +82,7 @@ class Resources(NamedTuple):
                 first(recorded)
             another(recorded)
 
-        return self._replace(on_record=both)
+        return replace(self, on_record=both)
 
 
 @torch.no_grad()
@@ -154,9 +158,6 @@ class Runner:
 
     fitting: float = math.inf
     """How many runs memory holds together, as far as is known."""
-
-    key: str = field(default_factory=lambda: uuid4().hex)
-    """Of the problem as it is in this call: before the next one, its owner may change it."""
 
     def __post_init__(self) -> None:
         self.told_at = torch.full((len(self.seeds),), -1)
@@ -239,7 +240,8 @@ class Runner:
         own = self.algorithm.select(leg.ids)
         seeds = [self.seeds[run] for run in leg.ids.tolist()]
         of = (self.simulation, own, leg.ids, seeds, self.metrics)
-        return Block(*of, leg.begin, end, self._turn, self.key)
+        key = f"{self.resources.call} {self.simulation.dtype} {self.simulation.device}"
+        return Block(*of, leg.begin, end, self._turn, key)
 
     @property
     def _turn(self) -> float:
@@ -253,6 +255,8 @@ class Runner:
         width, lanes = self.simulation.stack_width, self.simulation.lanes
         if self.resources.executor is None:
             return int(min(width, self.fitting))
+        if lanes == 1:
+            return 1  # a GPU's memory may end there, and a worker does not say how many it holds
         workers = worker_count(self.resources.executor)
         share = math.ceil(len(self.seeds) / (BLOCKS_PER_WORKER * workers if workers > 1 else 1))
         return min(width, share + -share % lanes)

@@ -113,9 +113,9 @@ class Simulation:
 
     @property
     def stack_width(self) -> int:
-        """How many runs are stacked; where they must be alike, one at a time if few would fit."""
+        """How many runs are stacked; where they must be the same bits, one if few would fit."""
         width, lanes = self.runs_at_once, self.lanes
-        return width - width % lanes if lanes > 1 or not self.alike else 1
+        return width - width % lanes if lanes > 1 or not self._same_bits else 1
 
     @property
     def moved(self) -> Self:

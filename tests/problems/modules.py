@@ -1,11 +1,13 @@
 """Modules of every kind, and problems made of them."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.backends import cudnn
 from torch.nn import functional
 
 from gossamer.problems.module_problem import ModuleProblem
@@ -192,3 +194,15 @@ def points(problem: ModuleProblem, runs: int = 2) -> Tensor:
     shape = (problem.num_nodes, runs, problem.dim)
     step = torch.randn(shape, generator=generator, dtype=torch.float64)
     return problem.start + 0.1 * step.to(problem.start.dtype)
+
+
+@contextmanager
+def flag(of: object, name: str, value: object) -> Iterator[None]:
+    """Within, a flag of torch that rules the precision of products on a GPU has this value."""
+    before = getattr(of, name)
+    setattr(of, name, value)
+    try:
+        yield
+    finally:
+        setattr(of, name, before)
+        cudnn.allow_tf32 = True  # as it is from the start

@@ -23,3 +23,17 @@ def test_failures_are_told_by_their_kind(raised: Exception, told: str):
         refusing(lambda reason: f"module: it fails ({reason})"),
     ):
         raise raised
+
+
+def test_a_gpu_that_fails_later_than_it_is_asked_is_waited_for(monkeypatch: pytest.MonkeyPatch):
+    def fail() -> None:
+        raise RuntimeError("CUDA error: device-side assert triggered\ndetails")
+
+    monkeypatch.setattr("torch.cuda.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.cuda.synchronize", fail)
+    told = r"^loss: it fails \(CUDA error: device-side assert triggered\)$"
+    with (
+        pytest.raises(gs.InvalidInput, match=told),
+        refusing(lambda reason: f"loss: it fails ({reason})"),
+    ):
+        pass

@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from problems.modules import cuda, flag
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -12,7 +13,6 @@ from gossamer.problems.module_problem import ModuleProblem
 from gossamer.problems.own_kernels import OwnKernels
 from gossamer.problems.vector_module import exact_convolutions
 
-cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 TENSORS = {
     "input": (2, 4, 5, 6), "filter": (8, 4, 3, 3), "wide": (17, 4, 3, 3), "pointwise": (8, 4, 1, 1),
     "halved": (8, 2, 3, 3), "weight": (4,), "bias": (4,), "sample": (4, 5, 6),
@@ -160,18 +160,18 @@ def residual_network() -> nn.Module:
 @cuda
 @pytest.mark.filterwarnings("ignore:Please use the new API settings")
 @pytest.mark.parametrize(("tf32", "bound"), [(False, 2e-6), (True, 1e-2)])
-def test_a_captured_model_has_the_gradients_of_the_loop(tf32: bool, bound: float, monkeypatch):
+def test_a_captured_model_has_the_gradients_of_the_loop(tf32: bool, bound: float):
     torch.manual_seed(0)
     data = [(torch.randn(8, 3, 9, 9), torch.randint(4, (8,))) for _ in range(3)]
     module = residual_network()
     problem = ModuleProblem(module, functional.cross_entropy, data, batch_size=4, vectorize=False)
     x = problem.start.expand(3, 1, -1).contiguous()
     exact = problem.to("cpu", torch.float64).sample_grad(x.double(), 0, [0])
-    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", tf32)
     moved = problem.to("cuda", torch.float32)
-    for _ in range(AS_WRITTEN + 2):
-        found = moved.sample_grad(x.cuda(), 0, [0])
-        error = float((found.cpu() - exact).norm() / exact.norm())
-        assert error < bound
+    with flag(torch.backends.cuda.matmul, "allow_tf32", tf32):
+        for _ in range(AS_WRITTEN + 2):
+            found = moved.sample_grad(x.cuda(), 0, [0])
+            error = float((found.cpu() - exact).norm() / exact.norm())
+            assert error < bound
     assert (error > 2e-6) == tf32
     assert moved.way == "loop in a CUDA graph"

@@ -6,13 +6,24 @@ from typing import ClassVar
 
 import pytest
 import torch
-from problems.modules import CLASSES, Recurrent, convolution, normalized, perceptron, transformer
+from problems.modules import (
+    CLASSES,
+    Recurrent,
+    convolution,
+    cuda,
+    flag,
+    normalized,
+    perceptron,
+    transformer,
+)
 from torch import Tensor, nn
 from torch.nn import functional
 
 import gossamer as gs
+from gossamer.data.pairs import as_pairs
 from gossamer.problems import ModuleProblem
-from gossamer.problems.pieces import SAMPLES_AT_ONCE
+from gossamer.problems.pieces import SAMPLES_AT_ONCE, samples_at_once
+from gossamer.problems.vector_module import VectorModule
 
 SIZES = (SAMPLES_AT_ONCE + 1, 3, 40)
 WEIGHT = torch.tensor([1.0, 2.0, 3.0, 1.0])
@@ -235,3 +246,12 @@ def test_the_choice_leaves_random_numbers_and_warnings_alone(recwarn: pytest.War
     ModuleProblem(module, with_variance, data, batch_size=3)
     assert torch.equal(torch.get_rng_state(), state)
     assert not [one for one in recwarn if "degrees of freedom" in str(one.message)]
+
+
+@cuda
+@pytest.mark.filterwarnings("ignore:Please use the new API")
+def test_on_a_gpu_rounding_makes_no_samples_depend_on_each_other():
+    model = VectorModule(convolution().cuda(), functional.cross_entropy)
+    nodes = [as_pairs((z.cuda(), labels.cuda())) for z, labels in sorted_data((1, 6, 6))]
+    with flag(torch.backends.cuda.matmul, "allow_tf32", True):
+        assert samples_at_once(model, nodes) == SAMPLES_AT_ONCE

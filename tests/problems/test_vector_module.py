@@ -21,17 +21,20 @@ from problems.modules import (
     build,
     convolution,
     cuda,
+    flag,
     perceptron,
     points,
     twice,
 )
 from torch import Tensor, nn
+from torch.backends import cudnn
+from torch.backends.cuda import matmul
 from torch.nn import functional
 
 import gossamer as gs
 from gossamer.fingerprint import fingerprint
 from gossamer.problems.module_problem import ModuleProblem
-from gossamer.problems.vector_module import VectorModule
+from gossamer.problems.vector_module import VectorModule, exact_convolutions
 
 
 def test_frozen_parameters_are_not_part_of_x():
@@ -65,6 +68,27 @@ def test_convolutions_in_float32_are_in_float32(way: dict[str, bool]):
     exact = problem.sample_grad(x, 0, [0, 1])
     found = problem.to("cuda", torch.float32).sample_grad(x.cuda().float(), 0, [0, 1])
     assert float((found.cpu() - exact).norm() / exact.norm()) < 1e-5
+
+
+@pytest.mark.filterwarnings("ignore:Please use the new API")
+@pytest.mark.parametrize(
+    ("of", "name", "value", "expected"),
+    [
+        (matmul, "allow_tf32", True, "tf32"),
+        (matmul, "fp32_precision", "tf32", "tf32"),
+        (matmul, "fp32_precision", "ieee", "ieee"),
+        (cudnn.conv, "fp32_precision", "ieee", "ieee"),
+    ],
+)
+def test_convolutions_follow_products_by_older_and_newer_flags_of_torch(
+    of: object, name: str, value: object, expected: str
+):
+    with flag(of, name, value):
+        before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+        with exact_convolutions(torch.device("cuda")):
+            assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == (expected, expected)
+            assert cudnn.allow_tf32 == (expected == "tf32")
+        assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == before
 
 
 def test_a_layer_used_twice_stays_whole():

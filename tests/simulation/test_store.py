@@ -15,7 +15,7 @@ from processes import context
 
 import gossamer as gs
 from gossamer.simulation import stored_runs
-from gossamer.simulation.simulation import LANES
+from gossamer.simulation.simulation import LANES, Simulation
 from gossamer.simulation.step import numeric
 from gossamer.watch import stores
 
@@ -234,6 +234,14 @@ def test_a_run_is_the_same_bits_whatever_is_stacked(tmp_path: Path, dim: int):
         assert torch.equal(alone.x[:, 0], stacked.x[:, seed])
         assert torch.equal(alone.metrics["loss"][:, 0], stacked.metrics["loss"][:, seed])
     assert lanes * 60 * dim * 8 <= 3 * 2**19
+
+
+def test_on_a_gpu_stored_runs_are_stacked_as_others_are(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    task = {"problem": PROBLEM, "network": NETWORKS["ring"], "steps": 1, "device": "cuda"}
+    stored, others = (Simulation(**task, alike=alike) for alike in (True, False))
+    assert stored.stack_width == others.stack_width > LANES
 
 
 VARIED = [(row, name) for row in TABLE for name in numeric(type(row.algorithm))]
