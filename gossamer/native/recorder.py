@@ -72,7 +72,7 @@ def record_operations(
     make a new one. (Torch's own `functionalize` would do that too, but imports a compiler, which
     takes seconds.)
     """
-    given = [z.as_subclass(_Given) for z in given]
+    given = [z.as_subclass(Given) for z in given]
     recorder = _Recorder(given)
     with recorder, _NoWayOut(recorder):
         results = function(*given)
@@ -80,7 +80,7 @@ def record_operations(
     return Recording(recorder.inputs, _needed(recorder.operations, outputs), outputs)
 
 
-class _Given(Tensor):
+class Given(Tensor):
     """An input, or what torch makes of one.
 
     A set or a dictionary, as in `t in {100, 200}`, tells tensors apart by their identity.

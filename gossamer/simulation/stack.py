@@ -14,7 +14,6 @@ from gossamer.algorithms.local import STREAM
 from gossamer.algorithms.stacked_schedules import in_tensors
 from gossamer.errors import refuse, require
 from gossamer.fit import require_fit
-from gossamer.libraries import top_of
 from gossamer.memory import keep_freed_memory
 from gossamer.native import Lanes, NativeLoop
 from gossamer.networks import Mixer, Network, Talk
@@ -23,7 +22,7 @@ from gossamer.noise import Noise
 from gossamer.problems import Problem
 from gossamer.simulation.checkpoint import Checkpoint, Content, select_runs
 from gossamer.simulation.noise_stream import NoiseStream, block_steps
-from gossamer.simulation.step import numeric, step_on
+from gossamer.simulation.step import is_ours, numeric, step_on
 from gossamer.simulation.step_graphs import DEVICES, MOST_NUMBERS, StepGraphs
 from gossamer.simulation.taken import require_state
 from gossamer.simulation.threads import threads_for
@@ -85,7 +84,7 @@ class Stack:
         self._told_at: Tensor | None = None
         self._all_seeds = list(seeds)
         algorithm.require_runs(len(seeds))
-        alike = _in_tensors(algorithm) if lanes > 1 and _is_ours(algorithm) else algorithm
+        alike = _in_tensors(algorithm) if lanes > 1 and is_ours(algorithm) else algorithm
         self._all_algorithms = alike.to(dtype=dtype, device=device)
         self._channel = partial(network.channel, dtype=dtype, device=device)
         self._step = step_on(type(algorithm), dtype, device)
@@ -289,12 +288,6 @@ def _without(grad: Tensor, state: Any) -> Any:
     if all(z.data_ptr() != memory for z in state):
         return state
     return type(state)(*(z.clone() if z.data_ptr() == memory else z for z in state))
-
-
-def _is_ours(algorithm: Algorithm[Any]) -> bool:
-    """Whether its step is known to take tensors for numbers, as one that was written here."""
-    kind = getattr(type(algorithm), "_method", type(algorithm))  # that of a push-sum
-    return top_of(kind.__module__) == "gossamer"
 
 
 def _in_tensors(algorithm: Algorithm[Any]) -> Algorithm[Any]:

@@ -13,7 +13,12 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm, Interval, Mix, Shapes, admissible_sets
 from gossamer.errors import first_line
+from gossamer.libraries import top_of
+from gossamer.native.expressions import Unsupported
+from gossamer.native.recorder import Given
 from gossamer.networks import Mixer
+from gossamer.random_state import kept
+from gossamer.simulation.trial import RUNS, Task, Trial
 from gossamer.triton_language import installed
 
 BACKENDS = {"cuda": "inductor"}
@@ -56,6 +61,7 @@ class CompiledStep:
         self._compiled: Step | None = _compiled(algorithm, backend)
         self._t = torch.zeros((), dtype=dtype, device=device)
         self._given: Algorithm[Any] | None = None
+        self._known = False
         self._held: dict[str, tuple[float, Tensor]] = {}
 
     def __call__(
@@ -75,14 +81,19 @@ class CompiledStep:
             self._given, self._tensors = algorithm, self._with_tensors(algorithm)
         traced = mix if isinstance(mix, Mixer) else untraced(mix)
         try:
+            self._require_no_looking_up(algorithm)
             return self._compiled(self._tensors, self._t.fill_(t), x, grad, state, traced, *local)
         except Exception as reason:
-            taken = algorithm.step(
-                t, x, grad, state, mix, *local
-            )  # what fails here too is the method's
+            taken = algorithm.step(t, x, grad, state, mix, *local)  # its own errors are raised here
             self._compiled = None
             warnings.warn(_taken_as_written(algorithm, reason), stacklevel=2)
             return taken
+
+    def _require_no_looking_up(self, algorithm: Algorithm[Any]) -> None:
+        """Refuse a method with a test as `t in {100, 200}`, which no tensor passes."""
+        if not self._known and not is_ours(algorithm) and looks_t_up(algorithm):
+            raise Unsupported("it looks t up in a set or a dictionary")
+        self._known = True
 
     def _with_tensors(self, algorithm: Algorithm[Any]) -> Algorithm[Any]:
         """The same method, its numbers in tensors of no axes; those that changed are new."""
@@ -91,6 +102,27 @@ class CompiledStep:
             if name not in self._held or self._held[name][0] != value:
                 self._held[name] = (value, self._t.new_full((), value))  # no copy from the CPU
         return algorithm.holding({name: self._held[name][1] for name in values})
+
+
+def is_ours(algorithm: Algorithm[Any]) -> bool:
+    """Whether its step is known to take tensors for numbers, as one that was written here."""
+    kind = getattr(type(algorithm), "_method", type(algorithm))  # that of a push-sum
+    return top_of(kind.__module__) == "gossamer"
+
+
+def looks_t_up(algorithm: Algorithm[Any]) -> bool:
+    """Whether a step looks t up in a set or a dictionary, where tensors are told by identity."""
+    few = algorithm.select(torch.zeros(RUNS, dtype=torch.int64))
+    few = few.to(dtype=torch.float64, device="cpu")
+    moment = lambda t: torch.tensor(float(t)).as_subclass(Given)  # noqa: E731
+    try:
+        with kept():
+            Trial(few, Task.of(0), moment=moment).walk()
+    except Unsupported:
+        return True
+    except Exception:  # what else may fail with a tensor is seen where the step is compiled
+        return False
+    return False
 
 
 def untraced(mix: Mix) -> Mix:

@@ -56,6 +56,9 @@ class Trial:
 
     kind: dict[str, Any] = field(default_factory=lambda: {"dtype": torch.float64, "device": "cpu"})
 
+    moment: Callable[[int], Any] = int
+    """What the step is given as t."""
+
     def walk(self) -> Tensor:
         """The parameters after each step, `(STEPS, nodes, runs, DIM)`."""
         x = self._own(self.task.start.expand(NODES, RUNS, DIM)).contiguous()
@@ -72,7 +75,7 @@ class Trial:
         given = (x, gradient(x), *state)
         before = [one.clone() for one in given]
         asked = (local,) if self.method.asks_local else ()
-        taken = self.method.step(t, x, given[1], state, Both(self._mix), *asked)
+        taken = self.method.step(self.moment(t), x, given[1], state, Both(self._mix), *asked)
         require_taken(self.method, taken, x)
         self._require_kept(x, state, *taken)
         self._require_unchanged(given, before)

@@ -120,13 +120,35 @@ class Drawn(Own):
         return mix.pull(x - self.lr * random.Random(t).random() * grad), state
 
 
-@pytest.mark.parametrize("method", [Scheduled(), Masked(), Local(), Drawn()], ids=str)
+@dataclass(frozen=True)
+class Milestones(Own):
+    """Looks t up, which no compiler notices."""
+
+    lr: Positive = 0.1
+
+    def step(self, t: int, x: Tensor, grad: Tensor, state: Stateless, mix: Mix):
+        lr = self.lr / 2 if t in {2, 3} else self.lr
+        return mix.pull(x - lr * grad), state
+
+
+NEED_NUMBERS = [Scheduled(), Masked(), Local(), Drawn(), Milestones()]
+
+
+@pytest.mark.parametrize("method", NEED_NUMBERS, ids=str)
 def test_a_step_that_needs_numbers_is_run_as_written_and_named(compiled, method: Algorithm):
     name = type(method).__name__
     with pytest.warns(UserWarning, match=rf"{name}\.step cannot be compiled and is run as it"):
         run = simulated(method)
     step_module.BACKENDS.pop("cpu")
     assert torch.equal(run.x, simulated(method).x)
+
+
+def test_runs_with_own_numbers_look_t_up_too(compiled):
+    grid, task = {"lr": [0.1, 0.2]}, {"steps": 6, "metrics": ["error"]}
+    with pytest.warns(UserWarning, match="it looks t up in a set or a dictionary"):
+        found = gs.sweep(Milestones, grid, PROBLEM, NETWORK, **task)
+    step_module.BACKENDS.pop("cpu")
+    assert torch.equal(found.x, gs.sweep(Milestones, grid, PROBLEM, NETWORK, **task).x)
 
 
 def test_what_fails_as_written_too_is_the_methods_own_error(compiled, monkeypatch):
