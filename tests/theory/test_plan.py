@@ -65,7 +65,7 @@ def test_complete_networks_are_weighed_without_being_built():
 
 
 def test_networks_that_are_too_large_to_be_built_are_left_out(monkeypatch: pytest.MonkeyPatch):
-    """As with 300,000 nodes: a plan must not fail on eight times as many, which nobody asked for."""
+    """With 300,000 nodes a plan must not fail on eight times as many, which nobody asked for."""
     monkeypatch.setattr(planned_module, "MOST_NODES", 50)
     options = plan(gs.Quadratic(20, 2), gs.ring(20), 100).more_nodes()
     assert [option.name for option in options if "ring" in option.name] == ["ring(20)", "ring(40)"]
