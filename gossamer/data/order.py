@@ -102,7 +102,8 @@ class BatchOrder:
     def __post_init__(self) -> None:
         admissible = f"an integer in [1, {self.size}], the samples of node {self.node}"
         whole("size", self.size, 1)
-        inside = isinstance(self.batch_size, SupportsIndex) and 1 <= self.batch_size <= self.size
+        number = isinstance(self.batch_size, int | SupportsIndex)  # of an int it is known at once
+        inside = number and 1 <= self.batch_size <= self.size
         require(inside, "batch_size", self.batch_size, admissible)
 
     @property

@@ -140,11 +140,12 @@ def by_label(per_node: int) -> Split:
         holders: Parts = [np.flatnonzero(held) for held in _held(turn, nodes, per_node)]
         fewest = min(len(c) - len(h) for c, h in zip(classes, holders, strict=True))
         require(fewest >= 0, "per_node", found, "a sample of the class for each node that holds it")
-        parts: list[Parts] = []
+        parts: list[Parts] = [[] for _ in range(nodes)]
         for samples, who in zip(classes, holders, strict=True):
-            dealt = iter(np.array_split(random.permutation(samples), len(who)))
-            parts.append([next(dealt) if node in who else samples[:0] for node in range(nodes)])
-        return _gathered(parts)
+            dealt = np.array_split(random.permutation(samples), len(who))
+            for node, own in zip(who, dealt, strict=True):
+                parts[node].append(own)
+        return [np.concatenate(own) for own in parts]
 
     return Split(f"by_label({per_node})", cut)
 

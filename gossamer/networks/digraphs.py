@@ -114,9 +114,13 @@ def _require_strong(links: Links, name: str) -> None:
 
 
 def _reached_from_0(num_nodes: int, begin: Tensor, end: Tensor) -> Tensor:
-    reached = torch.zeros(num_nodes, dtype=torch.bool)
-    reached[0] = True
-    before = 0
-    while before < (before := int(reached.sum())):
-        reached[end[reached[begin]]] = True
-    return reached
+    """Which nodes a walk from node 0 can come to, `(num_nodes,)`; every link is tried once."""
+    onward: list[list[int]] = [[] for _ in range(num_nodes)]
+    for here, there in zip(begin.tolist(), end.tolist(), strict=True):
+        onward[here].append(there)
+    reached, waiting = {0}, [0]
+    while waiting:
+        new = [node for node in onward[waiting.pop()] if node not in reached]
+        reached.update(new)
+        waiting += new
+    return torch.tensor([node in reached for node in range(num_nodes)])

@@ -166,7 +166,10 @@ def _lines(
     """Links both ways; those that leave a torus on one side come in on the other."""
     from matplotlib.collections import LineCollection
 
-    pieces = [(piece, link) for link in links for piece in _pieces(link.ends, places, grid)]
+    spacing = _on_circle(places)
+    pieces = [
+        (piece, link) for link in links for piece in _pieces(link.ends, places, grid, spacing)
+    ]
     ax.add_collection(
         LineCollection(
             [piece for piece, _ in pieces],
@@ -178,16 +181,23 @@ def _lines(
     )
 
 
-def _pieces(ends: tuple[int, int], places: Places, grid: tuple[int, int] | None) -> list[Places]:
+def _on_circle(places: Places) -> float | None:
+    """How far neighbours are apart, where the nodes lie on a circle."""
+    if len(places) < 2 or not np.allclose(places, circle(len(places))):
+        return None
+    return float(np.linalg.norm(places[1] - places[0]))
+
+
+def _pieces(
+    ends: tuple[int, int], places: Places, grid: tuple[int, int] | None, spacing: float | None
+) -> list[Places]:
     """What is drawn of a link: a line, bent on a circle; on a torus maybe its two ends."""
     begin, end = places[ends[0]], places[ends[1]]
     around = end - begin
     if grid is not None and np.abs(around).max() > 1:
         out = np.sign(around) * STUB
         return [np.array([begin, begin - out]), np.array([end, end + out])]
-    if np.allclose(places, circle(len(places))):
-        return [_bent(begin, end, float(np.linalg.norm(places[1] - places[0])))]
-    return [np.array([begin, end])]
+    return [np.array([begin, end]) if spacing is None else _bent(begin, end, spacing)]
 
 
 def _bent(begin: Places, end: Places, spacing: float) -> Places:

@@ -102,26 +102,26 @@ class Drops(Modified):
         mean_square = SparseMatrix.from_entries(
             self.num_nodes, nodes, nodes, torch.ones(len(nodes))
         )
-        for one in reversed(self.inner.rounds):
-            mean_square = self._around(one.matrix, mean_square)
-        return consensus_norm([mean_square]) ** (0.5 / self.period)
+        for one in reversed(self.inner.rounds[1:]):
+            mean_square = SparseMatrix.sum_of(*self._around(one.matrix, mean_square))
+        terms = self._around(self.inner.rounds[0].matrix, mean_square)
+        return consensus_norm(*terms) ** (0.5 / self.period)
 
-    def _around(self, W: SparseMatrix, M: SparseMatrix) -> SparseMatrix:
+    def _around(self, W: SparseMatrix, M: SparseMatrix) -> tuple[list[SparseMatrix], ...]:
         """E[W M W] = W̄ M W̄ + p(1 − p) Σ w² (M_ii + M_jj − 2M_ij) L over the links i—j.
 
-        W̄ is the mean and L the Laplacian of a link.
+        W̄ is the mean and L the Laplacian of a link. Returns the factors of the two terms.
         """
         p, nodes = self.probability, torch.arange(self.num_nodes)
         row, col = torch.cat([W.row, nodes]), torch.cat([W.col, nodes])
         kept = torch.cat([(1 - p) * W.values, torch.full(nodes.shape, p, dtype=torch.float64)])
         mean = SparseMatrix.from_entries(self.num_nodes, row, col, kept)
-        inner, own = mean.times(M).times(mean), M.at(nodes, nodes)
+        own = M.at(nodes, nodes)
         apart = own[W.row] + own[W.col] - 2 * M.at(W.row, W.col)  # 0 where i = j
         spread = p * (1 - p) * W.values.square() * apart
-        row = torch.cat([inner.row, W.row, W.row])
-        col = torch.cat([inner.col, W.row, W.col])
-        values = torch.cat([inner.values, spread, -spread])
-        return SparseMatrix.from_entries(self.num_nodes, row, col, values)
+        row, col = torch.cat([W.row, W.row]), torch.cat([W.row, W.col])
+        links = SparseMatrix.from_entries(self.num_nodes, row, col, torch.cat([spread, -spread]))
+        return [mean, M, mean], [links]
 
     @property
     def edges(self) -> Edges:

@@ -48,8 +48,10 @@ class Mixer:
         if z.dtype == self.pushes.dtype:
             return self.product(self.pushes, z)
         sent = z.to(self.pushes.dtype)
-        sent = sent if z.is_cuda else sent.to(z.dtype)  # a CPU would widen it twice
-        return self.split(sent).add_(z - sent)
+        if z.is_cuda:
+            return self.split(sent).add_(z - sent)
+        sent = sent.to(z.dtype)  # a CPU would widen it twice
+        return self.split(sent).sub_(sent.sub_(z))
 
     def push_estimate(
         self, y: Tensor, v: Tensor, grad: Tensor, momentum: Tensor

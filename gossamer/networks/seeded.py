@@ -46,7 +46,7 @@ class SeededTalk:
         if z.dtype == message:
             return self.pull(z)
         sent = z.to(message).to(z.dtype)
-        return self.groups.product(self.exact, sent).add_(z - sent)
+        return self.groups.product(self.exact, sent).sub_(sent.sub_(z))
 
 
 class SeededRounds:

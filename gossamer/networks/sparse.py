@@ -1,8 +1,9 @@
 """Sparse square matrices, the one storage of every mixing matrix."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import torch
 from torch import Tensor
@@ -94,6 +95,15 @@ class SparseMatrix:
             warnings.filterwarnings("ignore", "Sparse")
             factors = [coo(m.size, m.row, m.col, m.values) for m in (self, other)]
             return self.from_tensor(torch.sparse.mm(*factors))
+
+    @classmethod
+    def sum_of(cls, *products: "Sequence[SparseMatrix]") -> "SparseMatrix":
+        """A_1 B_1 … + A_2 B_2 … + …"""
+        terms = [reduce(SparseMatrix.times, factors) for factors in products]
+        row, col, values = (
+            torch.cat([getattr(term, name) for term in terms]) for name in ("row", "col", "values")
+        )
+        return cls.from_entries(terms[0].size, row, col, values)
 
     def equals(self, other: "SparseMatrix") -> bool:
         """Same non-zeros, up to rounding."""

@@ -1,7 +1,8 @@
 """λ: how much one period of mixing contracts disagreement."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -14,25 +15,26 @@ TOLERANCE = 1e-12
 """Lanczos stops when twice the steps move λ² by less than this."""
 
 
-def consensus_norm(rounds: Sequence[SparseMatrix]) -> float:
-    """‖W_{τ−1} … W_0 − 11ᵀ/n‖₂ of doubly stochastic W_0, …, W_{τ−1}.
+def consensus_norm(*products: Sequence[SparseMatrix]) -> float:
+    """‖W_{τ−1} … W_0 − 11ᵀ/n‖₂ of doubly stochastic W_0, …, W_{τ−1}; or of a sum of such products.
 
     Exact by FFT when all rounds are circulant, else by SVD up to 1000 nodes, else by Lanczos to
-    1e-12 in the square.
+    1e-12 in the square. Beyond 1000 nodes no product is formed: where one node is linked to all
+    others, it would have n² entries.
 
     >>> ring = torch.tensor([[1, 1, 0, 1], [1, 1, 1, 0], [0, 1, 1, 1], [1, 0, 1, 1]]) / 3
     >>> round(consensus_norm([SparseMatrix.from_tensor(ring)]), 6)
     0.333333
     """
-    n = rounds[0].size
-    symbols = [matrix.symbol for matrix in rounds]
-    if all(symbol is not None for symbol in symbols):
-        norm = _circulant_norm([symbol for symbol in symbols if symbol is not None])
+    n = products[0][0].size
+    if all(matrix.symbol is not None for rounds in products for matrix in rounds):
+        norm = _circulant_norm(products)
     elif n <= DENSE_LIMIT:
-        norm = float(torch.linalg.matrix_norm(period_product(rounds) - 1 / n, ord=2))
+        whole = reduce(torch.add, map(period_product, products))
+        norm = float(torch.linalg.matrix_norm(whole - 1 / n, ord=2))
     else:
-        norm = _lanczos_norm(rounds)
-    rounding = len(rounds) * n * torch.finfo(torch.float64).eps
+        norm = _lanczos_norm(products)
+    rounding = max(map(len, products)) * n * torch.finfo(torch.float64).eps
     return 0.0 if norm <= rounding else norm
 
 
@@ -44,20 +46,23 @@ def period_product(rounds: Sequence[SparseMatrix]) -> Tensor:
     return product
 
 
-def _circulant_norm(symbols: Sequence[Tensor]) -> float:
+def _circulant_norm(products: Sequence[Sequence[SparseMatrix]]) -> float:
     """The eigenvalues of a circulant are the FFT of its first row; the first belongs to 1."""
-    eigenvalues = torch.fft.fft(torch.stack(list(symbols))).prod(0)
+    symbols = [
+        torch.stack([one.symbol for one in rounds if one.symbol is not None]) for rounds in products
+    ]
+    eigenvalues = reduce(torch.add, (torch.fft.fft(rows).prod(0) for rows in symbols))
     return float(eigenvalues[1:].abs().max()) if eigenvalues.numel() > 1 else 0.0
 
 
-def _lanczos_norm(rounds: Sequence[SparseMatrix]) -> float:
-    """√ of the largest eigenvalue of PᵀP on vectors of mean zero, P = W_{τ−1} … W_0."""
-    factors = [matrix.csr(torch.float64, "cpu") for matrix in rounds]
-    factors += [matrix.transposed.csr(torch.float64, "cpu") for matrix in reversed(rounds)]
+def _lanczos_norm(products: Sequence[Sequence[SparseMatrix]]) -> float:
+    """√ of the largest eigenvalue of PᵀP on vectors of mean zero, P the sum of the products."""
+    transposed = [[matrix.transposed for matrix in reversed(rounds)] for rounds in products]
+    along, back = _image(products), _image(transposed)
     diagonal: list[float] = []
     off_diagonal: list[float] = []
     largest, next_check = 0.0, 16
-    for a, b in _lanczos(factors):
+    for a, b in _lanczos(lambda z: back(along(z)), products[0][0].size):
         diagonal.append(a)
         exhausted = b < TOLERANCE
         if exhausted or len(diagonal) == next_check:
@@ -69,16 +74,27 @@ def _lanczos_norm(rounds: Sequence[SparseMatrix]) -> float:
     return math.sqrt(max(largest, 0.0))
 
 
-def _lanczos(factors: Sequence[Tensor]) -> Iterator[tuple[float, float]]:
-    """Diagonal a_k and off-diagonal b_k of the product's tridiagonal form, from a random start."""
-    n = factors[0].shape[0]
+def _image(products: Sequence[Sequence[SparseMatrix]]) -> Callable[[Tensor], Tensor]:
+    """z ↦ (W_{τ−1} … W_0 + …) z, without the products."""
+    factors = [[matrix.csr(torch.float64, "cpu") for matrix in rounds] for rounds in products]
+
+    def image(z: Tensor) -> Tensor:
+        return reduce(torch.add, (reduce(_times, rounds, z) for rounds in factors))
+
+    return image
+
+
+def _times(z: Tensor, matrix: Tensor) -> Tensor:
+    return torch.mv(matrix, z)
+
+
+def _lanczos(function: Callable[[Tensor], Tensor], n: int) -> Iterator[tuple[float, float]]:
+    """Diagonal a_k and off-diagonal b_k of a map's tridiagonal form, from a random start."""
     start = torch.randn(n, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     previous, b, rest = torch.zeros_like(start), 0.0, start - start.mean()
     current = rest / rest.norm()
     while True:
-        image = current
-        for factor in factors:
-            image = torch.mv(factor, image)
+        image = function(current)
         a = float(current @ image)
         rest = image - a * current - b * previous
         rest = rest - rest.mean()  # keeps rounding from creeping back towards the vector 1

@@ -32,26 +32,48 @@ class NodeOrders:
     def indices(self, t: int, seeds: Sequence[int]) -> Tensor:
         """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""
         groups = _recent_groups(tuple(seeds), self._device)
-        distinct, nodes = tuple(groups.distinct), range(len(self.sizes))
-        by_seed = torch.stack([self._rows(t, distinct, node) for node in nodes])
+        parts = [self._rows(t, tuple(groups.distinct), steps) for steps in self._nodes]
+        by_seed = parts[0] if len(parts) == 1 else torch.cat(parts)[self._place]
         return by_seed if len(groups.distinct) == len(seeds) else by_seed[:, groups.place]
 
     @cached_property
+    def _nodes(self) -> dict[int, list[int]]:
+        """Steps per epoch → the nodes that have so many; no fingerprint sees what is cached."""
+        nodes: dict[int, list[int]] = {}
+        for node, size in enumerate(self.sizes):
+            nodes.setdefault(size // self.batch_size, []).append(node)
+        return nodes
+
+    @cached_property
+    def _place(self) -> Tensor:
+        """Where each node is among those of `_nodes`, `(nodes,)`."""
+        order = torch.tensor([node for nodes in self._nodes.values() for node in nodes])
+        return sent(order.argsort(), self._device)
+
+    @cached_property
     def _epochs(self) -> dict[tuple[int, ...], dict[int, tuple[int, Tensor]]]:
-        """Seeds → node → the epoch that is kept, and its orders; no fingerprint sees it."""
+        """Seeds → steps per epoch → the epoch that is kept, and its orders."""
         return {}
 
-    def _rows(self, t: int, seeds: tuple[int, ...], node: int) -> Tensor:
-        """The batches of step `t`, `(seeds, batch)`; its epoch is kept on the device."""
-        epoch, step = divmod(t, self.sizes[node] // self.batch_size)
+    def _rows(self, t: int, seeds: tuple[int, ...], steps: int) -> Tensor:
+        """The batches of step `t`, `(nodes, seeds, batch)`, of the nodes with so many per epoch.
+
+        The epoch is kept on the device.
+        """
+        epoch, step = divmod(t, steps)
         of_nodes = self._epochs.setdefault(seeds, {})
-        kept = of_nodes.get(node)  # read once: another thread may put another there
+        kept = of_nodes.get(steps)  # read once: another thread may put another there
         if kept is None or kept[0] != epoch:
-            orders = [self._order(seed, node).epoch(epoch) for seed in seeds]
-            kept = of_nodes[node] = epoch, sent(torch.stack(orders, dim=1), self._device)
+            orders = self._orders(seeds, self._nodes[steps], epoch)
+            kept = of_nodes[steps] = epoch, sent(orders, self._device)
             for old in list(self._epochs)[:-KEPT]:
                 self._epochs.pop(old, None)
         return kept[1][step]
+
+    def _orders(self, seeds: Sequence[int], nodes: Sequence[int], epoch: int) -> Tensor:
+        """The batches of an epoch, `(steps, nodes, seeds, batch)`."""
+        orders = [self._order(seed, node).epoch(epoch) for node in nodes for seed in seeds]
+        return torch.stack(orders, dim=1).unflatten(1, (len(nodes), len(seeds)))
 
     def _order(self, seed: int, node: int) -> BatchOrder:
         return BatchOrder(self.sizes[node], self.batch_size, seed, node)

@@ -35,11 +35,14 @@ class LeastSquares(LinearModel):
         if not (self.penalty is None or isinstance(self.penalty, L2Penalty)):
             return
         weight = 0.0 if self.penalty is None else self.penalty.weight
-        identity = torch.eye(self.dim, dtype=torch.float64)
-        matrix = self._grams().mean(0) + weight * identity
+        if weight == 0 and sum(self._sizes) < self.dim:
+            return  # many minimizers
+        rows = self._rows[..., : self.dim].flatten(0, 1)
+        weighted = rows * (self._share / self.num_nodes).flatten()[:, None]
+        matrix = weighted.mT @ rows + weight * torch.eye(self.dim, dtype=torch.float64)
         curvatures = torch.linalg.eigvalsh(matrix)
         if curvatures[0] <= 1e-10 * curvatures[-1]:
-            return  # many minimizers, or one that rounding would misplace
+            return  # again many, or one that rounding would misplace
         right = -((self._share * self._offset) @ self._rows[..., : self.dim]).mean((0, 1))
         self.optimum = torch.linalg.solve(matrix, right)
         self.minimum = float(self.loss(self.optimum[None]))

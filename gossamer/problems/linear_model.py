@@ -12,6 +12,7 @@ from gossamer.data.moving import Device
 from gossamer.errors import refuse, require
 from gossamer.problems.alignment import aligned
 from gossamer.problems.batches import NodeOrders
+from gossamer.problems.curvature import steepest
 from gossamer.problems.node_data import NodeData, Parts, as_parts
 from gossamer.problems.penalty import (
     Penalty,
@@ -131,16 +132,9 @@ class LinearModel(Problem):
 
     def _smoothness(self) -> float | None:
         """sup|ℓ''| max_i λ_max(A_iᵀA_i/m_i), and the penalty's."""
-        steepest = float(torch.linalg.eigvalsh(self._grams()).max())
-        if self.penalty is None:
-            return self.curvature * steepest
-        own = self.penalty.smoothness
-        return None if own is None else self.curvature * steepest + own
-
-    def _grams(self) -> Tensor:
-        """A_iᵀA_i/m_i of every node, `(nodes, dim, dim)`."""
-        rows = self._rows[..., : self.dim]
-        return (rows * self._share.mT).mT @ rows
+        own = 0.0 if self.penalty is None else self.penalty.smoothness
+        of_data = steepest(self._rows[..., : self.dim], torch.tensor(self._sizes))
+        return None if own is None else self.curvature * of_data + own
 
     def to(
         self, device: Device | torch.dtype | None = None, dtype: torch.dtype | None = None

@@ -103,7 +103,7 @@ class Quadratic(Problem):
 
     def local_grad(self, x: Tensor) -> Tensor:
         """a_i ⊙ (x − c_i)."""
-        return self._curvatures[:, None] * (x - self._centers[:, None])
+        return (x - self._centers[:, None]).mul_(self._curvatures[:, None])
 
     def loss(self, points: Tensor) -> Tensor:
         """f_* + ½ Σ_k ā_k (x_k − x*_k)²."""

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from gossamer.errors import require
 from gossamer.problems.alignment import aligned
+from gossamer.problems.curvature import steepest
 from gossamer.problems.problem import Problem, as_call, require_nodes
 from gossamer.seeding import stream
 
@@ -68,8 +69,7 @@ class RobustRegression(Problem):
         sizes = [len(part) for part in labels.tensor_split(self.num_nodes)]
         count = torch.tensor(sizes, dtype=torch.float64)[:, None, None]
         shards = _padded(features.tensor_split(self.num_nodes))
-        gram = shards.mT @ shards / count
-        self.smoothness = float(torch.linalg.eigvalsh(gram).max())
+        self.smoothness = steepest(shards, count[:, 0, 0])
         self._features = aligned(shards).mT / TUKEY  # (n, d, m): r/c = offset + w · features
         targets = _padded(labels[:, None].tensor_split(self.num_nodes))
         self._offset = -targets.mT / TUKEY  # (n, 1, m)

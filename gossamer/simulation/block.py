@@ -115,21 +115,22 @@ def advance(block: Block, watch: Watch | None = None) -> Piece:
     """Take the runs of a block further."""
     stack = block.simulation.stack(block.algorithm, block.seeds, block.begin)
     recorded, started = set(block.simulation.record_steps), time.monotonic()
-    steps: list[int] = []
-    rows: list[dict[str, Tensor]] = []
-    for target in _targets(block):
-        taken = stack.count * (target - stack.t)
+    targets, steps = _targets(block), list[int]()
+    table = _table(block, rows=sum(target in recorded for target in targets))
+    for target in targets:
+        taken, row = stack.count * (target - stack.t), None
         stack.advance(target - stack.t)
         if target in recorded:
+            row = {name: values[len(steps)] for name, values in table.items()}
             steps.append(target)
-            rows.append(_measure(stack, block))
-        elif target == block.start + SETTLED:
-            _measure(stack, block)  # memory that metrics lack is missed now, not after an hour
+            _measure(stack, block, row)
+        elif target == block.start + SETTLED:  # memory that metrics lack is missed now, not after
+            _measure(stack, block, _table(block, rows=1))  # an hour
         if watch is not None:
-            watch(taken, target, rows[-1] if target in recorded else None)
+            watch(taken, target, row)
         if stack.t > block.start and time.monotonic() - started > block.seconds:
             break
-    metrics = {name: _stacked(rows, name, block) for name in block.metrics}
+    metrics = {name: values[: len(steps)].clone() for name, values in table.items()}
     diverged_at = stack.diverged_at.cpu()
     return Piece(block.start, steps, metrics, diverged_at, stack.t, stack.checkpoint())
 
@@ -150,9 +151,14 @@ def _kept_problem(block: Block) -> Problem:
         return _given[block.key]
 
 
-def _stacked(rows: list[dict[str, Tensor]], name: str, block: Block) -> Tensor:
-    none = torch.empty(0, len(block.seeds), dtype=state_dtype(block.simulation.dtype))
-    return torch.cat([none, *(row[name][None] for row in rows)])
+def _table(block: Block, rows: int) -> dict[str, Tensor]:
+    """Name → `(rows, runs)` for a metric, ∞ until it is measured.
+
+    Made at once: small tensors that are made one by one, and stay, would lie in the memory that a
+    step frees and needs again, so that no large one fits there any more.
+    """
+    dtype, shape = state_dtype(block.simulation.dtype), (rows, len(block.seeds))
+    return {name: torch.full(shape, torch.inf, dtype=dtype) for name in block.metrics}
 
 
 def _targets(block: Block) -> list[int]:
@@ -165,13 +171,10 @@ def _targets(block: Block) -> list[int]:
     return sorted({t for t in halts if block.start < t <= block.end} | at_start)
 
 
-def _measure(stack: Stack, block: Block) -> dict[str, Tensor]:
-    """Name → the metric of every run, ∞ of those that have diverged."""
-    dtype = state_dtype(block.simulation.dtype)
-    row = {name: torch.full((len(block.seeds),), torch.inf, dtype=dtype) for name in block.metrics}
+def _measure(stack: Stack, block: Block, places: Mapping[str, Tensor]) -> None:
+    """Put the metrics of the runs that are finite into their places: name → `(…, runs)`."""
     if len(stack.runs) > 0:
         with stack.threads():
             own = stack.runs[: stack.count].cpu()
             for name, measure in block.metrics.items():
-                row[name][own] = measure(stack)[: stack.count].to(row[name])
-    return row
+                places[name][..., own] = measure(stack)[: stack.count].to(places[name])

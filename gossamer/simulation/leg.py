@@ -1,6 +1,6 @@
 """Runs at the same step, between two pieces of work."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -32,19 +32,28 @@ class Leg(NamedTuple):
         mask = going_on[self.ids]
         return self if bool(mask.all()) else self.select(mask)
 
-    def split(self, width: int) -> "list[Leg]":
-        """The same runs, at most `width` together."""
-        if len(self.ids) <= width:
-            return [self] if len(self.ids) > 0 else []
-        return [self.select(part) for part in torch.arange(len(self.ids)).split(width)]
+    def part(self, runs: range) -> "Leg":
+        """The same for consecutive runs, as far as there are as many."""
+        inside = torch.arange(len(self.ids))[runs.start : runs.stop]
+        return self if len(inside) == len(self.ids) else self.select(inside)
 
 
-def join(legs: Sequence[Leg]) -> list[Leg]:
-    """The same runs, those at the same step together."""
-    at: dict[int, list[Leg]] = {}
+def restacked(legs: Iterable[Leg], width: int) -> Iterator[Leg]:
+    """The same runs, `width` of those at the same step together, and fewer of the last.
+
+    A leg is read when the ones before it are in their places, and not copied where it fits.
+    """
+    waiting: dict[int, list[Leg]] = {}
     for leg in legs:
-        at.setdefault(leg.t, []).append(leg)
-    return [_join(together) for together in at.values()]
+        place, beside = 0, waiting.setdefault(leg.t, [])
+        while place < len(leg.ids):
+            room = width - sum(len(one.ids) for one in beside)
+            beside.append(leg.part(range(place, place + room)))
+            place += room
+            if place <= len(leg.ids):
+                yield _join(beside)
+                beside.clear()
+    yield from (_join(beside) for beside in waiting.values() if beside)
 
 
 def _join(legs: list[Leg]) -> Leg:

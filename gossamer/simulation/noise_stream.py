@@ -34,14 +34,15 @@ class NoiseStream:
         generators: Mapping[int, Tensor] | None = None,
     ) -> None:
         """Beginning at step `begin`, where another stream's `generators(begin)` were taken."""
-        self._noise, self._dtype, self._device = noise, dtype, device
+        self._noise, self._device = noise, device
         self._shape = (block_steps(num_nodes, dim), num_nodes, dim)
         self._seeds = list(dict.fromkeys(seeds))
         self._generators = [stream("noise", seed, device=device) for seed in self._seeds]
         if generators is not None:
             for seed, generator in zip(self._seeds, self._generators, strict=True):
                 generator.set_state(generators[seed])
-        self._draw = Captured(self._sampled, self._generators)
+        drawn = partial(_sampled, noise, self._shape, self._generators, dtype)
+        self._draw = Captured(drawn, self._generators)
         self._block = torch.empty(0)
         self._steps: Sequence[Tensor] = ()
         self._drawn = begin - begin % self._shape[0]
@@ -71,20 +72,6 @@ class NoiseStream:
             self._drawn += length
         return self._steps[t % length]
 
-    def _sampled(self) -> Tensor:
-        """The next block, `(steps, nodes, seeds, dim)`, drawn for all seeds side by side."""
-        steps, nodes, dim = self._shape
-        shape = (steps, nodes, len(self._seeds), dim)
-        block = torch.empty(shape, dtype=self._dtype, device=self._device)
-
-        def draw(place: Tensor, generator: torch.Generator) -> None:
-            sample = self._noise.sample(self._shape, generator=generator, dtype=self._dtype)
-            place.copy_(sample)
-
-        each = zip(block.unbind(2), self._generators, strict=True)
-        side_by_side((partial(draw, *one) for one in each), block.device)
-        return block
-
     def between(self, t: int, end: int) -> tuple[Tensor, Tensor]:
         """Noise of the steps from `t` on and before `end`, all of one block, and whose is whose.
 
@@ -99,6 +86,25 @@ class NoiseStream:
         inside = t < self._drawn
         now = self._before if inside else [one.get_state() for one in self._generators]
         return dict(zip(self._seeds, now, strict=True))
+
+
+def _sampled(
+    noise: Noise,
+    shape: Sequence[int],
+    generators: Sequence[torch.Generator],
+    dtype: torch.dtype,
+) -> Tensor:
+    """A block of noise, `(steps, nodes, seeds, dim)`, drawn for all seeds side by side."""
+    steps, nodes, dim = shape
+    device = generators[0].device
+    block = torch.empty((steps, nodes, len(generators), dim), dtype=dtype, device=device)
+
+    def draw(place: Tensor, generator: torch.Generator) -> None:
+        place.copy_(noise.sample(shape, generator=generator, dtype=dtype))
+
+    each = zip(block.unbind(2), generators, strict=True)
+    side_by_side((partial(draw, *one) for one in each), block.device)
+    return block
 
 
 def block_steps(num_nodes: int, dim: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ from gossamer.progress import is_shown
 from gossamer.progress import progress as progress_bar
 from gossamer.simulation.block import Block, Piece, advance, advance_apart
 from gossamer.simulation.halving import Halving
-from gossamer.simulation.leg import Leg, join
+from gossamer.simulation.leg import Leg, restacked
 from gossamer.simulation.live import Live
 from gossamer.simulation.metrics import Metric, choose_metrics
 from gossamer.simulation.recorder import Recorder
@@ -167,10 +168,9 @@ class Runner:
         for ids, piece in self.shelf.pieces:
             chosen = going_on[ids]
             self.recorder.take(ids[chosen], piece.select(chosen), end)
-        entering = self.shelf.enter(going_on, end)
-        legs = join([leg.keep(going_on) for leg in [*self.legs, *entering]])
-        self.legs, last = [], end == self.simulation.steps
-        todo = deque(self._block(part, end) for leg in legs for part in leg.split(self._width))
+        entering, last = self.shelf.enter(going_on, end), end == self.simulation.steps
+        legs = restacked(chain(self._onward(going_on), entering), self._width)
+        todo = deque(self._block(leg, end) for leg in legs)
         for block, piece in self._results(todo):
             self.recorder.take(block.ids, piece, end)
             self.shelf.keep(block, piece)
@@ -179,7 +179,13 @@ class Runner:
                 todo.append(self._block(onward, end))
             elif not last:
                 self.legs.append(onward)
+            del block, piece, onward  # their memory is for the next
         self._count(end * len(self.seeds) - self.counted)  # of runs that are stored or have ended
+
+    def _onward(self, going_on: Tensor) -> Iterator[Leg]:
+        """The runs that go on, leg by leg: what the others held is given up on the way."""
+        while self.legs:
+            yield self.legs.pop(0).keep(going_on)
 
     def _results(self, todo: deque[Block]) -> Iterator[tuple[Block, Piece]]:
         """Every block with what came of it, as they are done."""
@@ -191,12 +197,15 @@ class Runner:
                 yield block, piece
         else:
             while todo:
-                block = todo.popleft()
-                done = self._advanced(block) if len(block.ids) <= self._width else None
-                if done is None:
-                    todo.extendleft(reversed(self._split(block)))
-                else:
-                    yield block, done
+                yield from self._result(todo.popleft(), todo)
+
+    def _result(self, block: Block, todo: deque[Block]) -> Iterator[tuple[Block, Piece]]:
+        """A block with what came of it; if memory does not hold its runs, its parts are to do."""
+        done = self._advanced(block) if len(block.ids) <= self._width else None
+        if done is None:
+            todo.extendleft(reversed(self._split(block)))
+        else:
+            yield block, done
 
     def _advanced(self, block: Block) -> Piece | None:
         """What came of a block; None if memory does not hold so many runs together."""
@@ -214,7 +223,7 @@ class Runner:
         return None
 
     def _split(self, block: Block) -> list[Block]:
-        parts = Leg(block.ids, block.begin).split(self._width)
+        parts = restacked([Leg(block.ids, block.begin)], self._width)
         return [self._block(part, block.end) for part in parts]
 
     def _watch(self, block: Block) -> Callable[[int, int, Mapping[str, Tensor] | None], None]:

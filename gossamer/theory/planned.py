@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.algorithms import GTNSGDm
 from gossamer.networks import Network
+from gossamer.networks.graphs import MOST_NODES
 from gossamer.theory._bound import Bound, bound
 from gossamer.theory.constants import Constants
 from gossamer.theory.options import Candidate, Option, families, three_families, weigh
@@ -78,9 +79,13 @@ class Plan:
         return [self._weigh(one) for one in sorted(different, key=lambda one: -one.lam)]
 
     def more_nodes(self) -> list[Option]:
-        """The bound on rings, exponential and complete networks of 1, 2, 4 or 8 times the nodes."""
+        """The bound on rings, exponential and complete networks of 1, 2, 4 or 8 times the nodes.
+
+        Those of more than a million nodes are left out.
+        """
         sizes = [factor * self.constants.num_nodes for factor in (1, 2, 4, 8)]
-        return [self._weigh(one) for n in sizes for one in three_families(n)]
+        built = [n for n in sizes if n <= MOST_NODES]
+        return [self._weigh(one) for n in built for one in three_families(n)]
 
     def _weigh(self, one: Candidate) -> Option:
         return weigh(one, self.constants, self.steps)

@@ -1,6 +1,7 @@
 """Splits are what they say: disjoint, complete, in the stated proportions, the same for a seed."""
 
 import re
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,3 +133,14 @@ def test_real_labels_have_no_classes_but_can_be_dealt_out():
 def test_refusals(call, message: str):
     with pytest.raises(InvalidInput, match=re.escape(message)):
         call()
+
+
+def test_by_label_holds_nothing_of_classes_that_a_node_has_not():
+    """2,000 nodes × 500 classes would be a million empty arrays."""
+    tracemalloc.start()
+    try:
+        parts = by_label(2)(torch.arange(20_000) % 500, 2_000)
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+    assert len(parts) == 2_000

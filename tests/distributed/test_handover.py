@@ -9,6 +9,7 @@ from torch import nn
 
 from gossamer.algorithms import DSGD, GTNSGDm
 from gossamer.distributed import Checkpoints, DecentralizedOptimizer
+from gossamer.distributed.links import stacked
 from gossamer.errors import InvalidInput
 from gossamer.handover import load_stack, save_stack
 from gossamer.networks import QSGD, Network, TopK, from_digraph, ring
@@ -94,3 +95,16 @@ def test_a_stack_of_another_method_is_refused(tmp_path):
     other = Stack(DSGD(lr=0.1), PROBLEM, ring(4), noise=None, seeds=[0])
     with pytest.raises(InvalidInput, match=r"GTNSGDm of shape \(4, 1, 6\), need DSGD"):
         load_stack(tmp_path, other)
+
+
+def test_the_links_are_looked_at_once_for_all_nodes(monkeypatch: pytest.MonkeyPatch):
+    """Not for each node again, which takes the square of their number."""
+    asked: list[Network] = []
+    ends = stacked._ends
+    monkeypatch.setattr(stacked, "_ends", lambda network: asked.append(network) or ends(network))
+    network = ring(50).drops(0.2)
+    simulated = Stack(METHOD, Quadratic(50, 3), network, noise=None, seeds=[SEED])
+    simulated.advance(3)
+    memory = tuple({name: z[:, 0] for name, z in site.items()} for site in simulated.links)
+    assert len(stacked.apart(memory, network, SEED, 3)) == 50
+    assert len(asked) == 1

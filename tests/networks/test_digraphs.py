@@ -1,5 +1,7 @@
 """Networks of one-way links that nobody balanced."""
 
+import time
+
 import networkx as nx
 import pytest
 import torch
@@ -77,3 +79,16 @@ def test_a_random_digraph_is_strongly_connected(seed: int):
 def test_refusals(made, message: str):
     with pytest.raises(gs.InvalidInput, match=message):
         made()
+
+
+def test_a_long_way_round_is_walked_once():
+    """Time grows with the links, not with their number times the length of the way."""
+
+    def seconds(n: int) -> float:
+        edges = [(node, (node + 1) % n) for node in range(n)]
+        start = time.process_time()
+        gs.from_digraph([*edges, (0, 5)])
+        return time.process_time() - start
+
+    short, long = (min(seconds(n) for _ in range(3)) for n in (2_000, 16_000))
+    assert long < 25 * short  # 8 times as many; 64 if each step looked at all

@@ -6,6 +6,8 @@ import pytest
 
 from gossamer import networks as gs
 from gossamer.errors import InvalidInput
+from gossamer.networks import drawing
+from gossamer.networks.layout import circle
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -134,3 +136,15 @@ def test_rounds_have_colours_and_names():
     ]
     assert len({patch.get_edgecolor() for patch in axes.patches}) == 3
     plt.close("all")
+
+
+@pytest.mark.parametrize("network", [gs.ring(30), gs.torus(5, 6)], ids=lambda one: one.name)
+def test_whether_nodes_lie_on_a_circle_is_found_out_once(
+    network: gs.Network, monkeypatch: pytest.MonkeyPatch
+):
+    """Not for every link: that takes the square of the number of nodes."""
+    asked: list[int] = []
+    monkeypatch.setattr(drawing, "circle", lambda n: asked.append(n) or circle(n))
+    network.draw()
+    plt.close("all")
+    assert asked == [30]

@@ -10,7 +10,9 @@ from networks.any_network import digraph
 from networks.monte_carlo import mean_square, rounds
 
 import gossamer as gs
+from gossamer.networks import spectrum
 from gossamer.networks.drops import Drops, LossyChannel
+from gossamer.networks.sparse import SparseMatrix
 
 LINKS_CHANGE = gs.time_varying([gs.ring(6), gs.star(6)])
 
@@ -179,3 +181,13 @@ def test_messages_per_link_where_losses_are_sent_again(burst: float | None):
 def test_words_for_numbers_are_refused(arguments: dict[str, Any], message: str):
     with pytest.raises(gs.InvalidInput, match=message):
         gs.ring(20).drops(**arguments)
+
+
+def test_a_hub_takes_no_memory_for_every_pair_of_nodes(monkeypatch: pytest.MonkeyPatch):
+    """W² has n² entries where one node is linked to all others."""
+    lossy = [gs.star(n).drops(0.1, both_ways=True) for n in (80, 80, 10_000)]
+    dense = lossy[0].lam
+    monkeypatch.setattr(spectrum, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(SparseMatrix, "times", None)
+    assert lossy[1].lam == pytest.approx(dense, abs=1e-12)
+    assert 0.9999 < lossy[2].lam < 1

@@ -1,9 +1,11 @@
 """The samples of all nodes at once."""
 
+import pytest
 import torch
 
+from gossamer.data import BatchOrder
 from gossamer.data.pairs import TensorPairs
-from gossamer.problems.batches import NodeBatches, joined
+from gossamer.problems.batches import NodeBatches, NodeOrders, joined
 
 
 def test_the_samples_of_all_nodes_are_read_at_once_where_they_are_alike():
@@ -17,3 +19,24 @@ def test_the_samples_of_all_nodes_are_read_at_once_where_they_are_alike():
     assert [len(data) for data in batches.datasets] == list(sizes)
     other = TensorPairs(torch.randn(7, 2), torch.randint(5, (7,)))
     assert joined([*alike, other]) is None
+
+
+@pytest.mark.parametrize("sizes", [(8, 8, 8), (9, 4, 8, 5, 20)], ids=["alike", "different"])
+@pytest.mark.parametrize("seeds", [[3], [3, 5], [5, 3, 3]], ids=str)
+def test_every_node_and_run_has_its_own_order(sizes: tuple[int, ...], seeds: list[int]):
+    orders = NodeOrders(sizes, batch_size=4)
+    for t in (0, 1, 2, 7, 3):
+        index = orders.indices(t, seeds)
+        assert index.shape == (len(sizes), len(seeds), 4)
+        for node, size in enumerate(sizes):
+            for run, seed in enumerate(seeds):
+                assert torch.equal(index[node, run], BatchOrder(size, 4, seed, node).at(t))
+
+
+def test_nodes_that_are_alike_are_looked_up_together(monkeypatch: pytest.MonkeyPatch):
+    """One by one, 10,000 nodes took longer than all else of a step."""
+    orders, asked = NodeOrders([40] * 50, batch_size=4), []
+    rows = orders._rows
+    monkeypatch.setattr(orders, "_rows", lambda *which: asked.append(which) or rows(*which))
+    assert orders.indices(9, [0, 1]).shape == (50, 2, 4)
+    assert len(asked) == 1

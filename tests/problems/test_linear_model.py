@@ -167,3 +167,22 @@ def test_validation_without_data_is_refused():
         gs.InvalidInput, match=r"validation: got None, need data .*; LeastSquares\("
     ):
         problem.validation_loss(torch.zeros(1, 1).double())
+
+
+@pytest.mark.parametrize("samples", [2, 5, 9])
+def test_the_smoothness_is_that_of_the_gram_matrix_whichever_side_is_longer(samples: int):
+    generator = torch.Generator().manual_seed(2)
+    rows = torch.randn(4, samples, 5, generator=generator, dtype=torch.float64)
+    problem = gs.LeastSquares([(A, A[:, 0]) for A in rows])
+    grams = (A.T @ A / samples for A in rows.numpy())
+    close(problem.smoothness, max(np.linalg.eigvalsh(gram)[-1] for gram in grams))
+
+
+def test_many_features_take_no_square_matrices():
+    """Of 30,000 × 30,000 numbers, 7 GB for each node."""
+    generator = torch.Generator().manual_seed(3)
+    few = torch.randn(2, 3, 30_000, generator=generator)
+    classes = torch.tensor([0, 1, 1])
+    assert gs.LogisticRegression([(A, classes) for A in few]).smoothness > 1000
+    assert gs.LeastSquares([(A, A[:, 0]) for A in few]).optimum is None  # there are many
+    assert gs.RobustRegression(2, num_samples=6, dim=30_000).smoothness > 1000

@@ -1,5 +1,8 @@
 """Noise drawn ahead in blocks is the noise of the seed, in order."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
@@ -105,3 +108,15 @@ def test_blocks_stay_small(nodes: int, dim: int):
     steps = block_steps(nodes, dim)
     assert 1 <= steps <= 32
     assert steps == 1 or steps * nodes * dim <= 2**18
+
+
+def test_its_memory_is_free_at_once():
+    """Not when garbage is collected: beside large tensors that is hardly ever."""
+    source = NoiseStream(LAW, [5], 3, 2, torch.float64, "cpu")
+    drawn = weakref.ref(source.at(0))
+    gc.disable()
+    try:
+        del source
+        assert drawn() is None
+    finally:
+        gc.enable()

@@ -6,6 +6,7 @@ import torch
 import gossamer as gs
 from gossamer.simulation._sweep import stack_settings
 from gossamer.theory import Plan, bound, plan
+from gossamer.theory import planned as planned_module
 
 NOISE = gs.AlphaStable(tail_index=1.5, skewness=0.5, scale=0.1)
 
@@ -61,6 +62,13 @@ def test_complete_networks_are_weighed_without_being_built():
     assert (options[-1].name, options[-1].lam) == ("complete(8800)", 0.0)
     with pytest.raises(gs.InvalidInput, match="8,800 nodes that each hear 8,799"):
         gs.complete(8800)
+
+
+def test_networks_that_are_too_large_to_be_built_are_left_out(monkeypatch: pytest.MonkeyPatch):
+    """With 300,000 nodes a plan must not fail on eight times as many, which nobody asked for."""
+    monkeypatch.setattr(planned_module, "MOST_NODES", 50)
+    options = plan(gs.Quadratic(20, 2), gs.ring(20), 100).more_nodes()
+    assert [option.name for option in options if "ring" in option.name] == ["ring(20)", "ring(40)"]
 
 
 def test_no_noise_means_exact_gradients():

@@ -31,6 +31,10 @@ def apart(stacked: LinkMemory, network: Network, seed: int, steps: int) -> list[
     """
     nodes = [tuple(_own(site, network, node) for site in stacked) for node in _all(network)]
     for k, site in enumerate(stacked):
+        if "in_flight" in site:
+            for load, (sender, receiver) in zip(site["in_flight"], _ends(network), strict=True):
+                if load.any():
+                    nodes[sender][k][f"in_flight.{receiver}"] = load
         if "copy" in site:
             for sender, receiver in _unheard(network, seed, steps, "in_flight" in site):
                 nodes[receiver][k].pop(f"copy.{sender}")
@@ -54,16 +58,11 @@ def together(nodes: Sequence[dict[str, Tensor]], network: Network, x: Tensor) ->
 
 
 def _own(site: dict[str, Tensor], network: Network, node: int) -> dict[str, Tensor]:
-    """What one node remembers if all that was sent has arrived, and what of it is in flight."""
-    own = {}
-    if "copy" in site:
-        own = {f"copy.{j}": site["copy"][j] for j in network.rounds[0].in_neighbors(node)}
-        own["copy"] = site["copy"][node]
-    if "in_flight" in site:
-        for load, (sender, receiver) in zip(site["in_flight"], _ends(network), strict=True):
-            if sender == node and load.any():
-                own[f"in_flight.{receiver}"] = load
-    return own
+    """What one node remembers if all that was sent has arrived."""
+    if "copy" not in site:
+        return {}
+    own = {f"copy.{j}": site["copy"][j] for j in network.rounds[0].in_neighbors(node)}
+    return own | {"copy": site["copy"][node]}
 
 
 def _unheard(network: Network, seed: int, steps: int, late: bool) -> list[tuple[int, int]]:
