@@ -63,7 +63,17 @@ class FasterEvaluator:
 
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
-        return self.at_once.losses(points, inputs, targets)
+        return self._known_way(points).losses(points, inputs, targets)
+
+    def loss_gradients(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of these losses, each in its point: `(points, dim)` → the same."""
+        return self._known_way(points).loss_gradients(points, inputs, targets)
+
+    def _known_way(self, points: Tensor) -> Evaluator:
+        """That of gradients, if it was measured on a CPU: on a GPU they gain by a graph."""
+        chosen = self._chosen.get((points.device, points.dtype, self._prepared))
+        in_turn = points.is_cpu and chosen is not None and not chosen.at_once
+        return self._in_turn if in_turn else self.at_once
 
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
@@ -83,14 +93,17 @@ class FasterEvaluator:
         return Choice(chosen is self.at_once, chosen.way)
 
     def _times_on_cpu(self, given: Given) -> tuple[float, float]:
-        """All nodes at once, and what a few one after the other tell about all."""
-        x, inputs, targets, t, seeds = given
-        n = min(TIMED_NODES, len(x))
-        few = (x[:n], inputs[:n], targets[:n], t, seeds)
-        at_once, in_turn = shortest_times(
-            lambda: self.at_once.gradients(*given), lambda: self._in_turn.gradients(*few)
-        )
-        return at_once, in_turn * len(x) / n
+        """Those of a node, of a few nodes one after the other and of as many at once as is quick.
+
+        For a large model all at once would take long, and much memory, only to be timed.
+        """
+        nodes = len(given[0])
+        few = min(TIMED_NODES, nodes)
+        quick = shortest_times(_of_first(few, self._in_turn, given))[0] / few
+        many = min(nodes, max(few, int(MOST_SECONDS / quick)))
+        calls = _of_first(many, self.at_once, given), _of_first(few, self._in_turn, given)
+        at_once, in_turn = shortest_times(*calls)
+        return at_once / many, in_turn / few
 
     def _times_on_gpu(self, given: Given) -> tuple[float, float]:
         """All nodes either way, once they are captured; the graph that loses is let go."""
@@ -122,6 +135,13 @@ class FasterEvaluator:
         expecting = copy.copy(self)
         expecting._chosen, expecting.at_once, expecting._prepared = known, prepared, True
         return expecting
+
+
+def _of_first(nodes: int, way: Evaluator, given: Given) -> Callable[[], Tensor]:
+    """Evaluates the gradients of the first nodes."""
+    *stacked, t, seeds = given
+    x, inputs, targets = (z[:nodes] for z in stacked)
+    return lambda: way.gradients(x, inputs, targets, t, seeds)
 
 
 def _captured_time(way: Evaluator, given: Given) -> float:

@@ -81,13 +81,14 @@ class ModuleProblem(Problem):
         validation: data for `validation_loss`. They are also used for `accuracy` if targets are
             integers and outputs have one more axis, the last one, with the scores of the classes.
             There is no accuracy if the second axis of the outputs is as long as the last one,
-            because either of them may be that of the classes.
+            because either of them may be that of the classes. Negative targets do not count.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
         vectorize: True evaluates all nodes together, which is refused for modules that `vmap` does
             not support; False evaluates one after the other. By default the faster way is used, but
             modules that draw random numbers, and all modules with `compile=True`, are evaluated
             together. Choose True or False if the last digits matter, e.g. to compare two machines.
-        autocast: precision of matrix products, e.g. `torch.bfloat16`.
+        autocast: precision of matrix products, e.g. `torch.bfloat16`. The rest of the module is
+            computed in float32 at most.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
             compiles nor captures it; by default the number of steps decides.
 
@@ -102,6 +103,7 @@ class ModuleProblem(Problem):
     """
 
     evaluator: Evaluator
+    slow_gradients = True
 
     def __init__(
         self,
@@ -206,11 +208,8 @@ class ModuleProblem(Problem):
         there, precise = self.to(x.device, x.dtype), torch.promote_types(x.dtype, torch.float32)
         grads = torch.zeros_like(x, dtype=precise)
         for total, points, data in zip(grads, x, there.batches.datasets, strict=True):
-            for share, inputs, targets in pieces(data, self._at_once):
-                with torch.enable_grad():
-                    leaf = points.detach().requires_grad_()
-                    loss = share * there.evaluator.losses(leaf, inputs, targets).sum()
-                    total += torch.autograd.grad(loss, leaf)[0]
+            for share, *batch in pieces(data, self._at_once):
+                total.add_(there.evaluator.loss_gradients(points, *batch), alpha=share)
         return penalized_grad(grads.to(x.dtype), self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
@@ -350,13 +349,17 @@ def share_right(outputs: Tensor, targets: Tensor) -> Tensor:
     """How many of the targets are the place of the largest output, as a share.
 
     The last axis of the outputs is that of the classes. It is refused where the second axis is as
-    long, since it might be that of the classes, as in torch's losses.
+    long, since it might be that of the classes, as in torch's losses. Negative targets do not
+    count: there is no such class, and torch's losses ignore −100.
 
     >>> share_right(torch.tensor([[0.1, 0.9], [0.7, 0.3]]), torch.tensor([1, 1]))
     tensor(0.5000)
+    >>> share_right(torch.tensor([[0.1, 0.9], [0.7, 0.3]]), torch.tensor([1, -100]))
+    tensor(1.)
     """
     classes = not targets.is_floating_point() and outputs.shape[:-1] == targets.shape
     classes &= outputs.ndim <= 2 or outputs.shape[1] != outputs.shape[-1]
     shapes = f"{targets.dtype} targets for outputs of shape {tuple(outputs.shape)}"
     require(classes, "targets", shapes, "the number of a class for every row of outputs")
-    return (outputs.argmax(-1) == targets.long()).to(outputs.dtype).mean()
+    right = outputs.argmax(-1) == targets.long()
+    return right[targets.long() >= 0].to(outputs.dtype).mean()
