@@ -16,6 +16,7 @@ from gossamer.problems.data_check import require_alike, require_usable
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
 from gossamer.problems.faster_evaluator import FasterEvaluator
 from gossamer.problems.module_failures import refusing
+from gossamer.problems.module_memory import require_no_memory
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
@@ -159,6 +160,7 @@ class ModuleProblem(Problem):
     def _try(self, inputs: Tensor, targets: Tensor) -> None:
         """Refuse what fails on these samples or others; learn how many may be taken at once."""
         nodes, held_out = self.batches.datasets, self._validation
+        require_no_memory(self._model, inputs, targets)
         if self.batch_size == 1:
             _require_no_company(self._model, inputs[:1], targets[:1])
         require_usable(self._model, nodes, held_out, len(inputs))

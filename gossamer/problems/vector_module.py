@@ -18,7 +18,6 @@ from torch.backends import cudnn, mha
 from torch.func import functional_call
 from torch.nn.modules.conv import _ConvNd
 
-from gossamer import random_state
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, first_line, refuse, require
 from gossamer.identical import identical
@@ -32,17 +31,14 @@ from gossamer.problems.module_refusals import (
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
 
-TRIES = 4
-"""Evaluations with the same random numbers, which must give the same gradient."""
-
-LESS = 0.1
-"""Largest share by which parameters are made smaller, to see what a module does elsewhere."""
-
 RUN = ("_training", "_evaluating")
 """Names of the copies of a module that are run."""
 
 FromModule = Callable[[nn.Module], Tensor]
 """What is computed with a module."""
+
+Mode = Callable[[nn.Module], nn.Module]
+"""Puts a module into training or evaluation mode, and returns it."""
 
 ALONE = RLock()
 """Held while a module or torch itself is changed for a moment: other threads wait."""
@@ -83,7 +79,7 @@ class VectorModule:
     @cached_property
     def _training(self) -> "Running":
         """The copy that is run in training mode, and may keep what it computes."""
-        return Running(_in_training(self._copy_for(self._within(self.start))))
+        return Running(in_training(self._copy_for(self._within(self.start))))
 
     @cached_property
     def _evaluating(self) -> "Running":
@@ -224,8 +220,6 @@ class VectorModule:
             after = _generator_states()
             self.draws = after != before
             self.draws_elsewhere |= after[:2] != before[:2]
-        with refusing(self._told):
-            self._require_pure(inputs, targets)
         self._refuse_writing(inputs)
 
     def _told(self, reason: str) -> str:
@@ -235,48 +229,6 @@ class VectorModule:
             "need loss(module(inputs), targets) of tensors, differentiable in the trained "
             "parameters" + "; make numbers of classes or tokens by .long()" * labels
         )
-
-    def _require_pure(self, inputs: Tensor, targets: Tensor) -> None:
-        """Refuse a module that keeps something between evaluations, e.g. a generator of its own.
-
-        Gradients at another point must be those of a copy that is there from the beginning.
-        """
-        with self._same_numbers():
-            x = self.start * (1 - LESS * torch.rand_like(self.start))
-        for running, mode in ((self._training, _in_training), (self._evaluating, nn.Module.eval)):
-            with self._same_numbers():
-                there = mode(_with_parameters(self._copy_for(self._within(x)), x))
-                expected = self._plain_grad(there, inputs, targets)
-            for _ in range(TRIES):
-                with self._same_numbers():
-                    self._require_same(self._grad_of(running, x, inputs, targets), expected)
-
-    def _same_numbers(self) -> AbstractContextManager[None]:
-        """Within, all that is drawn is the same each time."""
-        device = self.start.device
-        return random_state.seeded(0, [device] if device.type == "cuda" else [])
-
-    def _plain_grad(self, module: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
-        """∇ of the loss in the parameters that a module holds."""
-        trained = [p for p in module.parameters() if p.requires_grad]
-        with torch.enable_grad(), exact_convolutions(inputs.device):
-            loss = self._plain_loss(self.start.dtype, inputs, targets, module)
-            loss = loss if loss.requires_grad else loss + 0 * trained[0].sum()
-            grads = torch.autograd.grad(loss, trained, materialize_grads=True)
-        return torch.cat([grad.flatten() for grad in grads]).to(self.start.dtype)
-
-    def _require_same(self, found: Tensor, expected: Tensor) -> None:
-        if torch.equal(found, expected):
-            return
-        rounding = torch.finfo(found.dtype).eps ** 0.5 * float(expected.nan_to_num().abs().max())
-        same = torch.allclose(found, expected, rtol=0, atol=rounding, equal_nan=True)
-        need = "one without memory, whose loss depends on its arguments and random numbers only"
-        way_out = (
-            "draw with torch's own functions, e.g. torch.rand, not with a generator it holds, and "
-            "compute what depends on parameters anew each time"
-        )
-        told = f"{self.name}, whose loss changes from one evaluation to the next"
-        require(same, "module", told, need, way_out)
 
     def _refuse_writing(self, inputs: Tensor) -> None:
         """Refuse a module that writes to a buffer, which all points and nodes share."""
@@ -297,6 +249,16 @@ class VectorModule:
     def module_at(self, x: Tensor) -> nn.Module:
         """A copy of the module with copies of the parameters `x`, `(dim,)`, in evaluation mode."""
         return _with_parameters(self._copy_for(x), x).eval()
+
+    def plain_grad(self, x: Tensor, inputs: Tensor, targets: Tensor, in_mode: Mode) -> Tensor:
+        """∇ of the loss in x as torch alone gives it, of a new copy of the module."""
+        module = in_mode(_with_parameters(self._copy_for(self._within(x)), x))
+        trained = [p for p in module.parameters() if p.requires_grad]
+        with torch.enable_grad(), exact_convolutions(x.device):
+            loss = self._plain_loss(x.dtype, inputs, targets, module)
+            loss = loss if loss.requires_grad else loss + 0 * trained[0].sum()
+            grads = torch.autograd.grad(loss, trained, materialize_grads=True)
+        return torch.cat([grad.flatten() for grad in grads]).to(x.dtype)
 
     def to(self, device: Device, dtype: torch.dtype) -> Self:
         """The same on another device, in another precision."""
@@ -430,7 +392,7 @@ def _with_parameters(module: nn.Module, x: Tensor) -> nn.Module:
     return module
 
 
-def _in_training(module: nn.Module) -> nn.Module:
+def in_training(module: nn.Module) -> nn.Module:
     """In training mode, with parts in evaluation mode if it is given so."""
     return module if module.training else module.train()
 
