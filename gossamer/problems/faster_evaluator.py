@@ -48,7 +48,7 @@ class FasterEvaluator:
     """
 
     def __init__(self, at_once: Evaluator, in_turn: Evaluator) -> None:
-        self.at_once, self._in_turn, self._prepared = at_once, in_turn, False
+        self.at_once, self.in_turn, self._prepared = at_once, in_turn, False
 
     @cached_property
     def _chosen(self) -> dict[tuple[torch.device, torch.dtype, bool], Choice]:
@@ -73,7 +73,7 @@ class FasterEvaluator:
         """That of gradients, if it was measured on a CPU: on a GPU they gain by a graph."""
         chosen = self._chosen.get((points.device, points.dtype, self._prepared))
         in_turn = points.is_cpu and chosen is not None and not chosen.at_once
-        return self._in_turn if in_turn else self.at_once
+        return self.in_turn if in_turn else self.at_once
 
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
@@ -82,14 +82,14 @@ class FasterEvaluator:
         given, place = (x, inputs, targets, t, seeds), (x.device, x.dtype, self._prepared)
         if place not in self._chosen:
             self._chosen[place] = self._faster(given)
-        way = self.at_once if self._chosen[place].at_once else self._in_turn
+        way = self.at_once if self._chosen[place].at_once else self.in_turn
         return way.gradients(*given)
 
     def _faster(self, given: Given) -> Choice:
         """Found by evaluating both."""
         on_gpu = given[0].is_cuda
         at_once, in_turn = self._times_on_gpu(given) if on_gpu else self._times_on_cpu(given)
-        chosen = self.at_once if at_once <= in_turn else self._in_turn
+        chosen = self.at_once if at_once <= in_turn else self.in_turn
         return Choice(chosen is self.at_once, chosen.way)
 
     def _times_on_cpu(self, given: Given) -> tuple[float, float]:
@@ -99,9 +99,9 @@ class FasterEvaluator:
         """
         nodes = len(given[0])
         few = min(TIMED_NODES, nodes)
-        quick = shortest_times(_of_first(few, self._in_turn, given))[0] / few
+        quick = shortest_times(_of_first(few, self.in_turn, given))[0] / few
         many = min(nodes, max(few, int(MOST_SECONDS / quick)))
-        calls = _of_first(many, self.at_once, given), _of_first(few, self._in_turn, given)
+        calls = _of_first(many, self.at_once, given), _of_first(few, self.in_turn, given)
         at_once, in_turn = shortest_times(*calls)
         return at_once / many, in_turn / few
 
@@ -110,9 +110,9 @@ class FasterEvaluator:
         x = given[0]
         if x[..., 0].numel() > MOST_BRANCHES:
             return 0.0, math.inf
-        at_once, in_turn = (_captured_time(way, given) for way in (self.at_once, self._in_turn))
+        at_once, in_turn = (_captured_time(way, given) for way in (self.at_once, self.in_turn))
         if at_once <= in_turn:
-            self._in_turn = self._in_turn.to(x.device, x.dtype)
+            self.in_turn = self.in_turn.to(x.device, x.dtype)
         else:
             self.at_once = self.at_once.to(x.device, x.dtype)
         return at_once, in_turn
@@ -123,7 +123,7 @@ class FasterEvaluator:
         moved = copy.copy(self)
         moved._chosen = known
         moved.at_once = self.at_once.to(device, dtype)
-        moved._in_turn = self._in_turn.to(device, dtype)
+        moved.in_turn = self.in_turn.to(device, dtype)
         return moved
 
     def expecting(self, steps: int) -> Self:

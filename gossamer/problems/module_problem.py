@@ -50,13 +50,13 @@ class ModuleProblem(Problem):
     Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
     gradient finds the faster way, and `problem.way` says which it is. In runs on a CPU with a store
-    or an executor, the bits must not depend on measured times, so nothing is measured, and all are
-    evaluated together. Modules that `vmap` does not support, e.g. an LSTM, are evaluated one after
-    the other. Others that draw random numbers, e.g. for dropout, are by default evaluated for all
-    nodes and runs together (`vmap`), since the two ways would draw different numbers; those that
-    draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one after
-    the other. Dropout masks are different for each node, step and seed; losses are evaluated
-    without dropout.
+    or an executor, the bits must not depend on measured times, so nothing is measured: modules with
+    convolutions are evaluated one after the other, and others together. Modules that `vmap` does
+    not support, e.g. an LSTM, are evaluated one after the other. Others that draw random numbers,
+    e.g. for dropout, are by default evaluated for all nodes and runs together (`vmap`), since the
+    two ways would draw different numbers; those that draw with Python's `random` or with numpy,
+    e.g. for stochastic depth, are evaluated one after the other. Dropout masks are different for
+    each node, step and seed; losses are evaluated without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
     loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
@@ -275,11 +275,12 @@ class ModuleProblem(Problem):
         return expecting
 
     def untimed(self) -> Self:
-        """The same problem, evaluated for all nodes together instead of by the faster way."""
-        if not isinstance(self.evaluator, FasterEvaluator):
+        """The same problem, evaluated in the way that is mostly the faster one on a CPU."""
+        either = self.evaluator
+        if not isinstance(either, FasterEvaluator):
             return self
         untimed = copy.copy(self)
-        untimed.evaluator = self.evaluator.at_once
+        untimed.evaluator = either.in_turn if self._model.convolves else either.at_once
         return untimed
 
     def describe(self) -> dict[str, Any]:

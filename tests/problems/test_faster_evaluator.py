@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from problems.modules import NODES, VECTORS, build, perceptron, points
+from problems.modules import IMAGES, NODES, VECTORS, build, convolution, perceptron, points
 from torch import Tensor, nn
 
 import gossamer as gs
@@ -35,7 +35,7 @@ def test_the_faster_way_is_taken_and_told(slow: str, monkeypatch: pytest.MonkeyP
 def test_losses_go_the_way_of_gradients(fast: str, monkeypatch: pytest.MonkeyPatch):
     problem = build(perceptron(), VECTORS)
     asked_with(problem, {"vmap": 1e-2, "loop": 1e-2} | {fast: 1e-3}, monkeypatch)
-    ways = {"vmap": problem.evaluator.at_once, "loop": problem.evaluator._in_turn}
+    ways = {"vmap": problem.evaluator.at_once, "loop": problem.evaluator.in_turn}
     x, seen = points(problem), []
     problem.sample_grad(x, 0, [0, 7])
     for name, way in ways.items():
@@ -60,7 +60,7 @@ def asked_with(
 ) -> list[tuple[str, int]]:
     """Which way is asked for how many nodes, where a node takes so many seconds."""
     asked: list[tuple[str, int]] = []
-    ways = {"vmap": problem.evaluator.at_once, "loop": problem.evaluator._in_turn}
+    ways = {"vmap": problem.evaluator.at_once, "loop": problem.evaluator.in_turn}
     for name, way in ways.items():
         monkeypatch.setattr(way, "gradients", counted(name, way.gradients, asked))
 
@@ -99,8 +99,18 @@ def test_what_a_simulation_chose_is_told_by_the_problem_that_it_was_given():
 
 
 @pytest.mark.parametrize("where", ["store", "executor"])
+@pytest.mark.parametrize(
+    ("made", "shape", "at_once"),
+    [(perceptron(), VECTORS, True), (convolution(), IMAGES, False)],
+    ids=["products", "convolutions"],
+)
 def test_nothing_is_measured_where_bits_are_promised(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: nn.Module,
+    shape: tuple[int, ...],
+    at_once: bool,
+    where: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     """The other way, which a busy machine may choose, gives other last digits."""
 
@@ -108,11 +118,10 @@ def test_nothing_is_measured_where_bits_are_promised(
         raise AssertionError("measured")
 
     monkeypatch.setattr(faster_evaluator, "shortest_times", measure)
-    made = perceptron()
-    chosen, stacked = build(made, VECTORS), build(made, VECTORS, vectorize=True)
+    chosen, known = build(made, shape), build(made, shape, vectorize=at_once)
     how = {"store": tmp_path} if where == "store" else {"executor": gs.executors.ThisProcess()}
     task = {"network": gs.ring(NODES), "steps": 3, "seeds": range(2)}
     found = gs.simulate(gs.DSGD(0.1), chosen, **task, **how)
-    assert torch.equal(found.x, gs.simulate(gs.DSGD(0.1), stacked, **task, **how).x)
+    assert torch.equal(found.x, gs.simulate(gs.DSGD(0.1), known, **task, **how).x)
     with pytest.raises(AssertionError, match="measured"):
         gs.simulate(gs.DSGD(0.1), chosen, **task)
