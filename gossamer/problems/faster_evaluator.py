@@ -40,7 +40,8 @@ class FasterEvaluator:
     On a CPU small products are faster at once and convolutions one after the other; where the line
     is depends on the machine. On CUDA both ways are timed as captured graphs, unless there are many
     copies, which are evaluated at once. Both ways give the same gradients up to rounding. The way
-    is chosen at the first gradient, once for a device and precision, and kept.
+    is chosen at the first gradient, once for a device and precision, and kept. On a CPU losses go
+    the same way from then on.
 
     Args:
         at_once: evaluates all copies together.
