@@ -103,7 +103,7 @@ def _read(dataset: Any, name: str) -> Any:
         again = default_collate([dataset[k] for k in range(min(REREAD, len(dataset)))])
     except (RuntimeError, TypeError) as reason:
         found = f"samples that do not stack ({first_line(reason)})"
-        way_out = "make tensors of lists, e.g. by torch.tensor(inputs)"
+        way_out = "make tensors of lists, e.g. by torch.tensor(inputs), and pad them to one shape"
         raise InvalidInput(f"{name}: got {found}, need {ADMISSIBLE}; {way_out}") from reason
     if _is_pair(stacked):
         _require_fixed(stacked, again, name)

@@ -43,7 +43,7 @@ def require_usable(
 ) -> None:
     """Refuse data on which the loss fails, e.g. a number of a class that does not exist.
 
-    It is tried on the samples with the smallest and the largest integers, each among `together`.
+    It is tried on the samples with the smallest and the largest integers, each `together` times.
     """
     for node, row in extremes(nodes):
         _require_loss(model, f"node_datasets[{node}]", nodes[node], row, together)
@@ -53,9 +53,8 @@ def require_usable(
 
 
 def _require_loss(model: VectorModule, name: str, data: Pairs, row: int, together: int) -> None:
-    """Try it on a sample, and on others beside it, which e.g. statistics of a batch need."""
-    rows = (row - torch.arange(min(together, len(data)))) % len(data)
-    inputs, targets = data[rows]
+    """Try it on a sample, as often as there must be samples, e.g. for statistics of a batch."""
+    inputs, targets = data[torch.full((together,), row)]
     held = f" with the target {targets[0].item()}" if targets.ndim == 1 else ""
 
     def told(reason: str) -> str:

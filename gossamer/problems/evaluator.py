@@ -35,6 +35,10 @@ class Evaluator(Protocol):
         """
         ...
 
+    def loss_gradients(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of these losses, each in its point: `(points, dim)` → the same."""
+        ...
+
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
     ) -> Tensor:
@@ -82,6 +86,14 @@ class LoopEvaluator:
             with seeded(points.device, elsewhere=self._model.draws_elsewhere):
                 losses.append(self._model.evaluation_loss(point, inputs, targets)[None])
         return torch.cat(losses)
+
+    def loss_gradients(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of these losses, each in its point: `(points, dim)` → the same."""
+        grads = torch.empty_like(points)
+        for point, grad in zip(points, grads, strict=True):
+            with seeded(points.device, elsewhere=self._model.draws_elsewhere):
+                grad.copy_(self._model.evaluation_grad(point, inputs, targets))
+        return grads
 
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]

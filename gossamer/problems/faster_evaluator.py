@@ -40,7 +40,8 @@ class FasterEvaluator:
     On a CPU small products are faster at once and convolutions one after the other; where the line
     is depends on the machine. On CUDA both ways are timed as captured graphs, unless there are many
     copies, which are evaluated at once. Both ways give the same gradients up to rounding. The way
-    is chosen at the first gradient, once for a device and precision, and kept.
+    is chosen at the first gradient, once for a device and precision, and kept. On a CPU losses go
+    the same way from then on.
 
     Args:
         at_once: evaluates all copies together.
@@ -48,7 +49,7 @@ class FasterEvaluator:
     """
 
     def __init__(self, at_once: Evaluator, in_turn: Evaluator) -> None:
-        self.at_once, self._in_turn, self._prepared = at_once, in_turn, False
+        self.at_once, self.in_turn, self._prepared = at_once, in_turn, False
 
     @cached_property
     def _chosen(self) -> dict[tuple[torch.device, torch.dtype, bool], Choice]:
@@ -63,7 +64,17 @@ class FasterEvaluator:
 
     def losses(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
-        return self.at_once.losses(points, inputs, targets)
+        return self._known_way(points).losses(points, inputs, targets)
+
+    def loss_gradients(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of these losses, each in its point: `(points, dim)` → the same."""
+        return self._known_way(points).loss_gradients(points, inputs, targets)
+
+    def _known_way(self, points: Tensor) -> Evaluator:
+        """That of gradients, if it was measured on a CPU: on a GPU they gain by a graph."""
+        chosen = self._chosen.get((points.device, points.dtype, self._prepared))
+        in_turn = points.is_cpu and chosen is not None and not chosen.at_once
+        return self.in_turn if in_turn else self.at_once
 
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
@@ -72,34 +83,37 @@ class FasterEvaluator:
         given, place = (x, inputs, targets, t, seeds), (x.device, x.dtype, self._prepared)
         if place not in self._chosen:
             self._chosen[place] = self._faster(given)
-        way = self.at_once if self._chosen[place].at_once else self._in_turn
+        way = self.at_once if self._chosen[place].at_once else self.in_turn
         return way.gradients(*given)
 
     def _faster(self, given: Given) -> Choice:
         """Found by evaluating both."""
         on_gpu = given[0].is_cuda
         at_once, in_turn = self._times_on_gpu(given) if on_gpu else self._times_on_cpu(given)
-        chosen = self.at_once if at_once <= in_turn else self._in_turn
+        chosen = self.at_once if at_once <= in_turn else self.in_turn
         return Choice(chosen is self.at_once, chosen.way)
 
     def _times_on_cpu(self, given: Given) -> tuple[float, float]:
-        """All nodes at once, and what a few one after the other tell about all."""
-        x, inputs, targets, t, seeds = given
-        n = min(TIMED_NODES, len(x))
-        few = (x[:n], inputs[:n], targets[:n], t, seeds)
-        at_once, in_turn = shortest_times(
-            lambda: self.at_once.gradients(*given), lambda: self._in_turn.gradients(*few)
-        )
-        return at_once, in_turn * len(x) / n
+        """Those of a node, of a few nodes one after the other and of as many at once as is quick.
+
+        For a large model all at once would take long, and much memory, only to be timed.
+        """
+        nodes = len(given[0])
+        few = min(TIMED_NODES, nodes)
+        quick = shortest_times(_of_first(few, self.in_turn, given))[0] / few
+        many = min(nodes, max(few, int(MOST_SECONDS / quick)))
+        calls = _of_first(many, self.at_once, given), _of_first(few, self.in_turn, given)
+        at_once, in_turn = shortest_times(*calls)
+        return at_once / many, in_turn / few
 
     def _times_on_gpu(self, given: Given) -> tuple[float, float]:
         """All nodes either way, once they are captured; the graph that loses is let go."""
         x = given[0]
         if x[..., 0].numel() > MOST_BRANCHES:
             return 0.0, math.inf
-        at_once, in_turn = (_captured_time(way, given) for way in (self.at_once, self._in_turn))
+        at_once, in_turn = (_captured_time(way, given) for way in (self.at_once, self.in_turn))
         if at_once <= in_turn:
-            self._in_turn = self._in_turn.to(x.device, x.dtype)
+            self.in_turn = self.in_turn.to(x.device, x.dtype)
         else:
             self.at_once = self.at_once.to(x.device, x.dtype)
         return at_once, in_turn
@@ -110,7 +124,7 @@ class FasterEvaluator:
         moved = copy.copy(self)
         moved._chosen = known
         moved.at_once = self.at_once.to(device, dtype)
-        moved._in_turn = self._in_turn.to(device, dtype)
+        moved.in_turn = self.in_turn.to(device, dtype)
         return moved
 
     def expecting(self, steps: int) -> Self:
@@ -122,6 +136,13 @@ class FasterEvaluator:
         expecting = copy.copy(self)
         expecting._chosen, expecting.at_once, expecting._prepared = known, prepared, True
         return expecting
+
+
+def _of_first(nodes: int, way: Evaluator, given: Given) -> Callable[[], Tensor]:
+    """Evaluates the gradients of the first nodes."""
+    *stacked, t, seeds = given
+    x, inputs, targets = (z[:nodes] for z in stacked)
+    return lambda: way.gradients(x, inputs, targets, t, seeds)
 
 
 def _captured_time(way: Evaluator, given: Given) -> float:

@@ -149,6 +149,10 @@ class StackedGPTEvaluator:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
         return self.modules.losses(points, inputs, targets)
 
+    def loss_gradients(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of these losses, each in its point: `(points, dim)` → the same."""
+        return self.modules.loss_gradients(points, inputs, targets)
+
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]
     ) -> Tensor:

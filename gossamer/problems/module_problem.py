@@ -16,6 +16,7 @@ from gossamer.problems.data_check import require_alike, require_usable
 from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
 from gossamer.problems.faster_evaluator import FasterEvaluator
 from gossamer.problems.module_failures import refusing
+from gossamer.problems.module_memory import require_no_memory
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
@@ -49,13 +50,13 @@ class ModuleProblem(Problem):
     Gradients are evaluated for all nodes and runs together (`vmap`), or for one after the other
     (`loop`), with the same results up to rounding. By default a short measurement at the first
     gradient finds the faster way, and `problem.way` says which it is. In runs on a CPU with a store
-    or an executor, the bits must not depend on measured times, so nothing is measured, and all are
-    evaluated together. Modules that `vmap` does not support, e.g. an LSTM, are evaluated one after
-    the other. Others that draw random numbers, e.g. for dropout, are by default evaluated for all
-    nodes and runs together (`vmap`), since the two ways would draw different numbers; those that
-    draw with Python's `random` or with numpy, e.g. for stochastic depth, are evaluated one after
-    the other. Dropout masks are different for each node, step and seed; losses are evaluated
-    without dropout.
+    or an executor, the bits must not depend on measured times, so nothing is measured: modules with
+    convolutions are evaluated one after the other, and others together. Modules that `vmap` does
+    not support, e.g. an LSTM, are evaluated one after the other. Others that draw random numbers,
+    e.g. for dropout, are by default evaluated for all nodes and runs together (`vmap`), since the
+    two ways would draw different numbers; those that draw with Python's `random` or with numpy,
+    e.g. for stochastic depth, are evaluated one after the other. Dropout masks are different for
+    each node, step and seed; losses are evaluated without dropout.
 
     On CUDA both ways are captured as CUDA graphs, which saves the time between operations. In the
     loop, the evaluations for the different nodes and runs then run side by side. (The loop is not
@@ -81,13 +82,14 @@ class ModuleProblem(Problem):
         validation: data for `validation_loss`. They are also used for `accuracy` if targets are
             integers and outputs have one more axis, the last one, with the scores of the classes.
             There is no accuracy if the second axis of the outputs is as long as the last one,
-            because either of them may be that of the classes.
+            because either of them may be that of the classes. Negative targets do not count.
         penalty: a function of x that is added to every f_i, e.g. `gs.L2Penalty(1e-4)`.
         vectorize: True evaluates all nodes together, which is refused for modules that `vmap` does
             not support; False evaluates one after the other. By default the faster way is used, but
             modules that draw random numbers, and all modules with `compile=True`, are evaluated
             together. Choose True or False if the last digits matter, e.g. to compare two machines.
-        autocast: precision of matrix products, e.g. `torch.bfloat16`.
+        autocast: precision of matrix products, e.g. `torch.bfloat16`. The rest of the module is
+            computed in float32 at most.
         compile: on CUDA, True compiles the gradient for runs of any length, and False neither
             compiles nor captures it; by default the number of steps decides.
 
@@ -102,6 +104,7 @@ class ModuleProblem(Problem):
     """
 
     evaluator: Evaluator
+    slow_gradients = True
 
     def __init__(
         self,
@@ -157,6 +160,7 @@ class ModuleProblem(Problem):
     def _try(self, inputs: Tensor, targets: Tensor) -> None:
         """Refuse what fails on these samples or others; learn how many may be taken at once."""
         nodes, held_out = self.batches.datasets, self._validation
+        require_no_memory(self._model, inputs, targets)
         if self.batch_size == 1:
             _require_no_company(self._model, inputs[:1], targets[:1])
         require_usable(self._model, nodes, held_out, len(inputs))
@@ -206,11 +210,8 @@ class ModuleProblem(Problem):
         there, precise = self.to(x.device, x.dtype), torch.promote_types(x.dtype, torch.float32)
         grads = torch.zeros_like(x, dtype=precise)
         for total, points, data in zip(grads, x, there.batches.datasets, strict=True):
-            for share, inputs, targets in pieces(data, self._at_once):
-                with torch.enable_grad():
-                    leaf = points.detach().requires_grad_()
-                    loss = share * there.evaluator.losses(leaf, inputs, targets).sum()
-                    total += torch.autograd.grad(loss, leaf)[0]
+            for share, *batch in pieces(data, self._at_once):
+                total.add_(there.evaluator.loss_gradients(points, *batch), alpha=share)
         return penalized_grad(grads.to(x.dtype), self.penalty, x)
 
     def validation_loss(self, points: Tensor) -> Tensor:
@@ -274,11 +275,12 @@ class ModuleProblem(Problem):
         return expecting
 
     def untimed(self) -> Self:
-        """The same problem, evaluated for all nodes together instead of by the faster way."""
-        if not isinstance(self.evaluator, FasterEvaluator):
+        """The same problem, evaluated in the way that is mostly the faster one on a CPU."""
+        either = self.evaluator
+        if not isinstance(either, FasterEvaluator):
             return self
         untimed = copy.copy(self)
-        untimed.evaluator = self.evaluator.at_once
+        untimed.evaluator = either.in_turn if self._model.convolves else either.at_once
         return untimed
 
     def describe(self) -> dict[str, Any]:
@@ -350,13 +352,17 @@ def share_right(outputs: Tensor, targets: Tensor) -> Tensor:
     """How many of the targets are the place of the largest output, as a share.
 
     The last axis of the outputs is that of the classes. It is refused where the second axis is as
-    long, since it might be that of the classes, as in torch's losses.
+    long, since it might be that of the classes, as in torch's losses. Negative targets do not
+    count: there is no such class, and torch's losses ignore −100.
 
     >>> share_right(torch.tensor([[0.1, 0.9], [0.7, 0.3]]), torch.tensor([1, 1]))
     tensor(0.5000)
+    >>> share_right(torch.tensor([[0.1, 0.9], [0.7, 0.3]]), torch.tensor([1, -100]))
+    tensor(1.)
     """
     classes = not targets.is_floating_point() and outputs.shape[:-1] == targets.shape
     classes &= outputs.ndim <= 2 or outputs.shape[1] != outputs.shape[-1]
     shapes = f"{targets.dtype} targets for outputs of shape {tuple(outputs.shape)}"
     require(classes, "targets", shapes, "the number of a class for every row of outputs")
-    return (outputs.argmax(-1) == targets.long()).to(outputs.dtype).mean()
+    right = outputs.argmax(-1) == targets.long()
+    return right[targets.long() >= 0].to(outputs.dtype).mean()

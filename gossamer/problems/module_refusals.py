@@ -9,8 +9,9 @@ from gossamer.errors import require
 def require_trainable(module: nn.Module) -> None:
     """Refuse a module that is no function of parameters with values and dense gradients."""
     require(isinstance(module, nn.Module), "module", module, "an nn.Module")
-    _refuse_without_values(module)
-    _refuse_running_statistics(module)
+    for name, parameter in module.named_parameters():
+        _require_value(path_of(name), parameter)
+        _require_plain(path_of(name), parameter)
     _refuse_sparse_gradients(module)
 
 
@@ -22,20 +23,30 @@ def require_loss(loss: object) -> None:
     require(made, "loss", repr(loss), need, way_out)
 
 
-def _refuse_without_values(module: nn.Module) -> None:
+def _require_value(name: str, parameter: nn.Parameter) -> None:
     need = "parameters with values, which are x⁰"
-    for name, parameter in module.named_parameters():
-        found, way_out = "a parameter without a shape yet", "run the module once on a batch"
-        require(not is_lazy(parameter), path_of(name), found, need, way_out)
-        found, way_out = "a parameter on the meta device", 'use module.to_empty(device="cpu")'
-        require(not parameter.is_meta, path_of(name), found, need, f"{way_out}, and initialize it")
+    found, way_out = "a parameter without a shape yet", "run the module once on a batch"
+    require(not is_lazy(parameter), name, found, need, way_out)
+    found, way_out = "a parameter on the meta device", 'use module.to_empty(device="cpu")'
+    require(not parameter.is_meta, name, found, need, f"{way_out}, and initialize it")
 
 
-def _refuse_running_statistics(module: nn.Module) -> None:
+def _require_plain(name: str, parameter: nn.Parameter) -> None:
+    """Refuse what a vector of real numbers, and its gradient, would not have."""
+    if not parameter.requires_grad:
+        return
+    way_out = "hold two real numbers for each, which torch.view_as_complex reads"
+    require(not parameter.is_complex(), name, "a complex parameter", "real ones", way_out)
+    found, need = "a parameter with a hook on its gradient", "the gradient of the loss"
+    way_out = "let the module do what the hook does, e.g. multiply the parameter by a mask"
+    require(not parameter._backward_hooks, name, found, need, way_out)
+
+
+def refuse_running_statistics(module: nn.Module) -> None:
+    """Refuse a module, as it is trained, that counts up statistics of its inputs."""
     for name, part in module.named_modules():
-        trained = part.training or not module.training
         require(
-            not (trained and getattr(part, "track_running_stats", False)),
+            not (part.training and getattr(part, "track_running_stats", False)),
             path_of(name),
             f"{type(part).__name__} with running statistics",
             "a module that is a function of its parameters: running statistics are neither "

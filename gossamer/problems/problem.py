@@ -41,6 +41,9 @@ class Problem(ABC):
     has_accuracy: bool = False
     """Whether answers are right or wrong, so that `accuracy` can be computed."""
 
+    slow_gradients: bool = False
+    """Whether `local_grad` takes as long as many steps, so that metrics have to be asked for it."""
+
     @property
     def parameter_shapes(self) -> tuple[torch.Size, ...]:
         """Shapes of the tensors whose numbers form the vector x; here x is a single tensor."""

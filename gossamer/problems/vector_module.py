@@ -3,10 +3,11 @@
 import copy
 import pickle
 import random
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from threading import RLock
 from typing import Any, NoReturn, Self
 
@@ -17,21 +18,27 @@ from torch.backends import cudnn, mha
 from torch.func import functional_call
 from torch.nn.modules.conv import _ConvNd
 
-from gossamer import random_state
 from gossamer.data.moving import Device
 from gossamer.errors import InvalidInput, first_line, refuse, require
 from gossamer.identical import identical
 from gossamer.problems.module_failures import refusing
-from gossamer.problems.module_refusals import path_of, require_loss, require_trainable
+from gossamer.problems.module_refusals import (
+    refuse_running_statistics,
+    require_loss,
+    require_trainable,
+)
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs, targets) of a batch ↦ the mean loss of its samples, a scalar."""
 
-TRIES = 4
-"""Evaluations with the same random numbers, which must give the same loss."""
-
 RUN = ("_training", "_evaluating")
 """Names of the copies of a module that are run."""
+
+FromModule = Callable[[nn.Module], Tensor]
+"""What is computed with a module."""
+
+Mode = Callable[[nn.Module], nn.Module]
+"""Puts a module into training or evaluation mode, and returns it."""
 
 ALONE = RLock()
 """Held while a module or torch itself is changed for a moment: other threads wait."""
@@ -67,17 +74,27 @@ class VectorModule:
         self.start = torch.cat([p.detach().flatten() for p in trained.values()])
         self._precision_given = self.start.dtype
         self._loss = _loss_there(loss, self.start.device, self.start.dtype)
+        refuse_running_statistics(self._training.module)
 
     @cached_property
-    def _training(self) -> nn.Module:
+    def _training(self) -> "Running":
         """The copy that is run in training mode, and may keep what it computes."""
-        copied = copy.deepcopy(self._as_given)
-        return copied if copied.training else copied.train()
+        return Running(in_training(self._copy_for(self._within(self.start))))
 
     @cached_property
-    def _evaluating(self) -> nn.Module:
+    def _evaluating(self) -> "Running":
         """The copy that is run in evaluation mode."""
-        return copy.deepcopy(self._as_given).eval()
+        return Running(self._copy_for(self._within(self.start)).eval())
+
+    def _copy_for(self, x: Tensor) -> nn.Module:
+        """A copy of the module as it is given, which is moved if x is elsewhere or not as exact."""
+        copied, there = copy.deepcopy(self._as_given), (x.device, x.dtype)
+        here = self.start.device, self.start.dtype
+        return copied if there == here else moved(copied, *there)
+
+    def _within(self, z: Tensor) -> Tensor:
+        """A tensor as the module computes with it: autocast would leave float64 alone."""
+        return z.float() if self.autocast and z.dtype == torch.float64 else z
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the copies that are run, of which every copy of this has its own."""
@@ -98,11 +115,11 @@ class VectorModule:
 
     def training_grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
         """∇ of the training loss in x."""
-        with torch.enable_grad(), exact_convolutions(x.device):
-            leaf = x.detach().requires_grad_()
-            loss = self.training_loss(leaf, inputs, targets)
-            reached = loss.requires_grad  # not where all trained layers are skipped at random
-            return torch.autograd.grad(loss, leaf)[0] if reached else torch.zeros_like(leaf)
+        return self._grad_of(self._training, x, inputs, targets)
+
+    def evaluation_grad(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of the evaluation loss in x."""
+        return self._grad_of(self._evaluating, x, inputs, targets)
 
     def loss_in(self, dtype: torch.dtype) -> Loss:
         """The loss of outputs in another precision."""
@@ -114,18 +131,43 @@ class VectorModule:
         judged._loss = loss
         return judged
 
-    def _loss_of(self, module: nn.Module, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        parts = x.split([shape.numel() for shape in self.shapes.values()])
+    def _grad_of(self, running: "Running", x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The module holds x until the end: some run parts again for it (checkpointing)."""
+        leaf = x.detach().requires_grad_()
+
+        def grad(module: nn.Module) -> Tensor:
+            loss = self._plain_loss(x.dtype, inputs, targets, module)
+            reached = loss.requires_grad  # not where all trained layers are skipped at random
+            return torch.autograd.grad(loss, leaf)[0] if reached else torch.zeros_like(leaf)
+
+        with torch.enable_grad(), exact_convolutions(x.device):
+            return self._holding(running, leaf, grad)
+
+    def _loss_of(self, running: "Running", x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        return self._holding(running, x, partial(self._plain_loss, x.dtype, inputs, targets))
+
+    def _holding(self, running: "Running", x: Tensor, compute: FromModule) -> Tensor:
+        """What is computed while a module holds the parameters x, and copies of its buffers."""
+        parts = self._within(x).split([shape.numel() for shape in self.shapes.values()])
         named = zip(self.shapes.items(), parts, strict=True)
         trained = {name: part.view(shape) for (name, shape), part in named}
         tensors = {place: trained[name] for place, name in self._places.items()}
-        tensors |= {name: buffer.clone() for name, buffer in module.named_buffers()}
-        with self._told_of_precision(x.dtype):
-            with ALONE, self._set_up(x.device):
-                outputs = functional_call(module, tensors, (inputs,), tie_weights=False)
-            if not isinstance(outputs, Tensor):
-                self._refuse_outputs(outputs)
-            return self._loss(outputs.to(x.dtype), targets)
+        tensors |= {name: buffer.clone() for name, buffer in running.named_buffers()}
+        with ALONE, self._told_of_precision(x.dtype):
+            return functional_call(running, tensors, (compute,), tie_weights=False)
+
+    def _plain_loss(
+        self, dtype: torch.dtype, inputs: Tensor, targets: Tensor, module: nn.Module
+    ) -> Tensor:
+        """The loss of a module with what it holds, its outputs in some precision."""
+        return self._loss(self._outputs(inputs, module).to(dtype), targets)
+
+    def _outputs(self, inputs: Tensor, module: nn.Module) -> Tensor:
+        with self._set_up(inputs.device):
+            outputs = module(self._within(inputs))
+        if not isinstance(outputs, Tensor):
+            self._refuse_outputs(outputs)
+        return outputs
 
     def _refuse_outputs(self, outputs: object) -> NoReturn:
         found = f"{self.name}, which returns a {type(outputs).__name__}"
@@ -178,53 +220,45 @@ class VectorModule:
             after = _generator_states()
             self.draws = after != before
             self.draws_elsewhere |= after[:2] != before[:2]
-        self._require_pure(inputs, targets)
         self._refuse_writing(inputs)
 
     def _told(self, reason: str) -> str:
-        labels = "Long" in reason or "multi-target" in reason
+        labels = re.search(r"\bLong\b.*\bbut\b", reason) is not None
         return (
             f"module: got {self.name}, which fails on the first samples of node 0 ({reason}); "
             "need loss(module(inputs), targets) of tensors, differentiable in the trained "
             "parameters" + "; make numbers of classes or tokens by .long()" * labels
         )
 
-    def _require_pure(self, inputs: Tensor, targets: Tensor) -> None:
-        """Refuse a module that keeps something between evaluations, e.g. a generator of its own."""
-        losses, device = [], self.start.device
-        for _ in range(TRIES):
-            with random_state.seeded(0, [device] if device.type == "cuda" else []):
-                losses.append(self.training_loss(self.start, inputs, targets).detach().double())
-        first, *others = losses
-        close = {"rtol": torch.finfo(self.start.dtype).eps ** 0.5, "equal_nan": True}
-        need = "one without memory, whose loss depends on its arguments and random numbers only"
-        way_out = "draw with torch's own functions, e.g. torch.rand, not with a generator it holds"
-        found = f"{self.name}, whose loss changes from one evaluation to the next"
-        same = all(torch.allclose(first, other, **close) for other in others)
-        require(same, "module", found, need, way_out)
-
     def _refuse_writing(self, inputs: Tensor) -> None:
         """Refuse a module that writes to a buffer, which all points and nodes share."""
-        for module in (self._training, self._evaluating):
-            buffers = dict(module.named_buffers())
+        for running in (self._training, self._evaluating):
+            buffers = dict(running.named_buffers())
             written = {name: buffer.clone() for name, buffer in buffers.items()}
-            with torch.no_grad(), self._set_up(inputs.device):
-                functional_call(module, written, (inputs,))
+            with torch.no_grad():
+                functional_call(running, written, (partial(self._outputs, inputs),))
             for name, buffer in buffers.items():
                 require(
                     identical(buffer, written[name]),
-                    path_of(name),
+                    name,
                     f"a buffer to which {self.name} writes when it is run",
                     "a module that is a function of its parameters, whose buffers stay as they are",
                     "compute it anew in each forward pass, or put that part into eval() mode",
                 )
 
     def module_at(self, x: Tensor) -> nn.Module:
-        """A copy of the module with the parameters `x`, `(dim,)`, in evaluation mode."""
-        module = moved(copy.deepcopy(self._as_given).eval(), x.device, x.dtype)
+        """A copy of the module with copies of the parameters `x`, `(dim,)`, in evaluation mode."""
+        return _with_parameters(self._copy_for(x), x).eval()
+
+    def plain_grad(self, x: Tensor, inputs: Tensor, targets: Tensor, in_mode: Mode) -> Tensor:
+        """∇ of the loss in x as torch alone gives it, of a new copy of the module."""
+        module = in_mode(_with_parameters(self._copy_for(self._within(x)), x))
         trained = [p for p in module.parameters() if p.requires_grad]
-        nn.utils.vector_to_parameters(x.detach(), trained)
-        return module
+        with torch.enable_grad(), exact_convolutions(x.device):
+            loss = self._plain_loss(x.dtype, inputs, targets, module)
+            loss = loss if loss.requires_grad else loss + 0 * trained[0].sum()
+            grads = torch.autograd.grad(loss, trained, materialize_grads=True)
+        return torch.cat([grad.flatten() for grad in grads]).to(x.dtype)
 
     def to(self, device: Device, dtype: torch.dtype) -> Self:
         """The same on another device, in another precision."""
@@ -235,6 +269,22 @@ class VectorModule:
         for name in RUN:
             getattr(there, name)  # copied now, and not while a gradient is traced or captured
         return there
+
+
+class Running(nn.Module):
+    """What is computed with a module, e.g. a gradient: the whole of it can be `functional_call`ed.
+
+    Args:
+        module: held as `module`, as parts of it are called in messages.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, compute: FromModule) -> Tensor:
+        """`compute` of the module."""
+        return compute(self.module)
 
 
 def require_autograd() -> None:
@@ -269,7 +319,8 @@ def _copied(module: nn.Module) -> nn.Module:
     except Exception as reason:
         raise InvalidInput(
             f"module: got {type(module).__name__}, which cannot be copied ({first_line(reason)}); "
-            "need a module that holds no results of a computation: pass it before you run it"
+            "need a module that holds no results of a computation: pass it before you run it, use "
+            "nn.utils.parametrizations in place of nn.utils.weight_norm, and prune.remove"
         ) from reason
 
 
@@ -332,18 +383,32 @@ def _differentiable_attention() -> Iterator[None]:
 
 
 def _places(module: nn.Module, trained: Mapping[str, nn.Parameter]) -> dict[str, str]:
-    """Where each trained parameter is used → its name: once in every module that holds it.
+    """Where each trained parameter is in `Running` → its name: once in every module that holds it.
 
     A module used twice counts once: `functional_call`, left to find ties itself, would replace its
     parameters twice and not give them back.
     """
     names = {parameter: name for name, parameter in trained.items()}
     return {
-        f"{path}.{own}" if path else own: names[parameter]
-        for path, part in module.named_modules()
+        f"{path}.{own}": names[parameter]
+        for path, part in module.named_modules(prefix="module")
         for own, parameter in part.named_parameters(recurse=False, remove_duplicate=False)
         if parameter in names
     }
+
+
+def _with_parameters(module: nn.Module, x: Tensor) -> nn.Module:
+    """The module itself, whose trained parameters are now copies of those in a vector."""
+    trained = [p for p in module.parameters() if p.requires_grad]
+    with torch.no_grad():
+        for p, part in zip(trained, x.split([p.numel() for p in trained]), strict=True):
+            p.copy_(part.view_as(p))
+    return module
+
+
+def in_training(module: nn.Module) -> nn.Module:
+    """In training mode, with parts in evaluation mode if it is given so."""
+    return module if module.training else module.train()
 
 
 def _require_scalar(loss: object) -> None:

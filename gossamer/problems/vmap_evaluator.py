@@ -19,8 +19,11 @@ from gossamer.problems.module_failures import refusing
 from gossamer.problems.padding import PaddingRows
 from gossamer.problems.vector_module import ALONE, VectorModule, exact_convolutions
 
-EVALUATIONS_AT_ONCE = 2048
-"""Points times samples of which losses are evaluated together."""
+EVALUATIONS_AT_ONCE = {False: 512, True: 2048}
+"""On a CPU or a GPU, points times samples of which losses are evaluated together.
+
+More make a GPU faster, and a CPU slower: a small ResNet took 6 times as long for 2,048.
+"""
 
 COMPILED_FROM = 10_000
 """Steps to come from which a GPU saves more than the half minute that compiling takes.
@@ -32,6 +35,9 @@ where masks are drawn, which not every compiler can do as they are drawn without
 
 ModelLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 """(x, inputs, targets) of one model ↦ its loss."""
+
+StackedLoss = Callable[[ModelLoss, Tensor, Tensor, Tensor], Tensor]
+"""The loss of one model, (x, inputs, targets) of many ↦ what is told of each."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +149,20 @@ class VmapEvaluator:
         """The loss at every point on the same samples: `(points, dim)` → `(points,)`."""
         if len(points) == 0:
             return points.new_empty(0)
-        losses = []
-        for some in points.split(max(1, EVALUATIONS_AT_ONCE // len(inputs))):
+        return self._few_at_once(self._evaluation.losses, points, inputs, targets)
+
+    def loss_gradients(self, points: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        """∇ of these losses, each in its point: `(points, dim)` → the same."""
+        return self._few_at_once(self._evaluation.gradients, points, inputs, targets)
+
+    def _few_at_once(
+        self, evaluate: StackedLoss, points: Tensor, inputs: Tensor, targets: Tensor
+    ) -> Tensor:
+        on_gpu, told = points.is_cuda, []
+        for some in points.split(max(1, EVALUATIONS_AT_ONCE[on_gpu] // len(inputs))):
             with seeded(points.device) if self._evaluation.random else nullcontext():
-                stack = (self._model.evaluation_loss, some, inputs, targets)
-                losses.append(self._evaluation.losses(*stack))
-        return torch.cat(losses)
+                told.append(evaluate(self._model.evaluation_loss, some, inputs, targets))
+        return torch.cat(told)
 
     def gradients(
         self, x: Tensor, inputs: Tensor, targets: Tensor, t: int, seeds: Sequence[int]

@@ -62,9 +62,11 @@ def simulate(
             "validation_loss" and "error_rate" are those of x̄ on validation data, "grad_norm" is the
             mean of ‖∇f(x_i)‖, "consensus_error" the mean of ‖x_i − x̄‖, and "tracker_error" the mean
             distance of the trackers from the average gradient. By default all metrics that
-            exist for the problem and the method. Beyond 1,000 nodes "grad_norm" is left out,
-            because it evaluates ∇f at the parameters of every node. What a node has spent so far is
-            always recorded, too: "gradients" evaluated, "messages" and "bytes" sent.
+            exist for the problem and the method, but two only if they are quick: "grad_norm"
+            evaluates ∇f at the parameters of every node, and is left out beyond 1,000 nodes and
+            for a `ModuleProblem`; "tracker_error" evaluates all ∇f_i, and is left out for a
+            `ModuleProblem`. What a node has spent so far is always recorded, too: "gradients"
+            evaluated, "messages" and "bytes" sent.
         clock: a model of how long gradients and messages take; with it, "seconds" are recorded.
         dtype: precision of the simulation. With bfloat16 or float16, only gradients are computed in
             this precision, and everything else in float32 at least. In any precision, noise is

@@ -173,10 +173,13 @@ METRICS: dict[str, Measure] = {
 
 
 AT_EVERY_POINT = ("grad_norm",)
-"""Metrics that evaluate f at every node's point, which takes n times as long as a step."""
+"""Metrics that evaluate ∇f at every node's point, which takes n times as long as a step."""
 
 MANY_NODES = 1000
 """Most nodes for which they are recorded without being asked for."""
+
+OF_ALL_DATA = ("grad_norm", "tracker_error")
+"""Metrics that evaluate ∇f_i, which is slow if a node has many samples of a large model."""
 
 
 COSTS = ("gradients", "messages", "bytes", "seconds")
@@ -206,17 +209,23 @@ def available_metrics(stack: Stack) -> dict[str, Metric]:
 def choose_metrics(asked: Sequence[str | Measure] | None, stack: Stack) -> dict[str, Metric]:
     """Those asked for, by name or as functions of a stack; by default all that exist here.
 
-    With many nodes what is evaluated on all data at every node's point, n² of them, has to be asked
-    for. Costs may be among those asked for; they are recorded anyway, and not by a function.
+    What takes much longer than the run itself has to be asked for. Costs may be among those asked
+    for; they are recorded anyway, and not by a function.
     """
     if asked is None:
-        left_out = AT_EVERY_POINT if stack.problem.num_nodes > MANY_NODES else ()
-        here = available_metrics(stack)
+        here, left_out = available_metrics(stack), _slow(stack.problem)
         return {name: metric for name, metric in here.items() if name not in left_out}
     asked = [one for one in asked if one not in COSTS]
     chosen = {metric_name(one): _choose(one, stack) for one in asked}
     require(len(chosen) == len(asked), "metrics", list(map(metric_name, asked)), "each name once")
     return chosen
+
+
+def _slow(problem: Problem) -> tuple[str, ...]:
+    """Metrics that take much longer than the steps between two records."""
+    if problem.slow_gradients:
+        return OF_ALL_DATA
+    return AT_EVERY_POINT if problem.num_nodes > MANY_NODES else ()
 
 
 def metric_name(asked: str | Measure) -> str:

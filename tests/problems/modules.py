@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.backends import cudnn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from gossamer.problems.module_problem import ModuleProblem
 
@@ -44,6 +45,18 @@ class Branching(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = self.out(x)
         return y if y.sum() > 0 else -y
+
+
+class Checkpointed(nn.Module):
+    """Computes its hidden layer again for the gradient, which saves memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = perceptron(), nn.Linear(CLASSES, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        again = {"use_reentrant": False, "preserve_rng_state": False}
+        return self.out(checkpoint(self.hidden, x, **again))
 
 
 class Scaled(nn.Module):
@@ -177,6 +190,7 @@ LOOPED = {
     "lstm": (Recurrent, SEQUENCES),
     "control flow": (Branching, VECTORS),
 }
+CHECKPOINTED = {"checkpointing": (Checkpointed, VECTORS)}
 
 
 def build(module: nn.Module, shape: tuple[int, ...] | None, **options) -> ModuleProblem:

@@ -21,6 +21,10 @@ WRONG = {
     "axes": ((INPUTS, LABELS[:, None]), r"targets of .* shape \(1,\), need .*\(\), as node 0"),
     "empty": ((INPUTS[:0], LABELS[:0]), "0 inputs and 0 targets, need equally many, at least 1"),
     "too large": ((INPUTS, LABELS + (LABELS == 3)), r"sample 3 with the target 4, .*out of bounds"),
+    "too large beside others": (
+        (INPUTS[:3], torch.tensor([4, 1, 2])),
+        r"sample 0 with the target 4, .*out of bounds",
+    ),
     "negative": ((INPUTS, LABELS - 3 * (LABELS == 2)), r"sample 2 with the target -1, on which"),
 }
 

@@ -1,41 +1,58 @@
 """Losses, gradients and accuracies of the nodes of a module."""
 
+import copy
 import json
+from collections.abc import Callable
 
 import pytest
 import torch
 from problems.modules import (
+    CHECKPOINTED,
     CLASSES,
+    LOOPED,
     NODES,
     SAMPLES,
+    VECTORIZED,
     VECTORS,
     build,
     perceptron,
     points,
     transformer,
 )
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 import gossamer as gs
 from gossamer.data import BatchOrder
 from gossamer.problems.module_problem import ModuleProblem
 
+KINDS = {
+    f"{name}, {vectorize}": (*kind, vectorize)
+    for name, kind in (VECTORIZED | LOOPED | CHECKPOINTED).items()
+    for vectorize in (None, False)
+}
 
-@pytest.mark.parametrize("vectorize", [True, False])
-def test_gradient_is_that_of_the_batch_which_a_process_would_see(vectorize: bool):
-    module = perceptron()
-    problem = build(module, VECTORS, vectorize=vectorize)
+
+@pytest.mark.parametrize(("make", "shape", "vectorize"), KINDS.values(), ids=KINDS)
+def test_gradients_are_those_of_the_module_on_the_samples_which_a_process_would_see(
+    make: Callable[[], nn.Module], shape: tuple[int, ...] | None, vectorize: bool | None
+):
+    module = make()
+    problem = build(module, shape, vectorize=vectorize)
     x = points(problem, runs=1)
     node, seed, t = 2, 5, 9
-    inputs, labels = problem.batches.datasets[node][BatchOrder(SAMPLES, 4, seed, node).at(t)]
-    process = perceptron().double()
-    nn.utils.vector_to_parameters(x[node, 0], process.parameters())
-    functional.cross_entropy(process(inputs), labels).backward()
-    expected = torch.cat([p.grad.flatten() for p in process.parameters()])
-    torch.testing.assert_close(
-        problem.sample_grad(x, t, [seed])[node, 0], expected, rtol=0, atol=1e-12
-    )
+    data = problem.batches.datasets[node]
+
+    def plain(module: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
+        module = module.double()
+        nn.utils.vector_to_parameters(x[node, 0].clone(), module.parameters())
+        functional.cross_entropy(module(inputs), labels).backward()
+        return torch.cat([p.grad.flatten() for p in module.parameters()])
+
+    batch = data[BatchOrder(SAMPLES, 4, seed, node).at(t)]
+    found, local = problem.sample_grad(x, t, [seed])[node, 0], problem.local_grad(x)[node, 0]
+    expected = plain(copy.deepcopy(module), *batch), plain(module.eval(), data.inputs, data.targets)
+    torch.testing.assert_close((found, local), expected, rtol=0, atol=1e-12)
 
 
 def test_local_gradient_is_the_derivative_and_the_mean_of_an_epoch():
@@ -51,7 +68,8 @@ def test_local_gradient_is_the_derivative_and_the_mean_of_an_epoch():
 @pytest.mark.parametrize("vectorize", [True, False])
 def test_transformers_are_simulated_by_default(vectorize: bool):
     problem = build(transformer(dropout=0.3), None, vectorize=vectorize)
-    run = gs.simulate(gs.GTNSGDm(lr=0.05, momentum=0.5), problem, gs.ring(NODES), steps=10)
+    asked = {"metrics": ["loss", "grad_norm"]}
+    run = gs.simulate(gs.GTNSGDm(lr=0.05, momentum=0.5), problem, gs.ring(NODES), steps=10, **asked)
     assert run.final("loss") < run.metrics["loss"][0]
     assert torch.isfinite(run.metrics["grad_norm"]).all()
     assert torch.backends.mha.get_fastpath_enabled()
@@ -167,6 +185,15 @@ def test_accuracy_is_the_share_of_right_answers_on_the_validation_data():
     run = gs.simulate(gs.DSGD(0.1), problem, gs.ring(NODES), steps=2, metrics=["error_rate"])
     expected = 1 - problem.accuracy(run.x.mean(0)).item()
     assert run.final("error_rate").item() == pytest.approx(expected)
+
+
+def test_ignored_targets_are_neither_right_nor_wrong():
+    inputs, labels = torch.randn(300, 5, dtype=torch.float64), torch.randint(CLASSES, (300,))
+    ignored = torch.where(torch.arange(300) % 3 == 0, -100, labels)
+    problem = build(perceptron(), VECTORS, validation=(inputs, ignored))
+    right = problem.module_at(problem.start)(inputs).argmax(-1) == labels
+    expected = float(right[ignored >= 0].double().mean())
+    assert problem.accuracy(problem.start[None]).item() == pytest.approx(expected, abs=1e-12)
 
 
 def test_without_classes_or_validation_data_there_is_no_accuracy():

@@ -53,3 +53,32 @@ def test_parameters_without_values_are_refused(module: nn.Module, found: str):
 def test_running_statistics_are_refused_of_what_will_be_in_training_mode():
     with pytest.raises(gs.InvalidInput, match=r"module\.1: .*module\.1\.eval\(\) after module"):
         build(perceptron(nn.BatchNorm1d(8)).eval(), VECTORS)
+
+
+class Spectral(nn.Module):
+    """Multiplies Fourier coefficients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filter, self.out = nn.Parameter(torch.ones(3, dtype=torch.cfloat)), nn.Linear(5, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(torch.fft.irfft(torch.fft.rfft(x) * self.filter, n=5))
+
+
+def hooked() -> nn.Module:
+    module = perceptron()
+    module[0].weight.register_hook(lambda grad: grad * 0)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("module", "found"),
+    [
+        (Spectral(), r"module\.filter: got a complex parameter, need real ones; .*view_as_complex"),
+        (hooked(), r"module\.0\.weight: got a parameter with a hook .*; let the module do what"),
+    ],
+)
+def test_parameters_that_are_no_part_of_a_vector_are_refused(module: nn.Module, found: str):
+    with pytest.raises(gs.InvalidInput, match=found):
+        build(module, VECTORS)

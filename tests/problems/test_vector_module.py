@@ -194,6 +194,14 @@ def test_classes_that_are_no_long_integers_are_told_how_to_become_some(dtype: to
         ModuleProblem(perceptron(), functional.cross_entropy, data, batch_size=2)
 
 
+@pytest.mark.parametrize("of", [lambda k: k[:, None], lambda k: functional.one_hot(k, CLASSES)])
+def test_long_integers_are_not_told_to_become_some(of: Callable[[Tensor], Tensor]):
+    data = [(torch.randn(9, 5), of(torch.randint(CLASSES, (9,))))] * NODES
+    with pytest.raises(gs.InvalidInput, match="fails on the first samples") as refusal:
+        ModuleProblem(perceptron(), functional.cross_entropy, data, batch_size=2)
+    assert ".long()" not in str(refusal.value)
+
+
 class Exhausting(nn.Module):
     def __init__(self, reason: Exception):
         super().__init__()
@@ -240,6 +248,44 @@ def test_a_module_in_one_mode_is_trained_in_training_mode(training: bool):
     assert not torch.allclose(problem.sample_grad(x, 0, [0]), problem.local_grad(x))
 
 
+class Backbone(nn.Module):
+    """Keeps its first layers in evaluation mode, as those who train the last one write it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = perceptron(nn.BatchNorm1d(8)).requires_grad_(False)
+        self.last = nn.Linear(CLASSES, CLASSES)
+
+    def train(self, mode: bool = True):
+        super().train(mode)
+        self.first.eval()
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.first(x))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_backbone_that_keeps_itself_in_evaluation_mode_keeps_its_statistics(training: bool):
+    problem = build(Backbone().train(training), VECTORS, batch_size=SAMPLES)
+    x = problem.start.expand(NODES, 1, -1)
+    torch.testing.assert_close(problem.sample_grad(x, 0, [0]), problem.local_grad(x))
+
+
+def test_a_module_that_is_taken_out_shares_no_memory_with_x():
+    """It may be trained further, and saved without the parameters of all nodes."""
+    problem = build(perceptron(), VECTORS)
+    x = points(problem)
+    before, module = x.clone(), problem.module_at(x[0, 0])
+    taken = torch.cat([p.detach().flatten() for p in module.parameters()])
+    assert torch.equal(taken, x[0, 0])
+    with torch.no_grad():
+        for p in module.parameters():
+            assert p.untyped_storage().nbytes() == p.nbytes
+            p.zero_()
+    assert torch.equal(x, before)
+
+
 def test_a_module_takes_as_many_parameters_as_it_has():
     problem = build(perceptron(), VECTORS)
     with pytest.raises(gs.InvalidInput, match=r"x: got shape \(2,\), need shape"):
@@ -266,6 +312,48 @@ def test_autocast_is_near_and_keeps_the_precision_of_x():
     found = low.sample_grad(x, 0, [0, 1])
     assert found.dtype == torch.float32
     assert 0 < float((found - exact).norm() / exact.norm()) < 0.02
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+def test_autocast_is_not_ignored_in_double_precision(vectorize: bool | None):
+    """In which torch's own autocast leaves everything as it is, and runs are by default."""
+    module = perceptron(nn.Linear(8, 8)).double()
+    module[1].requires_grad_(False)
+    exact = build(module, VECTORS, vectorize=vectorize)
+    low = build(module, VECTORS, vectorize=vectorize, autocast=torch.bfloat16)
+    x = points(exact)
+    for of in ("sample_grad", "local_grad", "local_loss"):
+        rest = (0, [0, 1]) if of == "sample_grad" else ()
+        expected, found = (getattr(problem, of)(x, *rest) for problem in (exact, low))
+        assert found.dtype == torch.float64
+        assert 0 < float((found - expected).norm() / expected.norm()) < 0.02
+
+
+class Prepared(nn.Module):
+    """Keeps what it computes of its parameters, until it is trained again."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = nn.Linear(5, 5), nn.Linear(5, CLASSES)
+        self.kept: Tensor | None = None
+
+    def train(self, mode: bool = True):
+        self.kept = None
+        return super().train(mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = functional.normalize(self.hidden.weight) if self.kept is None else self.kept
+        self.kept = None if self.training else weight.detach()
+        return self.out(x @ weight)
+
+
+@pytest.mark.parametrize("vectorize", [None, False])
+def test_a_module_that_keeps_what_it_computed_of_other_parameters_is_refused(
+    vectorize: bool | None,
+):
+    """Losses would stay those of the first evaluation."""
+    with pytest.raises(gs.InvalidInput, match=r"Prepared, whose loss changes .* anew each time"):
+        build(Prepared(), VECTORS, vectorize=vectorize)
 
 
 class OwnDepth(nn.Module):

@@ -4,6 +4,8 @@ import pytest
 import torch
 from problems.modules import (
     LOOPED,
+    NODES,
+    SAMPLES,
     VECTORIZED,
     VECTORS,
     AlwaysDropping,
@@ -14,10 +16,11 @@ from problems.modules import (
     points,
     transformer,
 )
-from torch import nn
+from torch import Tensor, nn
 
 import gossamer as gs
 from gossamer.captured import AS_WRITTEN
+from gossamer.problems.vmap_evaluator import EVALUATIONS_AT_ONCE, ModelLoss, Stacking
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
@@ -64,6 +67,23 @@ def test_draws_of_evaluation_are_those_of_the_loop():
     x = points(stacked)
     torch.testing.assert_close(stacked.local_loss(x), loop.local_loss(x), rtol=0, atol=1e-12)
     torch.testing.assert_close(stacked.local_grad(x), loop.local_grad(x), rtol=0, atol=1e-12)
+
+
+def test_whole_datasets_are_evaluated_at_few_points_at_once(monkeypatch: pytest.MonkeyPatch):
+    """All points at once would take memory for the activations of all."""
+    problem, sizes, losses = build(perceptron(), VECTORS), [], Stacking.losses
+
+    def counted(self: Stacking, loss: ModelLoss, x: Tensor, *batch: Tensor) -> Tensor:
+        sizes.append(len(x) * len(batch[0]))
+        return losses(self, loss, x, *batch)
+
+    monkeypatch.setattr(Stacking, "losses", counted)
+    x = points(problem, runs=100)
+    for of in (problem.local_loss, problem.local_grad):
+        of(x)
+        assert sum(sizes) == NODES * 100 * SAMPLES
+        assert max(sizes) <= EVALUATIONS_AT_ONCE[False]
+        sizes.clear()
 
 
 def test_one_number_of_python_for_all_nodes_is_refused():

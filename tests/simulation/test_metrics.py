@@ -73,6 +73,18 @@ def test_with_many_nodes_the_gradient_at_every_point_is_measured_where_asked_for
     assert "grad_norm" in gs.simulate(*shared, steps=1, metrics=["error", "grad_norm"]).metrics
 
 
+def test_gradients_of_a_module_over_all_data_are_measured_where_asked_for():
+    data = [(torch.randn(8, 2), torch.randn(8, 1))] * 5
+    problem = gs.ModuleProblem(
+        torch.nn.Linear(2, 1), torch.nn.functional.mse_loss, data, batch_size=2
+    )
+    shared, slow = (gs.GTDSGD(lr=0.1), problem, gs.ring(5)), ("grad_norm", "tracker_error")
+    by_default = gs.simulate(*shared, steps=1).metrics
+    assert {"loss", "consensus_error"} <= set(by_default)
+    assert not set(slow) & set(by_default)
+    assert set(slow) <= set(gs.simulate(*shared, steps=1, metrics=slow).metrics)
+
+
 def test_only_metrics_that_exist_are_recorded():
     problem = gs.Quadratic(5, 3)
     everything = ["error", "loss", "grad_norm", "consensus_error", "tracker_error"]
