@@ -54,6 +54,16 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
+def below_one(value: float, spec: str) -> str:
+    """A number below 1, which is never rounded to 1.
+
+    >>> below_one(0.96737, ".4f"), below_one(1 - 1e-7, ".4f")
+    ('0.9674', '1 − 1e-07')
+    """
+    shown = format(value, spec)
+    return shown if float(shown) < 1 else f"1 − {1 - value:.2g}"
+
+
 def wrapped(text: str, columns: int = WIDTH, first: str = "", then: str = "") -> list[str]:
     """Lines of whole words; what stands in backticks stays on one line, if it fits on one.
 

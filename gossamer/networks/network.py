@@ -13,6 +13,7 @@ from gossamer.interval import Interval, within
 from gossamer.networks.channel import Channel
 from gossamer.networks.compressors import Compressor
 from gossamer.networks.recipe import Recipe
+from gossamer.text import below_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,7 +155,7 @@ class Network(ABC):
     @property
     def shown_lam(self) -> str:
         """λ as text; values close to 1 are written as e.g. 1 − 3e-07."""
-        return f"{self.lam:.6g}" if self.lam < 1 - 1e-6 else f"1 − {1 - self.lam:.2g}"
+        return below_one(self.lam, ".6g")
 
     @property
     def spectral_gap(self) -> float:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gossamer.text import aligned, wrapped
+from gossamer.text import aligned, below_one, wrapped
 from gossamer.theory.options import Option
 from gossamer.theory.practical import MOMENTUM, REACH
 from gossamer.theory.rates import noise_to_drift, rate, steps_for, theorem_bound
@@ -42,10 +42,10 @@ def tables(plan: "Plan") -> dict[str, tuple[Row, list[Row]]]:
 
 def _input_rows(plan: "Plan") -> list[Row]:
     c = plan.constants
-    values = {"λ": c.lam, "L": c.smoothness, "Δ0": c.gap, "‖∇f(x⁰)‖": c.grad_norm}
+    values = {"L": c.smoothness, "Δ0": c.gap, "‖∇f(x⁰)‖": c.grad_norm}
     values |= {"‖∇F(1⊗x⁰)‖": c.stacked_grad_norm, "σ": c.sigma, "p": c.p}
     values |= {"‖x⁰ − x*‖": plan.distance}
-    counts = {"n": _count(c.num_nodes), "T": _count(plan.steps)}
+    counts = {"n": _count(c.num_nodes), "T": _count(plan.steps), "λ": below_one(c.lam, ".4g")}
     shown = counts | {name: f"{value:.4g}" for name, value in values.items()}
     return [(name, value, plan.how.get(name, "")) for name, value in shown.items()]
 
@@ -77,7 +77,10 @@ def _term_rows(plan: "Plan") -> list[Row]:
 
 
 def _option_rows(options: Sequence[Option]) -> list[Row]:
-    return [(o.name, f"{o.lam:.4f}", f"{o.bound:.3g}", _count(o.steps_to_match)) for o in options]
+    return [
+        (o.name, below_one(o.lam, ".4f"), f"{o.bound:.3g}", _count(o.steps_to_match))
+        for o in options
+    ]
 
 
 def advice(plan: "Plan") -> list[str]:

@@ -172,6 +172,14 @@ def test_reads_as_text(planned: Plan):
     assert "until T = " in planned.advice()[-1]
 
 
+def test_a_slow_network_is_not_shown_as_one_that_never_averages():
+    """A plan said λ = 1 of it, where nothing converges."""
+    slow = plan(gs.Quadratic(2000, 2), gs.ring(2000), 100, noise=gs.Gaussian(0.1))
+    constants, _, _, networks, _ = slow.tables().values()
+    assert ["λ", "1 − 3.3e-06"] in [list(row[:2]) for row in constants[1]]
+    assert "1 − 3.3e-06" in {row[1] for row in networks[1]}
+
+
 def test_a_bound_that_says_something_needs_no_warning():
     problem = gs.Quadratic.from_centers(torch.tensor([[0.0], [2.0]]))
     assert not any("until T" in line for line in plan(problem, gs.complete(2), 10**6).advice())
