@@ -29,7 +29,9 @@ class Captured:
     it is written, and `refusal` tells why.
 
     What a call returns is the graph's own: the next call overwrites it. Only the graph of the last
-    shapes is kept. On a CPU, and while another function is captured, it is called as it is written.
+    shapes is kept, and with it all the memory it needs. What holds this object should therefore not
+    be held by `function`: both would stay until Python looks for garbage. On a CPU, and while
+    another function is captured, it is called as it is written.
 
     Args:
         function: of tensors on one device, to a tensor or tuples of tensors.

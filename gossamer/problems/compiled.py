@@ -36,17 +36,22 @@ class Compiled:
             return self._programs[key](*arguments)
 
     def _program(self, arguments: tuple[Tensor, ...]) -> TensorFunction:
-        from torch.fx.experimental.proxy_tensor import make_fx  # a third of a second
-
         try:
-            traced = make_fx(lambda *given: self.function(*given))(*arguments)
-            _choose_instead_of_scattering(traced.graph)
-            options: Any = {"fallback_random": True}  # the masks that are drawn without a compiler
-            program: TensorFunction = torch.compile(traced, dynamic=False, options=options)
-            program(*arguments)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a compiler's advice, e.g. to be less exact
+                return self._compiled(arguments)
         except Exception as reason:  # whatever a compiler cannot do, the function can
             warnings.warn(_not_compiled(reason), stacklevel=2)
             return self.function
+
+    def _compiled(self, arguments: tuple[Tensor, ...]) -> TensorFunction:
+        from torch.fx.experimental.proxy_tensor import make_fx  # a third of a second
+
+        traced = make_fx(lambda *given: self.function(*given))(*arguments)
+        _choose_instead_of_scattering(traced.graph)
+        options: Any = {"fallback_random": True}  # the masks that are drawn without a compiler
+        program: TensorFunction = torch.compile(traced, dynamic=False, options=options)
+        program(*arguments)
         return program
 
     def __getstate__(self) -> dict[str, Any]:

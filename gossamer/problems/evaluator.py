@@ -72,7 +72,7 @@ class LoopEvaluator:
 
     def __init__(self, model: VectorModule, capture: bool = True) -> None:
         self._model, self._capture = model, capture and not model.draws
-        self._of_models = Captured(self._in_branches)
+        self._of_models = Captured(partial(_in_branches, model))
 
     @property
     def way(self) -> str:
@@ -112,17 +112,6 @@ class LoopEvaluator:
 
         return run_by_run(of_run, x, seeds)
 
-    def _in_branches(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        grads = torch.empty_like(x)
-
-        def write(grad: Tensor, *given: Tensor) -> None:
-            grad.copy_(self._model.training_grad(*given))
-
-        models = zip(grads, x, inputs, targets, strict=True)
-        with OwnKernels():
-            side_by_side((partial(write, *model) for model in models), x.device)
-        return grads
-
     def to(self, device: Device, dtype: torch.dtype) -> "LoopEvaluator":
         """The same on another device, in another precision."""
         return LoopEvaluator(self._model.to(device, dtype), self._capture)
@@ -130,6 +119,18 @@ class LoopEvaluator:
     def expecting(self, steps: int) -> "LoopEvaluator":
         """Itself: nothing is worth preparing."""
         return self
+
+
+def _in_branches(model: VectorModule, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+    grads = torch.empty_like(x)
+
+    def write(grad: Tensor, *given: Tensor) -> None:
+        grad.copy_(model.training_grad(*given))
+
+    copies = zip(grads, x, inputs, targets, strict=True)
+    with OwnKernels():
+        side_by_side((partial(write, *each) for each in copies), x.device)
+    return grads
 
 
 def stacked_gradients(

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Self
 
 import torch
@@ -114,12 +115,10 @@ class VmapEvaluator:
 
     def _prepared(self) -> ModelGradients:
         """The gradients of many models, as they are to be evaluated where the model is."""
+        gradients = partial(self._training.gradients, self._model.training_loss)
         if self._compile is False or self._model.start.device.type != "cuda":
-            return self._gradients
-        return Captured(Compiled(self._gradients) if self._compiles else self._gradients)
-
-    def _gradients(self, x: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-        return self._training.gradients(self._model.training_loss, x, inputs, targets)
+            return gradients
+        return Captured(Compiled(gradients) if self._compiles else gradients)
 
     def expecting(self, steps: int) -> Self:
         """The same, to be asked for the gradients of this many steps."""

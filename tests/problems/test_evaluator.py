@@ -1,7 +1,9 @@
 """What a module draws is a function of step, seed and node, and captured graphs change nothing."""
 
+import gc
 import pickle
 import random
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -113,6 +115,22 @@ def test_captured_gradients_are_those_of_the_loop(make, shape, vectorize: bool |
         torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
     assert problem.way.endswith("in a CUDA graph") or make is Branching
     assert loop.way == "loop"
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=cuda)])
+@pytest.mark.parametrize("way", [{"vectorize": True}, {"vectorize": False}, {"compile": True}])
+def test_what_was_captured_goes_with_its_problem(way: dict[str, bool], device: str):
+    """At once, not when Python looks for garbage: a graph keeps the memory of a whole gradient."""
+    problem = build(perceptron(), VECTORS, **way).to(device)
+    for t in range(AS_WRITTEN + 1):
+        problem.sample_grad(problem.start.expand(NODES, 2, -1), t, [0, 1])
+    held = weakref.ref(problem.evaluator)
+    gc.disable()
+    try:
+        del problem
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 @cuda
