@@ -27,6 +27,22 @@ def test_is_the_maximum_likelihood_fit_of_a_generalized_pareto_law(law: str):
     assert best > theirs - 1e-4
 
 
+@pytest.mark.parametrize("law", ["Gaussian", "t 3", "t 1.5"])
+def test_few_samples_have_no_shape_below_minus_one(law: str):
+    # there the likelihood grows without bound towards a tail that ends at the largest sample
+    for x in laws.draw(law)[:, :200]:
+        ordered = np.sort(np.abs(x))[::-1]
+        excesses = ordered[:10] - ordered[10]
+        theta = np.append(-1 + np.geomspace(1e-6, 0.999, 500), np.geomspace(1e-3, 1e3, 500))
+        shapes = np.log1p(theta / excesses[0] * excesses[:, None]).mean(axis=0)
+        likelihoods = np.log(theta / shapes) - shapes
+        ours = pareto_fit(x, 10).gamma
+        assert ours >= -1
+        around = (shapes >= -1) & (np.abs(shapes - ours) < 0.1)
+        best = shapes[around][likelihoods[around].argmax()]
+        assert ours == pytest.approx(best, abs=0.02)
+
+
 # Excesses of a generalized Pareto law have that law again, exactly, and k·var(γ̂) → (1 + γ)². The
 # band is four standard errors of the mean plus a finite-k bias of order 1/k; the deviation of 100
 # estimates has a relative error of 7 %.
