@@ -77,6 +77,10 @@ def pareto_fit(samples: Samples, k: int) -> ParetoFit:
     that was centred, or norms that are never near 0, mislead `hill` but not this fit. It can also
     find that there is no power tail. In return, its standard error is larger.
 
+    With few excesses the interval is too narrow, mostly on the side of a heavier tail. For Pareto
+    laws of index 1.5 and 3, the 95 % interval contained the index in 94 % of the samples at
+    k = 500, in about 90 % at k = 50, and in 61 to 69 % at k = 10.
+
     >>> import torch
     >>> from gossamer.noise import Gaussian
     >>> x = Gaussian().sample((10_000,), generator=torch.Generator().manual_seed(0))

@@ -86,6 +86,18 @@ def test_index_and_interval_are_those_of_gamma_inverted():
     assert fit.widened(3).standard_error == 3 * fit.standard_error
 
 
+@pytest.mark.parametrize(
+    ("k", "low", "high"), [(500, 0.94, 0.94), (50, 0.89, 0.91), (10, 0.61, 0.69)]
+)
+def test_few_excesses_have_too_narrow_an_interval_as_is_said(k: int, low: float, high: float):
+    # the share of 300 samples has a standard error of at most 3 %
+    for index in (1.5, 3.0):
+        samples = stats.pareto.rvs(index, size=(300, 20 * k), random_state=0)
+        intervals = [pareto_fit(row, k).interval for row in samples]
+        share = np.mean([first <= index <= last for first, last in intervals])
+        assert low - 0.06 < share < high + 0.06
+
+
 def test_an_index_without_bound_is_infinite():
     fit = pareto_fit(laws.draw("Gaussian")[0], 500)
     assert fit.tail_index == math.inf
