@@ -97,6 +97,16 @@ def test_the_index_of_isotropic_noise_is_recognised(law: IsotropicNoise):
     assert sum(d.interval[0] <= law.tail_index <= d.interval[1] for d in found) >= 15
 
 
+def test_a_mixture_of_two_gaussians_is_not_called_infinite_variance():
+    # judged against a lognormal and a stretched exponential alone, all 10 were
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        large_now_and_then = np.where(rng.random((5000, 1)) < 0.01, 50, 1)
+        diagnosis = diagnose(rng.normal(size=(5000, 1)) * large_now_and_then)
+        assert diagnosis.tail == "undecided"
+        assert diagnosis.verdict.endswith("the tail is not that of a power law.")
+
+
 @pytest.mark.filterwarnings("ignore:the vectors are not centred")
 def test_dependent_samples_are_told_and_widen_the_interval():
     # x ← 0.9 x + t(1.5): as if independent, the interval covered 1.5 in 48 % of the samples
