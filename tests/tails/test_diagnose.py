@@ -32,7 +32,7 @@ def diagnosed(law: str, count: int) -> list[Diagnosis]:
 
 @pytest.mark.parametrize("law", ["Pareto 1.5", "stable 1.5", "skewed stable 1.5", "t 1.5"])
 def test_infinite_variance_is_recognised(law: str):
-    # 84 to 94 in 100 in benchmarks/tails.py, and p too large in at most 5: of 20 at least 12, at
+    # 82 to 92 in 100 in benchmarks/tails.py, and p too large in at most 5: of 20 at least 12, at
     # most 4 (each with probability below 1 % at those rates)
     found = diagnosed(law, 20)
     tails = [diagnosis.tail for diagnosis in found]
