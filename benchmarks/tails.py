@@ -65,6 +65,11 @@ def centred_lognormal(sigma: float) -> Draw:
     return lambda n, rng: rng.lognormal(0, sigma, (n, 1)) - math.exp(sigma**2 / 2)
 
 
+def now_and_then_large(n: int, rng: np.random.Generator) -> Array:
+    """Gaussian noise, of which every 100th sample is 50 times as large."""
+    return rng.normal(size=(n, 1)) * np.where(rng.random((n, 1)) < 0.01, 50, 1)
+
+
 def autoregressive(n: int, rng: np.random.Generator) -> Array:
     """x = 0.9 x + t(1.5): large samples come in clusters."""
     innovations = rng.standard_t(1.5, n + 200)
@@ -103,6 +108,7 @@ LAWS = [
     Law("stable 1.99 *", 1.99, "vectors", of(AlphaStable(1.99))),
     Law("lognormal σ = 2, plus 5 *", INF, "norms", lambda n, rng: 5 + rng.lognormal(0, 2.0, n)),
     Law("lognormal σ = 2, 3 coordinates *", INF, "vectors", signed_lognormal),
+    Law("Gaussian, 1 % times 50 *", INF, "vectors", now_and_then_large),
     Law("autoregression 0.9 of t(1.5) *", 1.5, "vectors", autoregressive),
 ]
 

@@ -70,11 +70,16 @@ def pareto_fit(samples: Samples, k: int) -> ParetoFit:
 
     $$\hat γ(θ) = \frac1k \sum_{i \le k} \log(1 + θ W_i), \qquad
       \hat θ = \arg\max_θ \big\{ \log \tfrac{θ}{\hat γ(θ)} - \hat γ(θ) \big\}, \qquad
-      \text{s.e.} = (1 + \hat γ) / \sqrt{k}.$$
+      \text{s.e.} = (1 + \hat γ) / \sqrt{k},$$
 
+    where \(\hat γ(θ) \ge -1\), since below −1 the likelihood has no maximum.
     It uses only differences, so adding a constant to all samples changes nothing: one-sided noise
     that was centred, or norms that are never near 0, mislead `hill` but not this fit. It can also
     find that there is no power tail. In return, its standard error is larger.
+
+    With few excesses the interval is too narrow, mostly on the side of a heavier tail. For Pareto
+    laws of index 1.5 and 3, the 95 % interval contained the index in 94 % of the samples at
+    k = 500, in about 90 % at k = 50, and in 61 to 69 % at k = 10.
 
     >>> import torch
     >>> from gossamer.noise import Gaussian
@@ -118,7 +123,8 @@ def _most_likely_shape(excesses: Array) -> float:
     for _ in range(10):
         theta = theta[theta != 0]
         gamma = np.log1p(theta[:, None] * excesses).mean(axis=1)
-        best = int(np.argmax(np.log(theta / gamma) - gamma))
+        likelihood = np.where(gamma >= -1, np.log(theta / gamma) - gamma, -np.inf)
+        best = int(np.argmax(likelihood))
         around = theta[max(best - 1, 0)], theta[min(best + 1, theta.size - 1)]
         theta = np.linspace(*around, 9)
     return float(gamma[best])

@@ -32,6 +32,9 @@ LEAST = 100
 REJECTED = 2.326348
 """The 99 % point of N(0, 1): a law further than this from what it predicts is rejected."""
 
+LARGEST_MISFIT = 1.308
+"""The 99 % point of `PowerLawTest.misfit` if the tail is that of a power law."""
+
 LOWER_END = 0.05
 """A law of norms counts from 0 or, since norms may never be near 0, from this quantile of them."""
 
@@ -135,9 +138,9 @@ class StretchedExponential:
 
 @dataclass(frozen=True)
 class PowerLawTest:
-    """Whether a tail fits a power law, a lognormal or a stretched exponential, as three numbers.
+    """Whether a tail fits a power law, a lognormal or a stretched exponential, as four numbers.
 
-    R is the log-likelihood of the power law minus that of another law. Each field compares R with
+    R is the log-likelihood of the power law minus that of another law. Three fields compare R with
     its expected value under one law, in standard errors. The field `lognormal` takes a lognormal as
     the other law and tells how far R is above the value expected for lognormal samples. The field
     `stretched_exponential` does the same with a stretched exponential. The field `power_law` tells
@@ -147,11 +150,17 @@ class PowerLawTest:
     On log–log axes a power tail is straight. `lognormal` and `stretched_exponential` are large if
     the tail is too straight for these laws, and `power_law` is far below 0 if the tail is too
     curved for a power law.
+
+    A tail may fit none of the three laws: e.g. Gaussian noise, of which every 100th sample is 50
+    times as large. `misfit` is the distance of Kolmogorov and Smirnov between the tail and the
+    power law, in the form of Stephens. For power-law samples it is about 0.7, however many there
+    are.
     """
 
     lognormal: float
     stretched_exponential: float
     power_law: float
+    misfit: float
 
     @property
     def alternatives_rejected(self) -> bool:
@@ -164,15 +173,16 @@ class PowerLawTest:
 
     @property
     def power_law_rejected(self) -> bool:
-        """Whether the tail is too curved for a power law, i.e. `power_law` is below −2.33.
+        """Whether the tail is too curved for a power law, or differs from it in another way.
 
-        −2.33 is the 1 % quantile of a standard normal law.
+        The first means that `power_law` is below −2.33, the 1 % quantile of a standard normal law.
+        The second means that `misfit` is above 1.308, which it is for 1 % of power-law samples.
         """
-        return self.power_law < -REJECTED
+        return self.power_law < -REJECTED or self.misfit > LARGEST_MISFIT
 
 
 def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> PowerLawTest:
-    r"""Cox's test of a power law against a lognormal and a stretched exponential.
+    r"""Tests a power law, against a lognormal and a stretched exponential (Cox) and by itself.
 
     The n `magnitudes` must be in decreasing order. The test uses the `k` largest of them and
     compares laws of log(X/u), where X is one of these k and u is the (k+1)-th largest magnitude.
@@ -186,14 +196,21 @@ def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> 
     because a change of scale does not change R. So \((R - kμ) / \sqrt{kv}\) says how many standard
     errors R is above its expectation under this law.
 
+    Let D be the largest distance between the distribution functions of the log(X/u) and of the
+    exponential law with the same mean, which is that of a power law. By itself, the power law is
+    judged by \((D - 0.2/k)(\sqrt{k} + 0.26 + 0.5/\sqrt{k})\).
+
     Each law is fitted twice: to the magnitudes, and to the magnitudes minus a constant, which is
     their 5 % quantile, or u/2 if that is less. Of the two fits, the one that gives the weaker
     evidence against the law is used. If samples depend on each other, the standard error
-    \(\sqrt{kv}\) is multiplied by the square root of `correlation_time`.
+    \(\sqrt{kv}\) is multiplied by the square root of `correlation_time`, and the last number is
+    divided by it.
 
     References: D. R. Cox, "Further results on tests of separate families of hypotheses", Journal
-    of the Royal Statistical Society B 24 (1962); A. Clauset, C. R. Shalizi and M. E. J. Newman,
-    "Power-law distributions in empirical data", SIAM Review 51 (2009).
+    of the Royal Statistical Society B 24 (1962); M. A. Stephens, "EDF statistics for goodness of
+    fit and some comparisons", Journal of the American Statistical Association 69 (1974);
+    A. Clauset, C. R. Shalizi and M. E. J. Newman, "Power-law distributions in empirical data",
+    SIAM Review 51 (2009).
     """
     origins = {0.0, min(float(np.quantile(magnitudes, LOWER_END)), magnitudes[k] / 2)}
     tails = [log_excesses(magnitudes - origin, k) for origin in origins]
@@ -207,7 +224,16 @@ def power_law_test(magnitudes: Array, k: int, correlation_time: float = 1.0) -> 
         lognormal=min(distances(Lognormal, Lognormal)),
         stretched_exponential=min(distances(StretchedExponential, StretchedExponential)),
         power_law=max(map(min, zip(*against_power, strict=True))),
+        misfit=min(map(_misfit, tails)) / widening,
     )
+
+
+def _misfit(y: Array) -> float:
+    """The distance of y from the exponential law of its mean, by Kolmogorov, Smirnov, Stephens."""
+    k, ranks = y.size, np.arange(y.size + 1) / y.size
+    share_below = -np.expm1(-np.sort(y) / y.mean())
+    distance = max((share_below - ranks[:-1]).max(), (ranks[1:] - share_below).max())
+    return float((distance - 0.2 / k) * (math.sqrt(k) + 0.26 + 0.5 / math.sqrt(k)))
 
 
 def _distance(y: Array, null: type[ScaleLaw], other: type[ScaleLaw], share: float) -> float:

@@ -31,13 +31,22 @@ def correlation_time(samples: Array) -> float:
 
     Reference: A. D. Sokal, "Monte Carlo methods in statistical mechanics" (1997), Section 3.
     """
-    ranks = np.argsort(np.argsort(samples)).astype(np.float64)
+    ranks = _ranks(samples)
     exceeds = (ranks >= 0.95 * samples.size).astype(np.float64)
     return max(_correlation_time(ranks), _correlation_time(exceeds))
 
 
+def _ranks(samples: Array) -> Array:
+    """0 for the least, …; equal samples share the mean of their ranks, whatever their order."""
+    _, place, count = np.unique(samples, return_inverse=True, return_counts=True)
+    mean: Array = np.cumsum(count) - (count + 1) / 2
+    return mean[place]
+
+
 def _correlation_time(series: Array) -> float:
     """τ summed up to the first lag M ≥ 5τ; 1 unless significantly above."""
+    if np.ptp(series) == 0:
+        return 1.0
     time = 2 * np.cumsum(_autocorrelations(series)) - 1
     lags = np.arange(time.size)
     enough = np.flatnonzero(lags >= WINDOW * time)

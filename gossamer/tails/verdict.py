@@ -122,6 +122,11 @@ def _why_undecided(decision: Decision, readings: Readings) -> str:
             f"At the {heavy[-1]} cut-off the tail looks like a power law of infinite variance. But "
             "a lognormal or a stretched exponential, whose moments are all finite, fits it as well."
         )
+    if heavy and readings.power_law[heavy[-1]].power_law_rejected:
+        return (
+            f"At the {heavy[-1]} cut-off Hill and the Pareto fit put the index below 2, but the "
+            "tail is not that of a power law."
+        )
     return f"The tail index may lie on either side of 2 (over all cut-offs {span(low, high)})."
 
 

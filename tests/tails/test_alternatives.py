@@ -1,4 +1,6 @@
+import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -7,12 +9,14 @@ from scipy import integrate, optimize, stats
 from gossamer.tails import power_law_test
 from gossamer.tails.alternatives import (
     DEPTHS,
+    LARGEST_MISFIT,
     WEIGHTS,
     Lognormal,
     PowerLaw,
     ScaleLaw,
     StretchedExponential,
     _distance,
+    _misfit,
 )
 
 SHARE, SIZE = 0.1, 10_000
@@ -106,14 +110,44 @@ def test_norms_that_are_never_near_zero_are_not_taken_for_a_power_law(law: type[
     assert sum(test.alternatives_rejected for test in found) <= 2
 
 
+def mixture(seed: int) -> np.ndarray:
+    """Gaussian noise, of which every 100th sample is 50 times as large."""
+    rng = np.random.default_rng(seed)
+    drawn = np.abs(rng.normal(size=SIZE // 2)) * np.where(rng.random(SIZE // 2) < 0.01, 50, 1)
+    return np.sort(drawn)[::-1]
+
+
+def spikes(seed: int) -> np.ndarray:
+    """One value, and every 100th time another."""
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.choice([1.0, 100.0], SIZE // 2, p=[0.99, 0.01]))[::-1]
+
+
+@pytest.mark.parametrize("law", [mixture, spikes])
+def test_a_tail_that_no_law_fits_is_not_that_of_a_power_law(law: Callable[[int], np.ndarray]):
+    # against the two other laws alone, the power law was the best of three in all 20
+    found = [power_law_test(law(seed), 250) for seed in range(20)]
+    assert all(test.alternatives_rejected for test in found)
+    assert all(test.power_law_rejected for test in found)
+
+
+@pytest.mark.parametrize("k", [100, 1000])
+def test_one_in_a_hundred_power_laws_misfits(k: int):
+    # of 1,000: 10 ± 4 √10
+    found = [_misfit(np.random.default_rng(seed).exponential(3.0, k)) for seed in range(1000)]
+    assert sum(misfit > LARGEST_MISFIT for misfit in found) <= 22
+    assert np.median(found) == pytest.approx(0.7, abs=0.03)
+
+
 def test_dependence_takes_its_root_of_the_distance():
     x = samples(PowerLaw, 0)
     one, nine = power_law_test(x, 1000), power_law_test(x, 1000, correlation_time=9.0)
     assert nine.lognormal == pytest.approx(one.lognormal / 3, rel=1e-12)
     assert nine.power_law == pytest.approx(one.power_law / 3, rel=1e-12)
+    assert nine.misfit == pytest.approx(one.misfit / 3, rel=1e-12)
 
 
 def test_ties_at_the_lower_end_are_no_obstacle():
     x = np.sort(np.r_[np.ones(900), np.random.default_rng(0).pareto(1.5, 100) + 1.5])[::-1]
     test = power_law_test(x, 99)
-    assert np.isfinite([test.lognormal, test.stretched_exponential, test.power_law]).all()
+    assert np.isfinite(dataclasses.astuple(test)).all()

@@ -42,3 +42,12 @@ def test_sorted_samples_look_dependent():
 def test_a_drift_of_the_scale_is_seen():
     x = np.abs(laws.draw("Gaussian")[0]) * np.linspace(1, 5, 10_000)
     assert correlation_time(x) > 2
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 20])
+def test_equal_samples_are_not_taken_for_dependent(levels: int):
+    rng = np.random.default_rng(0)
+    assert correlation_time(rng.integers(0, levels, 10_000).astype(float)) == 1
+    clipped = np.minimum(np.abs(laws.draw("t 1.5")), levels)
+    assert all(correlation_time(row) == 1 for row in clipped)
+    assert correlation_time(np.repeat(rng.integers(0, 20, 1000), 10)) > 5
