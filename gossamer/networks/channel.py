@@ -197,8 +197,8 @@ class RememberedTalk:
 
     @property
     def memory(self) -> LinkMemory:
-        """After the calls so far."""
-        return tuple(self._after)
+        """After the calls so far; where a step makes fewer calls than before, the rest stays."""
+        return (*self._after, *self._before[len(self._after) :])
 
     def pull(self, z: Tensor) -> Tensor:
         """Mix opinions."""

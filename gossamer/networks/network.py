@@ -196,7 +196,8 @@ class Network(ABC):
         """The same network, but messages are lost at random.
 
         Args:
-            probability: the probability with which each message is lost.
+            probability: the probability with which each message is lost. All messages of a step
+                from one node to another are lost together.
             both_ways: if True, a link that fails loses the messages in both directions, and both
                 ends notice. If False, messages in the two directions are lost independently of each
                 other.

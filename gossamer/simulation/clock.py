@@ -18,13 +18,13 @@ from gossamer.simulation.traffic import Traffic
 class Clock:
     """A model of how many seconds a run would take on real machines; nothing is measured.
 
-    Every node i has its own time T_i, which starts at 0. In every step it computes a gradient, and
-    then exchanges messages with its neighbours, once for every vector that the method averages (k
-    times for every vector if the network is `accelerated(k)`).
+    Every node i has its own time T_i, which starts at 0. In every step it computes a gradient (two
+    with GT-NSTORM), and then exchanges messages with its neighbours, once for every vector that the
+    method averages (k times for every vector if the network is `accelerated(k)`).
 
-    - A gradient: T_i ← T_i + g s_i (1 + r ε_i), with g = `gradient`, s_i = `slow[i]` and
-      r = `stragglers`. The random number ε_i is exponential with mean 1, and depends only on the
-      seed, the step and the node.
+    - The gradients of a step: T_i ← T_i + m g s_i (1 + r ε_i), with g = `gradient`,
+      s_i = `slow[i]`, r = `stragglers` and m gradients. The random number ε_i is exponential with
+      mean 1, and depends only on the seed, the step and the node.
     - An exchange: T_i ← max_j (T_j + l + b_j/B), with l = `latency` and B = `bandwidth`. The
       maximum is over node i itself and all nodes j that it hears from, and b_j is the number of
       bytes that node j sends in this exchange, to all its neighbours together.
@@ -70,14 +70,19 @@ class Clock:
         """The arguments of the clock, as plain JSON."""
         return asdict(self)
 
-    def seconds_at(self, traffic: Traffic, times: Sequence[int]) -> Tensor:
+    def seconds_at(self, traffic: Traffic, times: Sequence[int], gradients: int = 1) -> Tensor:
         """For every number of steps in `times`, the seconds until all nodes have made them.
 
-        The result has shape `(times, seeds)`; `times` must begin with 0 and rise.
+        The result has shape `(times, seeds)`.
+
+        Args:
+            traffic: what is sent in the steps.
+            times: they must begin with 0 and rise.
+            gradients: how many a node evaluates in a step.
         """
         nodes, seeds = traffic.network.num_nodes, traffic.seeds
         ready = torch.zeros(nodes, len(seeds), dtype=torch.float64)
-        factors, exchanges = self._factors(nodes), traffic.channel.exchanges
+        factors, exchanges = gradients * self._factors(nodes), traffic.channel.exchanges
         last, wanted = [ready.amax(0)], set(times)
         for steps in traffic.blocks(times[-1]):
             computing = self._computing(steps, seeds, factors)
@@ -102,7 +107,7 @@ class Clock:
         return factors
 
     def _computing(self, steps: range, seeds: Sequence[int], factors: Tensor) -> Tensor:
-        """Seconds of every gradient, `(steps, nodes, seeds)`."""
+        """Seconds of the gradients of every step, `(steps, nodes, seeds)`."""
         seconds = self.gradient * factors
         if self.stragglers == 0:
             return seconds.expand(len(steps), -1, -1)

@@ -83,4 +83,6 @@ def costs(simulation: Simulation, traffic: Traffic, gradients: int) -> dict[str,
     times, clock = simulation.record_steps, simulation.clock
     evaluated = torch.tensor(times, dtype=torch.float64)[:, None] * gradients
     found = {"gradients": evaluated.expand(-1, len(traffic.seeds)), **traffic.totals_at(times)}
-    return found if clock is None else found | {"seconds": clock.seconds_at(traffic, times)}
+    if clock is None:
+        return found
+    return found | {"seconds": clock.seconds_at(traffic, times, gradients)}

@@ -104,7 +104,8 @@ def record(
     moved = simulation.moved.in_c(algorithm, len(seeds))
     with memory_for_one(simulation):
         one = moved.stack(algorithm.select(torch.zeros(1, dtype=torch.int64)), seeds[:1])
-        metrics, asked = choose_metrics(simulation.metrics, one), what_a_step_asks(one)
+        metrics = choose_metrics(simulation.metrics, one)
+        asked = what_a_step_asks(one, simulation.steps)
     kind_of_state = type(one.state)
     del one  # its memory is for the runs
     recorder = Recorder(moved, seeds, metrics, asked.widths, asked.gradients)

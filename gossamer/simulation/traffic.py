@@ -4,20 +4,25 @@ How much is sent when depends on the network, on the seed and on how many number
 not on these numbers: it is counted once for each seed, whatever the hyper-parameters.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from gossamer.algorithms import Local
+from gossamer.algorithms import Algorithm, Local
 from gossamer.algorithms.local import STREAM
 from gossamer.networks import Channel, Network
 from gossamer.networks.chance import Coins
 from gossamer.simulation.stack import Stack
+from gossamer.simulation.step import is_ours
 from gossamer.simulation.taken import require_taken
+
+STEPS_COMPARED = 102
+"""Steps before which it is seen whether a method always mixes as much: periods up to 100."""
 
 ELEMENTS_AT_ONCE = 2**20
 """Elements of the largest tensor built in counting: steps × numbers of a round × seeds."""
@@ -97,8 +102,28 @@ class Asked(NamedTuple):
     """How many gradients it evaluates."""
 
 
-def what_a_step_asks(stack: Stack) -> Asked:
-    """Found by step 1 of one node in one run, which leads nowhere."""
+def what_a_step_asks(stack: Stack, steps: int) -> Asked:
+    """What step 1 asks for; a warning if others of these, of a method of the user's, differ."""
+    asked = asked_in(stack, 1)
+    if not is_ours(stack.algorithm):
+        compared = range(2, min(steps, STEPS_COMPARED))
+        other = next((t for t in compared if asked_in(stack, t) != asked), None)
+        if other is not None:
+            warnings.warn(_counted_as_in_step_1(stack.algorithm, other), stacklevel=2)
+    return asked
+
+
+def _counted_as_in_step_1(algorithm: Algorithm[Any], other: int) -> str:
+    return (
+        f"step {other} of {type(algorithm).__name__} does not mix as much as step 1, or evaluates "
+        "another number of gradients. What is spent is counted as if all steps were like step 1: "
+        "gradients, messages, bytes and seconds are wrong. To mix in every k-th step only, let "
+        "the method mix in every step, and take network.every(k)"
+    )
+
+
+def asked_in(stack: Stack, t: int) -> Asked:
+    """Found by step t of one node in one run, which leads nowhere."""
     gradients = 1
 
     def count(point: Tensor) -> Tensor:
@@ -111,9 +136,9 @@ def what_a_step_asks(stack: Stack) -> Asked:
     one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
     node = torch.zeros(1, dtype=torch.int64, device=x.device)
     coins = Coins.of(stack.seeds[:1], node, STREAM)
-    local = Local(1, count, coins, stack.problem.parameter_shapes)
+    local = Local(t, count, coins, stack.problem.parameter_shapes)
     asked = (local,) if one_run.asks_local else ()
-    require_taken(one_run, one_run.step(1, x, torch.zeros_like(x), state, mix, *asked), x)
+    require_taken(one_run, one_run.step(t, x, torch.zeros_like(x), state, mix, *asked), x)
     return Asked(mix.widths, gradients)
 
 

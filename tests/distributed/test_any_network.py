@@ -198,6 +198,27 @@ def close(mine: Tensor, theirs: Tensor) -> None:
     torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12)
 
 
+class NowAndThen(GTDSGD):
+    """Mixes in every third step, and descends along its tracker in the others."""
+
+    def step(self, t, x, grad, state, mix):
+        if t % 3 == 0:
+            return super().step(t, x, grad, state, mix)
+        y = state.y + grad - state.grad
+        return x - self.lr * y.to(x), type(state)(y, grad)
+
+
+IRREGULAR = NowAndThen(lr=0.05), DIGRAPH.drops(0.4).compressed(RandK(0.3))
+
+
+def now_and_then(rank: int) -> End:
+    return real(rank, *IRREGULAR)
+
+
+def test_messages_that_were_lost_before_steps_without_a_mix_are_read_as_they_were_written():
+    end_at_the_same_points(on_ranks(now_and_then), simulated(*IRREGULAR))
+
+
 LATE = [DIGRAPH.drops(0.4), DIGRAPH.drops(0.4).compressed(TopK(0.1))]
 
 

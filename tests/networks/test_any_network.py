@@ -77,6 +77,20 @@ def test_a_total_is_kept_with_what_is_in_flight(made: Maker, dtype: torch.dtype)
 
 
 @every_network
+def test_a_step_that_mixes_less_forgets_nothing(made: Maker):
+    channel, memory, z = open_channel(made()), (), heavy(NODES, len(SEEDS), DIM)
+    for t in range(STEPS):
+        talk = channel.talk(t, memory)
+        talk.push(z)
+        talk.pull(z)
+        memory = talk.memory
+    silent = channel.talk(STEPS, memory)
+    assert [*map(id, silent.memory)] == [*map(id, memory)]
+    silent.push(z)
+    assert [*map(id, silent.memory[1:])] == [*map(id, memory[1:])]
+
+
+@every_network
 def test_mixing_changes_nothing_that_it_was_given(made: Maker):
     """Neither z nor what links remembered: a block of steps can be taken again."""
     channel, z = open_channel(made()), heavy(3, 2, NODES, len(SEEDS), DIM)

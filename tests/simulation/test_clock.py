@@ -145,6 +145,14 @@ def test_runs_record_the_seconds_of_their_seed():
     assert all(torch.equal(found.metrics["seconds"][:, k], expected) for k in range(2))
 
 
+def test_a_second_gradient_takes_its_time():
+    clock = gs.Clock(latency=0.0, bandwidth=1e300, gradient=GRADIENT)
+    for method in (gs.GTNSGDm(0.01, 0.9), gs.GTNSTORM(0.01, 0.9)):
+        run = gs.simulate(method, PROBLEM, gs.ring(N), steps=10, record_every=1, clock=clock)
+        expected = GRADIENT * run.metrics["gradients"]
+        torch.testing.assert_close(run.metrics["seconds"], expected, rtol=1e-12, atol=0)
+
+
 def test_without_a_clock_there_are_no_seconds():
     run = gs.simulate(gs.DSGD(0.1), PROBLEM, gs.ring(N), steps=3)
     assert "seconds" not in run.metrics

@@ -1,5 +1,6 @@
 """Bytes as a metric: what every network sends, against a count link by link and step by step."""
 
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -212,15 +213,15 @@ def stack_of(method: gs.Algorithm[Any]) -> gs.Stack:
 
 
 def test_the_mixes_of_a_step():
-    assert what_a_step_asks(stack_of(gs.DSGD(0.1))).widths == [DIM]
+    assert what_a_step_asks(stack_of(gs.DSGD(0.1)), 9).widths == [DIM]
     lrs = torch.tensor([[0.1], [0.2]], dtype=torch.float64)
-    assert what_a_step_asks(stack_of(gs.GTNSGDm(lrs, 0.5))).widths == [DIM, DIM]
-    assert what_a_step_asks(stack_of(gs.PushSum(gs.DSGD(0.1)))).widths == [DIM, 1]
+    assert what_a_step_asks(stack_of(gs.GTNSGDm(lrs, 0.5)), 9).widths == [DIM, DIM]
+    assert what_a_step_asks(stack_of(gs.PushSum(gs.DSGD(0.1))), 9).widths == [DIM, 1]
 
 
 def test_looking_at_the_mixes_changes_nothing():
     stack, again = stack_of(gs.GTAdam(0.1)), stack_of(gs.GTAdam(0.1))
-    what_a_step_asks(stack)
+    what_a_step_asks(stack, 9)
     assert torch.equal(stack.x, again.x)
     assert all(torch.equal(a, b) for a, b in zip(stack.state, again.state, strict=True))
 
@@ -272,6 +273,19 @@ def test_gradients_that_a_step_asks_for_are_counted():
     for method, gradients in ((gs.DSGD(0.1), 1), (Twice(0.1), 2), (gs.PushSum(Twice(0.1)), 2)):
         run = gs.simulate(method, PROBLEM, gs.ring(N), steps=10, record_every=5)
         assert run.metrics["gradients"][:, 0].tolist() == [0, 5 * gradients, 10 * gradients]
+
+
+@pytest.mark.parametrize("period", [2, 5, 100])
+def test_a_method_that_mixes_now_and_then_is_told_that_it_is_counted_as_in_step_1(period: int):
+    class Local(gs.DSGD):
+        def step(self, t, x, grad, state, mix):
+            moved = x - self.lr * grad
+            return (mix.pull(moved) if (t + 1) % period == 0 else moved), state
+
+    with pytest.warns(UserWarning, match=r"Local does not mix as .* network\.every\(k\)"):
+        gs.simulate(Local(0.1), PROBLEM, gs.ring(N), steps=200, metrics=[])
+    with warnings.catch_warnings(action="error"):
+        gs.simulate(Local(0.1), PROBLEM, gs.ring(N), steps=2, metrics=[])
 
 
 def test_the_weights_of_push_sum_are_counted():

@@ -19,8 +19,8 @@ class CompressedLinks(Links):
 
     The links remember "copy", one's own, "copy.<sender>", and where messages are lost
     "unheard.<receiver>", those that have not reached it yet, one after the other: all are sent
-    again with the next. The receiver counts them in "missed.<sender>" and decodes them in order,
-    so that all copies of a node are the same bits. The first message ever is whole.
+    again with the next. The receiver notes their rounds in "missed.<sender>" and decodes them in
+    order, so that all copies of a node are the same bits. The first message ever is whole.
     """
 
     def __init__(self, network: Compressed, rounds: Rounds, wire: Wire, seed: int) -> None:
@@ -66,11 +66,11 @@ class CompressedLinks(Links):
         """Tell of z; of everyone whose message arrives, its copies since it was heard last."""
         round_t = self._rounds(call.t)
         owed = self._owed(round_t, self._message(call, z, memory), memory)
-        missed = self._missed(round_t, memory)
+        missed = self._missed(call, memory)
         received = self._wire.carrier.transfer(
             call.site,
             {k: owed[k] for k in round_t.sends},
-            {j: self._length(j, missed[j], z, memory) for j in round_t.hears},
+            {j: self._length(j, len(missed[j]), z, memory) for j in round_t.hears},
         )
         return {
             j: self._decoded(j, received[j].to(z.device), missed[j], call, z, memory)
@@ -100,12 +100,13 @@ class CompressedLinks(Links):
                 memory[f"unheard.{k}"] = owed[k].clone()  # files refuse shared storage
         return owed
 
-    def _missed(self, round_t: Round, memory: dict[str, Tensor]) -> dict[int, int]:
-        """How many messages of each sender were lost since one was heard."""
-        missed = {j: int(memory.pop(f"missed.{j}", 0)) for j in self._senders}
+    def _missed(self, call: Call, memory: dict[str, Tensor]) -> dict[int, list[int]]:
+        """The rounds in which messages of each sender were lost since one was heard."""
+        none = torch.zeros(0, dtype=torch.int64)
+        missed = {j: memory.pop(f"missed.{j}", none).tolist() for j in self._senders}
         for j in self._senders:
-            if j not in round_t.weights:
-                memory[f"missed.{j}"] = torch.tensor(missed[j] + 1)
+            if j not in self._rounds(call.t).weights:
+                memory[f"missed.{j}"] = torch.tensor([*missed[j], call.t])
         return missed
 
     def _length(self, sender: int, missed: int, z: Tensor, memory: dict[str, Tensor]) -> int:
@@ -118,15 +119,15 @@ class CompressedLinks(Links):
         self,
         sender: int,
         content: Tensor,
-        missed: int,
+        missed: list[int],
         call: Call,
         z: Tensor,
         memory: dict[str, Tensor],
     ) -> Iterator[Tensor]:
-        """The copies that the messages of rounds t − missed, …, t make."""
+        """The copies that the messages of the missed rounds and of round t make."""
         compressor, copy = self._network.compressor, memory.get(f"copy.{sender}")
         short = compressor.message_bytes(len(z), self._wire.dtype)
-        for t in range(call.t - missed, call.t + 1):
+        for t in (*missed, call.t):
             if copy is None:
                 copy, content = take(content, len(z), self._wire.dtype)
             else:

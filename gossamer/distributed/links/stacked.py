@@ -36,9 +36,9 @@ def apart(stacked: LinkMemory, network: Network, seed: int, steps: int) -> list[
                 if load.any():
                     nodes[sender][k][f"in_flight.{receiver}"] = load
         if "copy" in site:
-            for sender, receiver in _unheard(network, seed, steps, "in_flight" in site):
+            for t, sender, receiver in _unheard(network, seed, steps, "in_flight" in site):
                 nodes[receiver][k].pop(f"copy.{sender}")
-                nodes[receiver][k][f"missed.{sender}"] = torch.tensor(1)
+                nodes[receiver][k][f"missed.{sender}"] = torch.tensor([t])
                 nodes[sender][k][f"unheard.{receiver}"] = join(site["copy"][sender])
     return nodes
 
@@ -65,8 +65,8 @@ def _own(site: dict[str, Tensor], network: Network, node: int) -> dict[str, Tens
     return own | {"copy": site["copy"][node]}
 
 
-def _unheard(network: Network, seed: int, steps: int, late: bool) -> list[tuple[int, int]]:
-    """(sender, receiver) of every link whose last message was lost."""
+def _unheard(network: Network, seed: int, steps: int, late: bool) -> list[tuple[int, int, int]]:
+    """(last round, sender, receiver) of every link whose message of that round was lost."""
     talks, lossy = steps, network
     while isinstance(lossy, Modified) and not isinstance(lossy, Drops):
         talks = talks // lossy.k if isinstance(lossy, Every) else talks
@@ -79,7 +79,7 @@ def _unheard(network: Network, seed: int, steps: int, late: bool) -> list[tuple[
         need = f"at most one lost message per link where {network.name} pushes totals"
         way_out = "take more steps until they have arrived, or hand over before the first step"
         require(not several, "stack", f"several on the way from node {node}", need, way_out)
-        found += [(node, receiver) for receiver in sorted(lost)]
+        found += [(talks - 1, node, receiver) for receiver in sorted(lost)]
     return found
 
 
