@@ -24,6 +24,9 @@ from gossamer.simulation.taken import require_taken
 STEPS_COMPARED = 102
 """Steps before which it is seen whether a method always mixes as much: periods up to 100."""
 
+NUMBERS_COMPARED = 10**8
+"""Elements of all these steps: fewer are taken where there are many parameters."""
+
 ELEMENTS_AT_ONCE = 2**20
 """Elements of the largest tensor built in counting: steps × numbers of a round × seeds."""
 
@@ -106,7 +109,8 @@ def what_a_step_asks(stack: Stack, steps: int) -> Asked:
     """What step 1 asks for; a warning if others of these, of a method of the user's, differ."""
     asked = asked_in(stack, 1)
     if not is_ours(stack.algorithm):
-        compared = range(2, min(steps, STEPS_COMPARED))
+        affordable = 2 + NUMBERS_COMPARED // stack.problem.dim
+        compared = range(2, min(steps, STEPS_COMPARED, affordable))
         other = next((t for t in compared if asked_in(stack, t) != asked), None)
         if other is not None:
             warnings.warn(_counted_as_in_step_1(stack.algorithm, other), stacklevel=2)
