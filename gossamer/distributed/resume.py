@@ -25,6 +25,7 @@ from gossamer.distributed.checkpoint import (
 )
 from gossamer.distributed.folders import (
     begins,
+    has_begun,
     has_saved,
     own_folder,
     require_alone,
@@ -125,6 +126,8 @@ class Checkpoints:
         the parts of all and writes the file.
         """
         require_own_files(self.optimizer, self.folder)
+        if not has_begun(self.optimizer, self.folder):
+            self._warn_of_later()
         self.optimizer.come_to_rest()
         save = self._own_folder()
         self._require_written(self.optimizer.gather(partial(self._write, save)))
@@ -163,6 +166,13 @@ class Checkpoints:
         step = self._resume()
         begins(self.optimizer, self.folder)
         return step
+
+    def _warn_of_later(self) -> None:
+        """Warn of a step that an earlier run has left, since it is no reason to refuse a save."""
+        last = max(steps_of_node(self.folder, self.optimizer.rank), default=0)
+        if last > self.optimizer.steps and self.optimizer.rank == 0:
+            left = f"{self.folder} holds step {last} of an earlier run, which was not resumed"
+            warn_user(f"{left}: resume() and export() use the newest step; delete the old ones")
 
     def _own_folder(self) -> str:
         """Keep other trainings out of the folder; returns a name for what is saved next."""

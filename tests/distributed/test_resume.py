@@ -228,6 +228,19 @@ def test_a_checkpoint_that_does_not_know_what_was_asked_for_is_resumed(tmp_path,
     assert warnings_of(tmp_path, 0.2, steps=0) == []
 
 
+def test_later_steps_of_a_run_that_was_not_resumed_are_named(tmp_path):
+    """`resume` and `export` would take them for the newest of this run."""
+    advance(small(tmp_path), 3)
+    again = small(tmp_path)
+    with pytest.warns(RuntimeWarning, match=r"holds step 3 of an earlier run, which was not res"):
+        advance(again, 1)
+    with warnings.catch_warnings(action="error"):
+        advance(again, 1)
+        resumed = small(tmp_path)
+        assert resumed.resume() == 3
+        advance(resumed, 1)
+
+
 def test_every_param_group_is_compared_by_itself(tmp_path):
     def resumed(lr: float) -> Checkpoints:
         groups = [{"params": [nn.Parameter(torch.zeros(1))], "lr": k} for k in (0.1, lr)]
