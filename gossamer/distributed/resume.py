@@ -101,7 +101,8 @@ class Checkpoints:
     ) -> None:
         for name, extra in extras.items():
             need = "an object with state_dict and load_state_dict"
-            require(isinstance(extra, Stateful), name, type(extra).__name__, need)
+            way_out = "a MinibatchSampler, for example, remembers its place in the data"
+            require(isinstance(extra, Stateful), name, type(extra).__name__, need, way_out)
         own = group_folder(optimizer.group, optimizer.crew.size)
         self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras
