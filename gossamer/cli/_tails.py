@@ -9,7 +9,7 @@ import click
 from gossamer.cli.option_names import option_names
 from gossamer.cli.picture import picture_option
 from gossamer.cli.terminal import say
-from gossamer.errors import InvalidInput
+from gossamer.errors import InvalidInput, require
 from gossamer.tails.samples import Kind
 
 if TYPE_CHECKING:
@@ -73,9 +73,11 @@ def read_samples(file: Path) -> "Array":
             if file.suffix == ".npy":
                 return np.asarray(np.load(file, allow_pickle=False), dtype=float)
             if file.suffix == ".csv":
+                skip = int(bool(_header(file)))
                 with file.open(encoding="utf-8-sig") as lines:
-                    skip = int(_has_header(file))
                     return np.loadtxt(lines, delimiter=",", skiprows=skip, ndmin=1)
+    except InvalidInput:
+        raise
     except (ValueError, OSError, EOFError, Warning) as reason:
         raise InvalidInput(
             f"file: {file} holds no table of numbers ({reason}), need rows of equally many "
@@ -84,11 +86,15 @@ def read_samples(file: Path) -> "Array":
     raise InvalidInput(f"file: got {file.name}, need a .npy or .csv file; np.save writes one")
 
 
-def _has_header(file: Path) -> bool:
+def _header(file: Path) -> list[str]:
+    """The names of the columns, if the file begins with them; refuses row numbers of pandas."""
     with file.open(encoding="utf-8-sig") as lines:
-        first = next(lines, "").split(",")
+        cells = next(lines, "").split(",")
     try:
-        [float(cell) for cell in first]
+        [float(cell) for cell in cells]
     except ValueError:
-        return True
-    return False
+        numbered = len(cells) > 1 and not cells[0].strip(' "')
+        found, way_out = "a first column without a name", "with pandas, to_csv(…, index=False)"
+        require(not numbered, file.name, found, "noise only, without row numbers", way_out)
+        return cells
+    return []

@@ -33,7 +33,8 @@ class PeerFailure(RuntimeError):
         where = f" on edge {links}" if links else ""
         super().__init__(
             f"rank {rank}, step {step}: exchange failed{where} ({reason}); a rank has died, "
-            "fallen silent, or taken fewer steps than the others (see `until_all_end`)"
+            "fallen silent, taken fewer steps than the others (see `until_all_end`), or not made a "
+            "call that all ranks must make, e.g. save()"
         )
 
     def numbered(self, numbers: Sequence[int]) -> "PeerFailure":

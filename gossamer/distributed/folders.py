@@ -34,6 +34,11 @@ def begins(optimizer: DecentralizedOptimizer, folder: Path) -> None:
     _of(folder)[optimizer] = optimizer.steps
 
 
+def has_begun(optimizer: DecentralizedOptimizer, folder: Path) -> bool:
+    """Whether the optimizer has resumed from the folder, or has saved to it."""
+    return optimizer in _of(folder)
+
+
 def has_saved(optimizer: DecentralizedOptimizer, folder: Path) -> None:
     """Note that the optimizer has saved to the folder."""
     _of(folder)[optimizer] = None

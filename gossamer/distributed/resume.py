@@ -25,6 +25,7 @@ from gossamer.distributed.checkpoint import (
 )
 from gossamer.distributed.folders import (
     begins,
+    has_begun,
     has_saved,
     own_folder,
     require_alone,
@@ -100,7 +101,8 @@ class Checkpoints:
     ) -> None:
         for name, extra in extras.items():
             need = "an object with state_dict and load_state_dict"
-            require(isinstance(extra, Stateful), name, type(extra).__name__, need)
+            way_out = "a MinibatchSampler, for example, remembers its place in the data"
+            require(isinstance(extra, Stateful), name, type(extra).__name__, need, way_out)
         own = group_folder(optimizer.group, optimizer.crew.size)
         self.folder = Path(folder) / optimizer.crew.gather(own)[0]
         self.optimizer, self.model, self.extras = optimizer, model, extras
@@ -125,6 +127,8 @@ class Checkpoints:
         the parts of all and writes the file.
         """
         require_own_files(self.optimizer, self.folder)
+        if not has_begun(self.optimizer, self.folder):
+            self._warn_of_later()
         self.optimizer.come_to_rest()
         save = self._own_folder()
         self._require_written(self.optimizer.gather(partial(self._write, save)))
@@ -163,6 +167,13 @@ class Checkpoints:
         step = self._resume()
         begins(self.optimizer, self.folder)
         return step
+
+    def _warn_of_later(self) -> None:
+        """Warn of a step that an earlier run has left, since it is no reason to refuse a save."""
+        last = max(steps_of_node(self.folder, self.optimizer.rank), default=0)
+        if last > self.optimizer.steps and self.optimizer.rank == 0:
+            left = f"{self.folder} holds step {last} of an earlier run, which was not resumed"
+            warn_user(f"{left}: resume() and export() use the newest step; delete the old ones")
 
     def _own_folder(self) -> str:
         """Keep other trainings out of the folder; returns a name for what is saved next."""

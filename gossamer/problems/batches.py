@@ -26,8 +26,8 @@ class NodeOrders:
 
     def __init__(self, sizes: Sequence[int], batch_size: int, device: Device = "cpu") -> None:
         self.sizes, self.batch_size, self._device = list(sizes), batch_size, device
-        orders = [self._order(0, node) for node in range(len(self.sizes))]
-        self.steps_per_epoch = min(order.steps_per_epoch for order in orders)
+        smallest = min(range(len(self.sizes)), key=self.sizes.__getitem__)
+        self.steps_per_epoch = self._order(0, smallest).steps_per_epoch
 
     def indices(self, t: int, seeds: Sequence[int]) -> Tensor:
         """Which samples each node and run uses in step `t`, `(nodes, runs, batch)`."""

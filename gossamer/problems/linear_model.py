@@ -13,7 +13,7 @@ from gossamer.errors import refuse, require
 from gossamer.problems.alignment import aligned
 from gossamer.problems.batches import NodeOrders
 from gossamer.problems.curvature import steepest
-from gossamer.problems.node_data import NodeData, Parts, as_parts
+from gossamer.problems.node_data import NodeData, Parts, as_parts, named_data
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
@@ -50,7 +50,7 @@ class LinearModel(Problem):
         batch_size: int | None = None,
         validation: Any = None,
     ) -> None:
-        nodes = [as_samples(data, f"node_data[{i}]") for i, data in enumerate(node_data)]
+        nodes = [as_samples(data, name) for name, data in named_data(node_data)]
         self.num_nodes = require_nodes(len(nodes))
         held_out = [] if validation is None else [as_samples(validation, "validation")]
         self.dim = _common_dim([*nodes, *held_out])

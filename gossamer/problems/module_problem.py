@@ -17,6 +17,7 @@ from gossamer.problems.evaluator import Evaluator, LoopEvaluator, seeded
 from gossamer.problems.faster_evaluator import FasterEvaluator
 from gossamer.problems.module_failures import refusing
 from gossamer.problems.module_memory import require_no_memory
+from gossamer.problems.node_data import named_data
 from gossamer.problems.penalty import (
     Penalty,
     VectorFunction,
@@ -134,7 +135,7 @@ class ModuleProblem(Problem):
     def _hold(self, node_datasets: Iterable[Any], validation: Any, batch_size: int) -> None:
         """Keep the data where the module is; refuse those that do not fit each other."""
         place = self.start.device, self.start.dtype
-        named = ((f"node_datasets[{node}]", data) for node, data in enumerate(node_datasets))
+        named = named_data(node_datasets, "node_datasets")
         datasets = [as_pairs(data, name).to(*place) for name, data in named]
         self.num_nodes = require_nodes(len(datasets))
         held_out = None if validation is None else as_pairs(validation, "validation").to(*place)

@@ -1,18 +1,34 @@
 """What the nodes hold: a few tensors each, stacked for the nodes whose shapes agree."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from gossamer.data.moving import Device, move
 from gossamer.digests import digest
 from gossamer.errors import InvalidInput, require
 
 Parts = tuple[Tensor, ...]
+
+
+def named_data(node_data: Iterable[Any], name: str = "node_data") -> Iterator[tuple[str, Any]]:
+    """The data of every node, each with what it is called where it is refused.
+
+    A single dataset is refused, and a loader, whose batches would pass for nodes.
+
+    >>> list(named_data([torch.zeros(3), torch.ones(3)]))
+    [('node_data[0]', tensor([0., 0., 0.])), ('node_data[1]', tensor([1., 1., 1.]))]
+    """
+    several = isinstance(node_data, Iterable) and not isinstance(node_data, DataLoader)
+    found = f"a single {type(node_data).__name__}"
+    way_out = "split it, e.g. by data.split(8) or torch.utils.data.random_split(dataset, [1/8] * 8)"
+    require(several, name, found, "a list with the data of each node", way_out)
+    yield from ((f"{name}[{node}]", data) for node, data in enumerate(node_data))
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ class NodeData:
     @classmethod
     def of(cls, node_data: Iterable[Any]) -> Self:
         """From one tensor or array, or a tuple of them, for every node."""
-        nodes = [as_parts(data, f"node_data[{node}]") for node, data in enumerate(node_data)]
+        nodes = [as_parts(data, name) for name, data in named_data(node_data)]
         require(len(nodes) > 0, "node_data", "no nodes", "the data of at least 1 node")
         groups = tuple(_group(alike, nodes) for alike in _alike(nodes))
         order = torch.cat([group.nodes for group in groups])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from textwrap import wrap
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gossamer.errors import choice, require
 from gossamer.interval import Interval
@@ -75,11 +75,7 @@ def draw_runs(
     from gossamer.plots import curve, plain_log_numbers, style
 
     choice("center", center, get_args(Center))
-    low, high = band
-    need = "two shares that rise in [0, 1]"
-    shares = Interval(0, 1, closed_low=True, closed_high=True)
-    rising = low in shares and high in shares and low < high
-    require(rising, "band", band, need, "e.g. (0.1, 0.9), or (0, 1) for the range")
+    require_band(band)
     places = [places_on(x, run) for _, run in runs]
     values = [run.metrics[recorded_metric(metric, run.metrics)] for _, run in runs]
     with style() if ax is None else nullcontext():
@@ -122,6 +118,15 @@ def metric_in_words(metric: str) -> str:
     """
     name = metric.replace("_", " ")
     return f"{name}: {MEANING[metric]}" if metric in MEANING else name
+
+
+def require_band(band: Any) -> None:
+    """Refuse anything but two quantiles."""
+    shares = Interval(0, 1, closed_low=True, closed_high=True)
+    pair = isinstance(band, Sequence) and len(band) == 2 and all(share in shares for share in band)
+    rising = pair and band[0] < band[1]
+    need = "two shares that rise in [0, 1]"
+    require(rising, "band", repr(band), need, "e.g. (0.1, 0.9), or (0, 1) for the range")
 
 
 def what_is_drawn(runs: "Sequence[Run]", center: Center, band: Band) -> str:

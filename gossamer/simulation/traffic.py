@@ -127,7 +127,10 @@ def _counted_as_in_step_1(algorithm: Algorithm[Any], other: int) -> str:
 
 
 def asked_in(stack: Stack, t: int) -> Asked:
-    """Found by step t of one node in one run, which leads nowhere."""
+    """Found by step t of two nodes in one run, which leads nowhere.
+
+    A norm without `keepdim` would not change the shape of a single node.
+    """
     gradients = 1
 
     def count(point: Tensor) -> Tensor:
@@ -135,11 +138,11 @@ def asked_in(stack: Stack, t: int) -> Asked:
         gradients += 1
         return torch.zeros_like(point)
 
-    state = type(stack.state)(*(entry[:1, :1] for entry in stack.state))
-    x, mix = stack.x[:1, :1], CountingMix()
+    state = type(stack.state)(*(entry[:2, :1] for entry in stack.state))
+    x, mix = stack.x[:2, :1], CountingMix()
     one_run = stack.algorithm.select(torch.zeros(1, dtype=torch.int64, device=x.device))
-    node = torch.zeros(1, dtype=torch.int64, device=x.device)
-    coins = Coins.of(stack.seeds[:1], node, STREAM)
+    nodes = torch.arange(len(x), device=x.device)
+    coins = Coins.of(stack.seeds[:1], nodes, STREAM)
     local = Local(t, count, coins, stack.problem.parameter_shapes)
     asked = (local,) if one_run.asks_local else ()
     require_taken(one_run, one_run.step(t, x, torch.zeros_like(x), state, mix, *asked), x)

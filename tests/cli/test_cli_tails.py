@@ -40,6 +40,14 @@ def test_files_without_numbers_are_refused(refused, tmp_path: Path, content: str
     assert words in refused("tails noise.csv")
 
 
+@pytest.mark.parametrize("first", ["", '""'])
+def test_row_numbers_of_pandas_are_no_noise(refused, tmp_path: Path, first: str):
+    """They were a coordinate larger than all others, and the tail looked light."""
+    rows = [f"{k},{x},{y}" for k, (x, y, _) in enumerate(VECTORS)]
+    (tmp_path / "noise.csv").write_text("\n".join([f"{first},a,b", *rows]))
+    assert "a first column without a name, need noise only" in refused("tails noise.csv")
+
+
 def test_an_empty_array_file_is_refused(refused, tmp_path: Path):
     (tmp_path / "noise.npy").touch()
     assert "holds no table of numbers" in refused("tails noise.npy")

@@ -208,7 +208,8 @@ def alone(method, folder: Path, steps: int, params=None, model=None, **extras) -
 @pytest.mark.filterwarnings("ignore:passed over")
 def test_a_run_keeps_its_checkpoints_beside_the_later_ones_of_another(tmp_path):
     alone(DSGD(lr=0.1), tmp_path, steps=9)
-    alone(METHOD, tmp_path, steps=4)
+    with pytest.warns(RuntimeWarning, match="holds step 9 of an earlier run"):
+        alone(METHOD, tmp_path, steps=4)
     assert steps_of_node(tmp_path, 0) == [3, 4, 8, 9]
     assert alone(METHOD, tmp_path, steps=0).resume() == 4
 

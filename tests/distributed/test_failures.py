@@ -331,6 +331,7 @@ def test_a_death_in_a_collective_is_reported_by_all_others(tmp_path, what):
         assert isinstance(answer.error, PeerFailure)
         assert "step 0: exchange failed (" in str(answer.error)
         assert "taken fewer steps than the others" in str(answer.error)
+        assert "a call that all ranks must make, e.g. save()" in str(answer.error)
         assert answer.at - start < 15
 
 

@@ -228,6 +228,19 @@ def test_a_checkpoint_that_does_not_know_what_was_asked_for_is_resumed(tmp_path,
     assert warnings_of(tmp_path, 0.2, steps=0) == []
 
 
+def test_later_steps_of_a_run_that_was_not_resumed_are_named(tmp_path):
+    """`resume` and `export` would take them for the newest of this run."""
+    advance(small(tmp_path), 3)
+    again = small(tmp_path)
+    with pytest.warns(RuntimeWarning, match=r"holds step 3 of an earlier run, which was not res"):
+        advance(again, 1)
+    with warnings.catch_warnings(action="error"):
+        advance(again, 1)
+        resumed = small(tmp_path)
+        assert resumed.resume() == 3
+        advance(resumed, 1)
+
+
 def test_every_param_group_is_compared_by_itself(tmp_path):
     def resumed(lr: float) -> Checkpoints:
         groups = [{"params": [nn.Parameter(torch.zeros(1))], "lr": k} for k in (0.1, lr)]
@@ -309,7 +322,8 @@ def test_an_extra_that_could_not_be_resumed_is_refused_at_the_first_save(tmp_pat
 
 
 def test_an_extra_without_a_state_dict_is_refused_at_once(tmp_path):
-    with pytest.raises(InvalidInput, match="data: got Generator, need an object with state_dict"):
+    words = "data: got Generator, need an object with state_dict .*; a MinibatchSampler, for"
+    with pytest.raises(InvalidInput, match=words):
         checkpoints_of([nn.Parameter(torch.zeros(1))], tmp_path, data=torch.Generator())
 
 

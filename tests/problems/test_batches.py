@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import gossamer as gs
 from gossamer.data import BatchOrder
 from gossamer.data.pairs import TensorPairs
 from gossamer.problems.batches import NodeBatches, NodeOrders, joined
@@ -31,6 +32,12 @@ def test_every_node_and_run_has_its_own_order(sizes: tuple[int, ...], seeds: lis
         for node, size in enumerate(sizes):
             for run, seed in enumerate(seeds):
                 assert torch.equal(index[node, run], BatchOrder(size, 4, seed, node).at(t))
+
+
+def test_the_node_with_the_fewest_samples_limits_the_batches():
+    assert NodeOrders((9, 4, 8), batch_size=4).steps_per_epoch == 1
+    with pytest.raises(gs.InvalidInput, match=r"got 8, need an integer in \[1, 3\], .* of node 1"):
+        NodeOrders((7, 3, 20), batch_size=8)
 
 
 def test_nodes_that_are_alike_are_looked_up_together(monkeypatch: pytest.MonkeyPatch):

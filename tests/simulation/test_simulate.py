@@ -145,7 +145,11 @@ def test_a_gpu_that_is_not_there_is_refused_in_python_as_on_the_command_line(
         (lambda x, state: x, "a result of type Tensor, need the pair of the next parameters"),
         (lambda x, state: None, "a result of type NoneType, need the pair"),
         (lambda x, state: (state, x), "a result of type tuple, need the pair"),
-        (lambda x, state: (x.sum(-1), state), "parameters of shape (1, 1), need the shape of x"),
+        (lambda x, state: (x.sum(-1), state), "parameters of shape (2, 1), need the shape of x"),
+        (
+            lambda x, state: (x / x.norm(dim=-1), state),
+            "parameters of shape (2, 2, 3), need the shape of x, (2, 1, 3); sums over the last",
+        ),
     ],
 )
 def test_a_step_that_returns_something_else_is_refused(taken, words: str):
