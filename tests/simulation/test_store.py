@@ -307,6 +307,32 @@ def test_ten_kills_lose_nothing(tmp_path: Path):
     assert_same(found, sweep(LARGE, 4000, 4, store=tmp_path / "whole", strategy="halving"))
 
 
+class Interrupted(Exception):
+    """What ends a search on its way."""
+
+
+def interrupt_at_20(recorded: gs.Recorded) -> None:
+    if recorded.step >= 20:
+        raise Interrupted
+
+
+def fourth_power(x: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
+    return ((x - centre) ** 4).sum()
+
+
+def test_runs_that_diverge_while_others_of_their_setting_go_on_are_told(tmp_path: Path):
+    problem = gs.FunctionProblem(fourth_power, torch.zeros(4, 3), dim=3)
+    how = {"strategy": gs.Halving([(0.5, 1.0), (0.75, 1.0)]), "record_every": 4}
+    task = (gs.DSGD, {"lr": [0.005, 0.05]}, problem, gs.complete(4))
+    how |= {"noise": gs.StudentT(1.2), "steps": 80, "seeds": range(5)}
+    whole = gs.sweep(*task, store=tmp_path / "whole", **how)
+    assert whole.diverged_at[1].tolist() == [32, -1, -1, 30, 56]
+    store = gs.Store(tmp_path / "interrupted", seconds=1e-9)
+    with pytest.raises(Interrupted):
+        gs.sweep(*task, store=store, on_record=interrupt_at_20, **how)
+    assert_same(gs.sweep(*task, store=store, **how), whole)
+
+
 def share_of_the_work(folder: Path) -> float:
     store = gs.Store(folder, seconds=0.02)
     run_steps = sweep(LARGE, 1000, 4, store=store).run_steps
