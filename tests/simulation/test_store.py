@@ -372,6 +372,17 @@ def test_own_noise_is_the_same_after_it_was_used(tmp_path: Path):
     assert store.computed == 20
 
 
+class Described(gs.Quadratic):
+    def describe(self) -> dict[str, object]:
+        return {"type": "Described", "scale": np.float32(0.5), "curvature": torch.ones(2)}
+
+
+def test_a_description_may_hold_numbers_of_numpy_and_torch(tmp_path: Path):
+    gs.simulate(gs.DSGD(0.1), Described(6, 5), NETWORKS["ring"], steps=2, store=tmp_path)
+    (task,) = gs.Store(tmp_path).tasks()
+    assert task.facts["problem"] == {"type": "Described", "scale": 0.5, "curvature": [1.0, 1.0]}
+
+
 def drawn(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
