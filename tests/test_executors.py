@@ -3,6 +3,8 @@
 import fcntl
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -196,6 +198,24 @@ def test_a_worker_prepares_a_problem_once_for_all_methods_that_are_compared():
         for calls in (1, 2):
             gs.compare(METHODS, problem, gs.ring(6), executor=workers, steps=9, grids=GRIDS)
             assert problem.times == calls
+
+
+UNGUARDED = """
+import gossamer as gs
+
+with gs.Workers(1) as workers:
+    task = (gs.DSGD(0.1), gs.Quadratic(6, 4), gs.ring(6))
+    gs.simulate(*task, steps=9, store="runs", executor=workers)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_begins_the_work_itself_is_refused_and_waits_for_nobody(tmp_path: Path):
+    (tmp_path / "unguarded.py").write_text(UNGUARDED)
+    command = [sys.executable, "unguarded.py"]
+    ended = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=100)
+    assert ended.returncode == 1
+    assert 'put it below `if __name__ == "__main__":`' in ended.stderr
 
 
 def simulated(store: Path) -> gs.Run:

@@ -395,6 +395,15 @@ def test_a_damaged_file_is_named(tmp_path: Path):
         sweep(SMALL, 20, 1, store=tmp_path)
 
 
+@pytest.mark.parametrize("word", ["problem", "network", "noise", "dtype"])
+def test_a_damaged_description_is_named(tmp_path: Path, word: str):
+    sweep(SMALL, 20, 1, store=tmp_path)
+    (path,) = tmp_path.glob("*/task.json")
+    path.write_text(path.read_text().replace(f'"{word}"', f'"{word.upper()}"'))
+    with pytest.raises(gs.InvalidInput, match=f"store: {path} is damaged"):
+        gs.Store(tmp_path).tasks()[0].words  # noqa: B018
+
+
 @pytest.mark.parametrize("kind", ["records", "state"])
 def test_a_changed_byte_is_noticed(tmp_path: Path, kind: str):
     sweep(SMALL, 20, 1, store=tmp_path)
