@@ -15,7 +15,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import current_process, get_context, parent_process
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
@@ -68,10 +68,16 @@ def spread(
 
 
 def as_executor(executor: object) -> Executor | None:
-    """Returns its argument, an executor or None; anything else is refused."""
+    """Returns its argument, an executor or None; anything else is refused.
+
+    A process that imports the main program to become a worker would wait for its parent.
+    """
     fits = executor is None or (hasattr(executor, "submit") and not isinstance(executor, type))
     need = "an executor of concurrent.futures, or None"
     require(fits, "executor", repr(executor), need, "e.g. gs.Workers(4)")
+    begins = executor is not None and getattr(current_process(), "_inheriting", False)
+    found, need = "a call that a worker makes while it starts", "one of the main program only"
+    require(not begins, "executor", found, need, 'put it below `if __name__ == "__main__":`')
     return executor  # type: ignore[return-value]
 
 

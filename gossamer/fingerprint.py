@@ -58,6 +58,7 @@ _CACHED_FUNCTION = type(functools.lru_cache(len))
 _NOT_WRITTEN = {
     *("__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__orig_bases__"),
     *("__parameters__", "__firstlineno__", "__static_attributes__", "_abc_impl", "_backward_cls"),
+    *("__annotate__", "__annotate_func__", "__annotations_cache__"),
 }
 """Entries of a class that Python or torch makes."""
 _CODE = (

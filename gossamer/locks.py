@@ -1,10 +1,12 @@
 """One process at a time on a folder."""
 
 import fcntl
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from gossamer.errors import require
 
@@ -18,6 +20,19 @@ class _Held(threading.local):
 
 _held = _Held()
 
+_open: set[TextIO] = set()
+"""The files by which this process holds folders."""
+
+
+def _hold_nothing() -> None:
+    """A process that is forked meanwhile would hold them, too, for as long as it lives."""
+    _held.folders.clear()
+    while _open:
+        _open.pop().close()
+
+
+os.register_at_fork(after_in_child=_hold_nothing)
+
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
@@ -30,9 +45,11 @@ def locked(folder: Path) -> Iterator[None]:
     need = "a folder that no call around this one has open"
     require(free, "folder", folder, need, "use another store within on_record")
     with (folder / ".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        _held.folders.add(real)
+        _open.add(file)
         try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _held.folders.add(real)
             yield
         finally:
-            _held.folders.remove(real)
+            _held.folders.discard(real)
+            _open.discard(file)

@@ -1,13 +1,17 @@
 """Work spread over executors: everything is done, whatever dies."""
 
+import fcntl
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -194,6 +198,39 @@ def test_a_worker_prepares_a_problem_once_for_all_methods_that_are_compared():
         for calls in (1, 2):
             gs.compare(METHODS, problem, gs.ring(6), executor=workers, steps=9, grids=GRIDS)
             assert problem.times == calls
+
+
+UNGUARDED = """
+import gossamer as gs
+
+with gs.Workers(1) as workers:
+    task = (gs.DSGD(0.1), gs.Quadratic(6, 4), gs.ring(6))
+    gs.simulate(*task, steps=9, store="runs", executor=workers)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_begins_the_work_itself_is_refused_and_waits_for_nobody(tmp_path: Path):
+    (tmp_path / "unguarded.py").write_text(UNGUARDED)
+    command = [sys.executable, "unguarded.py"]
+    ended = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=100)
+    assert ended.returncode == 1
+    assert 'put it below `if __name__ == "__main__":`' in ended.stderr
+
+
+def simulated(store: Path) -> gs.Run:
+    return gs.simulate(gs.DSGD(0.1), gs.Quadratic(6, 4), gs.ring(6), steps=9, store=store)
+
+
+def test_forked_processes_do_not_hold_the_folder_of_a_store(tmp_path: Path):
+    task = (gs.DSGD(0.1), gs.Quadratic(6, 4), gs.ring(6))
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        for seed in range(2):
+            gs.simulate(*task, steps=9, seeds=seed, store=tmp_path, executor=pool)
+            (folder,) = (path.parent for path in tmp_path.rglob(".lock"))
+            with (folder / ".lock").open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert pool.submit(simulated, tmp_path).result().diverged_at == -1
 
 
 def test_a_problem_may_be_a_dataclass():

@@ -250,6 +250,12 @@ def test_what_is_remembered_of_a_computation_is_not():
     assert fingerprint(holds) == before
 
 
+def test_annotations_that_python_3_14_keeps_once_they_were_read_are_not():
+    before, kept = made_class(1), made_class(1)
+    kept.__annotations_cache__ = {"content": int}
+    assert fingerprint(kept) == fingerprint(before)
+
+
 def test_what_holds_itself_ends():
     holds = Holds([])
     holds.content.append(holds)

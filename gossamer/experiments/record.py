@@ -3,10 +3,12 @@
 import json
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gossamer.digests import digest_of_words
 from gossamer.errors import InvalidInput
 from gossamer.experiments.unit import Result, Unit
 from gossamer.files import whole_file
@@ -31,6 +33,7 @@ class Record:
         """Read a file that `write` wrote; any other file is refused."""
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
+            _require_unchanged(found)
             made = {**found["made"], "seconds": float(found["made"]["seconds"])}
             return cls(dict(found["config"]), dict(_restore(found["result"])), made)
         except (IsADirectoryError, ValueError, KeyError, TypeError, RecursionError) as reason:
@@ -52,7 +55,8 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Write the file atomically, i.e. completely or not at all."""
-        text = json.dumps(_plain(vars(self)), indent=1)
+        plain = _plain(vars(self))
+        text = json.dumps({**plain, "digest": _digest(plain)}, indent=1)
         with whole_file(path) as partial:
             partial.write_text(text, encoding="utf-8")
 
@@ -60,6 +64,17 @@ class Record:
         """The names of the fields in which `config` differs from the configuration of `unit`."""
         made, asked = self.config, json.loads(json.dumps(_plain(unit.config)))
         return [key for key in {**asked, **made} if made.get(key, ...) != asked.get(key, ...)]
+
+
+def _digest(plain: Mapping[str, Any]) -> str:
+    """Of configuration and result, as they are stored."""
+    return digest_of_words(json.dumps([plain["config"], plain["result"]], sort_keys=True))
+
+
+def _require_unchanged(found: Mapping[str, Any]) -> None:
+    """Refuse what is not as it was written; files of earlier versions carry no digest."""
+    if "digest" in found and found["digest"] != _digest(found):
+        raise ValueError("its digest is another")
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,7 @@ class Halving:
             return torch.ones(history.shape[1], dtype=torch.bool, device=history.device)
         score = forecast(median(history), times, steps if extrapolate else int(times[-1]))
         share = next(keep for at, keep in self.schedule if _rung(at, steps) >= int(times[-1]))
-        lowest = score.argsort()[: max(2, math.ceil(share * len(score)))]
+        lowest = score.argsort(stable=True)[: max(2, math.ceil(share * len(score)))]
         going_on = torch.zeros_like(score, dtype=torch.bool)
         going_on[lowest] = score[lowest].isfinite()
         return going_on
@@ -117,6 +117,6 @@ def forecast(history: Tensor, times: Tensor, steps: int) -> Tensor:
     window = max(1, len(times) // 8)
     late = history[-window:].mean(0)
     early = history[max(0, half - window + 1) : half + 1].mean(0)
-    fall = torch.log(early / late).nan_to_num(0).clamp(min=0)  # 0/0: nothing is left to fall
+    fall = torch.log(early / late).nan_to_num(0, posinf=0).clamp(min=0)  # of 0 and ∞ no rate
     rate = fall / (now - int(times[half]))
     return late * torch.exp(-rate * (steps - now))

@@ -166,9 +166,8 @@ class Runner:
 
     def run_to(self, end: int, going_on: Tensor) -> None:
         """Take the runs that go on to step `end`."""
-        for ids, piece in self.shelf.pieces:
-            chosen = going_on[ids]
-            self.recorder.take(ids[chosen], piece.select(chosen), end)
+        for ids, piece in self.shelf.stored(going_on):
+            self.recorder.take(ids, piece, end)
         entering, last = self.shelf.enter(going_on, end), end == self.simulation.steps
         legs = restacked(chain(self._onward(going_on), entering), self._width)
         todo = deque(self._block(leg, end) for leg in legs)

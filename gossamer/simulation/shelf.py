@@ -1,6 +1,7 @@
 """What is already there of the runs of a simulation: nothing, unless there is a store."""
 
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -22,6 +23,13 @@ class Shelf:
         self.pieces: list[tuple[Tensor, Piece]] = []
         self.reached = torch.zeros(num_runs, dtype=torch.int64)
         self._entered = torch.zeros(num_runs, dtype=torch.bool)
+
+    def stored(self, going_on: Tensor) -> Iterator[tuple[Tensor, Piece]]:
+        """What is there of the runs, of those that go on, of which nothing was computed yet."""
+        resting = going_on & ~self._entered
+        for ids, piece in self.pieces:
+            chosen = resting[ids]
+            yield ids[chosen], piece.select(chosen)
 
     def enter(self, going_on: Tensor, end: int) -> list[Leg]:
         """The runs, of those that go on, that have to be computed from now on to reach `end`."""

@@ -134,12 +134,13 @@ def task_facts(simulation: Simulation, algorithm: Algorithm[Any]) -> dict[str, A
         "device": str(described["device"]).partition(":")[0],
         "versions": {name: versions()[name] for name in ("gossamer", "torch")},
     }
-    return {
+    facts = {
         "algorithm": {"name": type(algorithm).__name__, "label": type(algorithm).label},
         **{name: described[name] for name in ("problem", "network", "noise")},
         **where,
         "fingerprint": fingerprint((content, where)),
     }
+    return as_json(facts)
 
 
 def run_keys(algorithm: Algorithm[Any], seeds: Sequence[int]) -> list[str]:

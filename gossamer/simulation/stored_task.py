@@ -32,6 +32,7 @@ class StoredTask:
         with undamaged(self.folder / TASK, "store", "delete its folder"):
             facts: dict[str, Any] = json.loads((self.folder / TASK).read_text(encoding="utf-8"))
             facts["algorithm"]["label"], facts["problem"], facts["network"]["name"]
+            facts["noise"], facts["dtype"]
         return facts
 
     @property

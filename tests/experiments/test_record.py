@@ -152,6 +152,14 @@ def test_damaged_and_foreign_files_are_refused_and_left_alone(work: Work, text: 
     assert "is damaged or not a result of Gossamer; delete it" in refused(work, text)
 
 
+@pytest.mark.parametrize(("old", "new"), [("0.25", "0.75"), ('"value"', '"valve"'), ("inf", "nan")])
+def test_a_changed_number_or_word_is_noticed(work: Work, old: str, new: str):
+    text = save(work, {"value": [0.25, math.inf]}).read_text()
+    assert loaded(work) == {"value": [0.25, math.inf]}
+    assert text.count(old) == 1
+    assert "is damaged" in refused(work, text.replace(old, new))
+
+
 def test_the_undamaged_file_of_these_tests_is_read(work: Work):
     (work.folder / "k=0.json").write_text(WHOLE)
     assert loaded(work) == {"value": 1}

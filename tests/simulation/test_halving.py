@@ -51,6 +51,19 @@ def test_without_extrapolation_the_leader_of_the_moment_goes_on():
         assert found[::2].tolist() == found[1::2].tolist() == going_on
 
 
+def test_a_fall_from_infinity_has_no_rate():
+    """A setting that was out of the range of numbers, and has come back, is not at its goal."""
+    history = torch.full((17,), 1e10)
+    history[:10] = torch.inf
+    assert forecast(history[:, None], torch.arange(17), steps=64).item() == 1e10
+
+
+def test_of_settings_that_are_alike_the_first_go_on():
+    halving = Halving(((0.5, 0.01),))
+    going_on = survivors(torch.ones(3, 600), torch.tensor([0, 5, 10]), 20, halving=halving)
+    assert going_on.nonzero().flatten().tolist() == [0, 1, 2, 3, 4, 5]
+
+
 def test_two_go_on_at_least():
     history = torch.tensor([0.1, 0.2, 0.3]).expand(17, 3)
     assert survivors(history, torch.arange(17), steps=32).tolist() == [True, True, False]

@@ -307,6 +307,32 @@ def test_ten_kills_lose_nothing(tmp_path: Path):
     assert_same(found, sweep(LARGE, 4000, 4, store=tmp_path / "whole", strategy="halving"))
 
 
+class Interrupted(Exception):
+    """What ends a search on its way."""
+
+
+def interrupt_at_20(recorded: gs.Recorded) -> None:
+    if recorded.step >= 20:
+        raise Interrupted
+
+
+def fourth_power(x: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
+    return ((x - centre) ** 4).sum()
+
+
+def test_runs_that_diverge_while_others_of_their_setting_go_on_are_told(tmp_path: Path):
+    problem = gs.FunctionProblem(fourth_power, torch.zeros(4, 3), dim=3)
+    how = {"strategy": gs.Halving([(0.5, 1.0), (0.75, 1.0)]), "record_every": 4}
+    task = (gs.DSGD, {"lr": [0.005, 0.05]}, problem, gs.complete(4))
+    how |= {"noise": gs.StudentT(1.2), "steps": 80, "seeds": range(5)}
+    whole = gs.sweep(*task, store=tmp_path / "whole", **how)
+    assert whole.diverged_at[1].tolist() == [32, -1, -1, 30, 56]
+    store = gs.Store(tmp_path / "interrupted", seconds=1e-9)
+    with pytest.raises(Interrupted):
+        gs.sweep(*task, store=store, on_record=interrupt_at_20, **how)
+    assert_same(gs.sweep(*task, store=store, **how), whole)
+
+
 def share_of_the_work(folder: Path) -> float:
     store = gs.Store(folder, seconds=0.02)
     run_steps = sweep(LARGE, 1000, 4, store=store).run_steps
@@ -346,6 +372,17 @@ def test_own_noise_is_the_same_after_it_was_used(tmp_path: Path):
     assert store.computed == 20
 
 
+class Described(gs.Quadratic):
+    def describe(self) -> dict[str, object]:
+        return {"type": "Described", "scale": np.float32(0.5), "curvature": torch.ones(2)}
+
+
+def test_a_description_may_hold_numbers_of_numpy_and_torch(tmp_path: Path):
+    gs.simulate(gs.DSGD(0.1), Described(6, 5), NETWORKS["ring"], steps=2, store=tmp_path)
+    (task,) = gs.Store(tmp_path).tasks()
+    assert task.facts["problem"] == {"type": "Described", "scale": 0.5, "curvature": [1.0, 1.0]}
+
+
 def drawn(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
@@ -356,6 +393,15 @@ def test_a_damaged_file_is_named(tmp_path: Path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(gs.InvalidInput, match=f"store: {path} is damaged"):
         sweep(SMALL, 20, 1, store=tmp_path)
+
+
+@pytest.mark.parametrize("word", ["problem", "network", "noise", "dtype"])
+def test_a_damaged_description_is_named(tmp_path: Path, word: str):
+    sweep(SMALL, 20, 1, store=tmp_path)
+    (path,) = tmp_path.glob("*/task.json")
+    path.write_text(path.read_text().replace(f'"{word}"', f'"{word.upper()}"'))
+    with pytest.raises(gs.InvalidInput, match=f"store: {path} is damaged"):
+        gs.Store(tmp_path).tasks()[0].words  # noqa: B018
 
 
 @pytest.mark.parametrize("kind", ["records", "state"])
