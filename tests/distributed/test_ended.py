@@ -130,3 +130,20 @@ def test_a_process_that_is_alone_goes_on_after_a_step_that_was_broken_off():
         optimizer.step()
     assert optimizer.state_dict()["node"] == 0
     assert optimizer.steps == 2
+
+
+def saved_unequally(rank: int, folder: Path) -> tuple[str, int]:
+    optimizer, parameter = made(GTDSGD(lr=0.1), wait=False)
+    checkpoints = Checkpoints(folder, optimizer, None)
+    checkpoints.save()
+    for _ in range(2 if rank == 2 else 1):
+        parameter.grad = torch.ones(3)
+        optimizer.step()
+    return refusals({"save": checkpoints.save})["save"], checkpoints.resume()
+
+
+def test_ranks_apart_save_nothing_but_may_go_back(tmp_path):
+    ((said, step),) = {*on_ranks(saved_unequally, tmp_path)}
+    assert "ranks 0, 1, 3 have step 1, rank 2 has step 2" in said
+    assert step == 0
+    assert [steps_of_node(tmp_path, node) for node in range(4)] == [[0]] * 4
