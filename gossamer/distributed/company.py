@@ -118,11 +118,11 @@ class Company:
 
     def require_running(self) -> None:
         """Refuse what all do together, where this process has left them and would be alone."""
-        stays = self._joined is None or (self.group is not None and self._joined() is self.group)
+        here = not self._ended and self._joined == _reference(self.group)
         why = self._ended or "its process group was destroyed"
         found, need = f"one whose run has ended ({why})", "one that is connected to the other ranks"
         way_out = "start all ranks anew, and resume from a checkpoint"
-        require(stays and not self._ended, "optimizer", found, need, way_out)
+        require(here or self.size == 1, "optimizer", found, need, way_out)
 
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """What `say()` returns on every process, by node and by process of the node, as JSON."""
@@ -184,7 +184,11 @@ class Company:
 
     def _do(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
         self.require_running()
-        return self.together.do(act, dtype)
+        try:
+            return self.together.do(act, dtype)
+        except KeyboardInterrupt:
+            self.end("a collective was broken off by KeyboardInterrupt")
+            raise
 
     @property
     def _everyone(self) -> ByTorch | Tree:
@@ -209,7 +213,7 @@ class Company:
     def _take_place(self) -> None:
         """Know of the group what is asked for when it is no more."""
         group, self._ended = self.group, ""
-        self._joined = ref(group) if group else None
+        self._joined = _reference(group)
         self.rank, self.size = rank_in(group), size_of(group)
 
     @property
@@ -289,6 +293,11 @@ def _world() -> ref[dist.ProcessGroup]:
     processes = all_processes()
     assert processes is not None
     return ref(processes)
+
+
+def _reference(group: dist.ProcessGroup | None) -> ref[dist.ProcessGroup] | None:
+    """One that does not keep its connections open."""
+    return ref(group) if group else None
 
 
 def _require_only_one() -> None:

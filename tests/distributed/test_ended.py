@@ -14,7 +14,13 @@ from processes import Dead, Processes, on_ranks
 from torch import nn
 
 from gossamer.algorithms import DSGD, GTDSGD
-from gossamer.distributed import Checkpoints, DecentralizedOptimizer, PeerFailure, read_nodes
+from gossamer.distributed import (
+    Checkpoints,
+    DecentralizedOptimizer,
+    Diverged,
+    PeerFailure,
+    read_nodes,
+)
 from gossamer.distributed.checkpoint import steps_of_node
 from gossamer.errors import InvalidInput
 from gossamer.networks import ring
@@ -85,13 +91,17 @@ def test_without_its_process_group_a_rank_is_not_alone():
         assert "its process group was destroyed" in said["mean"]
 
 
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
 class PressedIn(DSGD):
     """DSGD in whose third step somebody presses Ctrl-C, when neighbours have been told of it."""
 
     def step(self, t, x, grad, state, mix):
         mixed = super().step(t, x, grad, state, mix)
         if t == 2:
-            signal.raise_signal(signal.SIGINT)
+            press()
         return mixed
 
 
@@ -118,6 +128,32 @@ def test_a_step_that_was_broken_off_is_neither_saved_nor_taken_again(tmp_path):
         assert [*said] == ["step", "mean", "save"]
         assert all("step 2 was broken off by KeyboardInterrupt" in one for one in said.values())
     assert steps_of_node(tmp_path, 0) == []
+
+
+def stopped_in_a_collective(rank: int) -> dict[str, str]:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    optimizer, _ = made(DSGD(lr=0.1))
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.gather(press)
+    optimizer.state_dict()
+    return refusals({"mean": optimizer.mean})
+
+
+def test_after_a_collective_that_was_broken_off_there_is_no_other():
+    for said in on_ranks(stopped_in_a_collective, size=2):
+        assert "a collective was broken off by KeyboardInterrupt" in said["mean"]
+
+
+def test_a_process_that_is_alone_goes_on_after_a_divergence():
+    parameter = nn.Parameter(torch.full((3,), 3e38))
+    optimizer = DecentralizedOptimizer([parameter], DSGD(lr=1e3), ring)
+    parameter.grad = torch.full((3,), -3e38)
+    with pytest.raises(Diverged):
+        optimizer.step()
+    optimizer.param_groups[0]["lr"] = 0.1
+    optimizer.step()
+    assert optimizer.steps == 1
+    assert torch.equal(optimizer.mean(), parameter)
 
 
 def test_a_process_that_is_alone_goes_on_after_a_step_that_was_broken_off():
