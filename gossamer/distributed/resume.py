@@ -125,6 +125,8 @@ class Checkpoints:
         stay. You may catch it and go on. If a node has several processes, the first of them gathers
         the parts of all and writes the file.
         """
+        found, need = "a call inside averaged_parameters()", "one outside: x would be lost"
+        require(not self.optimizer.holds_average, "save", found, need)
         require_own_files(self.optimizer, self.folder)
         self.optimizer.come_to_rest()
         save = self._own_folder()
