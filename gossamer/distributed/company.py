@@ -68,6 +68,7 @@ class Company:
         survivors: Survivors | None = None,
     ) -> None:
         self._group, self._timeout, self.network = group, timeout, network
+        self._take_place()
         self.crew, self.survivors = crew or Crew(), survivors
         if survivors is not None:
             _require_only_one()
@@ -87,16 +88,6 @@ class Company:
     def group(self) -> dist.ProcessGroup | None:
         """The process group that connects the nodes; None for a process on its own."""
         return self._group or all_processes()
-
-    @property
-    def rank(self) -> int:
-        """Which of them this one is."""
-        return rank_in(self.group)
-
-    @property
-    def size(self) -> int:
-        """How many they are."""
-        return size_of(self.group)
 
     @property
     def numbers(self) -> Sequence[int]:
@@ -125,6 +116,14 @@ class Company:
 
     # ------------------------------------------------------------------ what they do together
 
+    def require_running(self) -> None:
+        """Refuse what all do together, where this process has left them and would be alone."""
+        here = not self._ended and self._joined == _reference(self.group)
+        why = self._ended or "its process group was destroyed"
+        found, need = f"one whose run has ended ({why})", "one that is connected to the other ranks"
+        way_out = "start all ranks anew, and resume from a checkpoint"
+        require(here or self.size == 1, "optimizer", found, need, way_out)
+
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """What `say()` returns on every process, by node and by process of the node, as JSON."""
 
@@ -133,7 +132,7 @@ class Company:
             said = [each for node in nodes for each in node]
             return torch.frombuffer(bytearray(json.dumps(said).encode()), dtype=torch.uint8)
 
-        return list(json.loads(bytes(self.together.do(gathered, torch.uint8).tolist())))
+        return list(json.loads(bytes(self._do(gathered, torch.uint8).tolist())))
 
     def agree(self, facts: Callable[[], Mapping[str, Any]]) -> None:
         """Refuse to go on unless all say the same; find a lane and a name, if there are none yet.
@@ -166,14 +165,14 @@ class Company:
             own = z.clone() if self.rank in members else torch.zeros_like(z)
             return self._everyone.total(own) / len(members)
 
-        return self.together.do(averaged, z.dtype)
+        return self._do(averaged, z.dtype)
 
     @torch.no_grad()
     def start_equal(self, tensors: Sequence[Tensor], comers: Sequence[int] = ()) -> None:
         """Give `tensors` the values they have on the first rank that is no newcomer."""
         for tensor in tensors:
             act = lambda tensor=tensor: self._values_of(self.members(comers)[0], tensor)  # noqa: E731
-            tensor.copy_(self.together.do(act, tensor.dtype).view(tensor.shape))
+            tensor.copy_(self._do(act, tensor.dtype).view(tensor.shape))
 
     def members(self, comers: Sequence[int]) -> list[int]:
         """The ranks that are no newcomers."""
@@ -182,6 +181,14 @@ class Company:
     def hand_over(self, words: Mapping[int, Word]) -> None:
         """Give what they did together last to those who lack it."""
         self.together.hand_over(words, self._values_of, self.device)
+
+    def _do(self, act: Callable[[], Tensor], dtype: torch.dtype) -> Tensor:
+        self.require_running()
+        try:
+            return self.together.do(act, dtype)
+        except KeyboardInterrupt:
+            self.end("a collective was broken off by KeyboardInterrupt")
+            raise
 
     @property
     def _everyone(self) -> ByTorch | Tree:
@@ -202,6 +209,12 @@ class Company:
         return values_of(self.rank == rank, tensor, self._everyone.total)
 
     # ------------------------------------------------------------------ how they begin and end
+
+    def _take_place(self) -> None:
+        """Know of the group what is asked for when it is no more."""
+        group, self._ended = self.group, ""
+        self._joined = _reference(group)
+        self.rank, self.size = rank_in(group), size_of(group)
 
     @property
     def meets_by_store(self) -> bool:
@@ -234,6 +247,7 @@ class Company:
         comers: Sequence[tuple[int, int]],
     ) -> dict[int, Word]:
         """Go on with the survivors and `comers`, or end the run; what all of them said, by rank."""
+        self.end(str(failure))
         group, self._group = self._group, None
         told = self.last_words.heard() if self.last_words else None
         if told or self.survivors is None:
@@ -244,7 +258,12 @@ class Company:
         own = (step, self.together.acts, greeting, comers)
         words = self.survivors.regroup(group, failure, *own)
         self.network, _dropping[self] = self.survivors.network(), _world()
+        self._take_place()
         return words
+
+    def end(self, why: str) -> None:
+        """Let nothing be done together any more."""
+        self._ended = why
 
     def diverge(self, words: str, own: bool) -> NoReturn:
         """End the run on all ranks; one that has only heard of it lets another speak first."""
@@ -257,6 +276,7 @@ class Company:
 
     def _end(self, words: str) -> NoReturn:
         """Raise what all ranks raise."""
+        self.end(words)
         if self.last_words:
             self.last_words.await_others(self.network.num_nodes * self.crew.size)
         raise Diverged(words)
@@ -273,6 +293,11 @@ def _world() -> ref[dist.ProcessGroup]:
     processes = all_processes()
     assert processes is not None
     return ref(processes)
+
+
+def _reference(group: dist.ProcessGroup | None) -> ref[dist.ProcessGroup] | None:
+    """One that does not keep its connections open."""
+    return ref(group) if group else None
 
 
 def _require_only_one() -> None:

@@ -3,12 +3,14 @@
 import re
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 
 from gossamer.distributed.collectives import connects_on_use, met_in
+from gossamer.distributed.hang_up import hanging_up
 
 PROBE_TAG = 77
 """Of messages that nobody sends."""
@@ -85,8 +87,12 @@ def disconnect(group: dist.ProcessGroup | None, failure: BaseException) -> set[i
         traceback.clear_frames(error.__traceback__ if error else None)
     if not dist.is_initialized():
         return set()
-    closed = _closed_in(group or dist.distributed_c10d._get_default_group())
-    dist.destroy_process_group(group)
+    left = group or dist.distributed_c10d._get_default_group()
+    nccl = "nccl" in str(dist.get_backend_config(left))  # where ranks may wait for this
+    with nullcontext() if nccl else hanging_up():
+        closed = _closed_in(left)
+        del left  # gloo closes its connections when nobody refers to the group any more
+        dist.destroy_process_group(group)
     return closed
 
 

@@ -19,7 +19,7 @@ from gossamer.distributed.agreement import about_network
 from gossamer.distributed.collectives import Interrupted, rank_in, size_of
 from gossamer.distributed.company import Company, all_processes, patient_store
 from gossamer.distributed.exchange import NeighborExchange, Overlap
-from gossamer.distributed.failures import PeerFailure
+from gossamer.distributed.failures import Diverged, PeerFailure
 from gossamer.distributed.flat import FlatParameters
 from gossamer.distributed.hyperparameters import (
     ScheduledAlgorithm,
@@ -54,7 +54,7 @@ from gossamer.distributed.shown_state import show, take_exactly, take_in, take_x
 from gossamer.distributed.survivors import Survivors, require_drop
 from gossamer.distributed.unequal import Announced, AtOwnPace, Unequal
 from gossamer.distributed.without_compiler import without_compiler
-from gossamer.errors import refuse, require, whole
+from gossamer.errors import InvalidInput, refuse, require, whole
 from gossamer.fit import require_fit
 from gossamer.memory import keep_all_freed_memory
 from gossamer.native.passes import Vector
@@ -155,6 +155,7 @@ class DecentralizedOptimizer(Optimizer):
     holds_average = False
     """Whether the model's parameters are x̄ now, within `averaged_parameters`."""
     _unequal: Unequal | None = None  # within until_all_end
+    _broken = ""  # which step was not taken to its end, and by what
     came_at: int | None = None
     """The step at which `admit` let this rank in; None if it took part from the beginning."""
     _came_with: Sequence[int] = ()
@@ -360,13 +361,13 @@ class DecentralizedOptimizer(Optimizer):
         When it ends, the model has its own parameters again. Entering it is a collective.
         """
         own, average = self.x.clone(), self.mean()
-        self._move(average)
-        self.holds_average = True
         try:
+            self.holds_average = True
+            self._move(average)
             yield
         finally:
-            self.holds_average = False
             self._move(own)
+            self.holds_average = False
 
     def gather(self, say: Callable[[], Any]) -> list[Any]:
         """The values that `say()` returns on all ranks, in the order of the ranks; a collective.
@@ -422,7 +423,6 @@ class DecentralizedOptimizer(Optimizer):
             if self._unequal:
                 self._unequal.grad = joined(grad)  # a copy: gradients change where they are
             self._advance(grad, elsewhere)
-            self._show_moved()
         return loss
 
     def _set_hyperparameters(self, t: int) -> None:
@@ -442,15 +442,32 @@ class DecentralizedOptimizer(Optimizer):
 
     def _advance(self, grad: Vector, elsewhere: Callable[[Tensor], Tensor]) -> None:
         """A step of the node, however many of its neighbours fail on the way."""
+        self._company.require_running()
         taken = self.steps
-        while self.steps == taken:
-            try:
-                self._node.advance(grad, *self._asked_for(elsewhere))
-            except PeerFailure as failure:
-                self._recover(failure)
-            except Overflow as overflow:
-                self._diverge(overflow.own)
+        with self._unbroken():
+            while self.steps == taken:
+                try:
+                    self._node.advance(grad, *self._asked_for(elsewhere))
+                except PeerFailure as failure:
+                    self._recover(failure)
+                except Overflow as overflow:
+                    self._diverge(overflow.own)
+            self._show_moved()
         self.bytes_sent += self._node.exchange.take_bytes_sent()
+
+    @contextmanager
+    def _unbroken(self) -> Iterator[None]:
+        """Within, whatever breaks a step off, e.g. Ctrl-C, leaves the node between two steps."""
+        step = self.steps
+        try:
+            yield
+        except (PeerFailure, Diverged, Interrupted, InvalidInput):
+            raise  # it is as it was before
+        except BaseException as reason:
+            if self._company.size > 1:  # else nobody has heard of half a step
+                self._broken = f"step {step} was broken off by {type(reason).__name__}"
+                self._company.end(self._broken)
+            raise
 
     def _asked_for(self, elsewhere: Callable[[Tensor], Tensor]) -> tuple[Local, ...]:
         """What the step is given beside its arguments, if it asks for it."""
@@ -558,7 +575,6 @@ class DecentralizedOptimizer(Optimizer):
             self._agree()
         with self._as_one_node():
             self._advance(grad, lambda _: grad)
-            self._show_moved()
         return self.steps
 
     def come_to_rest(self) -> None:
@@ -576,7 +592,8 @@ class DecentralizedOptimizer(Optimizer):
             return
         posted = [[Posted(*one) for one in theirs] for theirs in told]
         try:
-            self._node.links = exchange.bring_in(self._node.links, posted)
+            with self._unbroken():
+                self._node.links = exchange.bring_in(self._node.links, posted)
         except PeerFailure as failure:
             self._recover(failure)
 
@@ -682,6 +699,8 @@ class DecentralizedOptimizer(Optimizer):
         It also contains `counts`, `links` and the number of the node. For a model in bfloat16 or
         float16, the state of each parameter contains its float32 copy, under the name "exact".
         """
+        if self._broken:
+            warn_user(f"{self._broken}: its state may be half changed; go back to a checkpoint")
         own = {"counts": self.counts, "links": self.links, "node": self._company.number}
         return {**super().state_dict(), **own}
 

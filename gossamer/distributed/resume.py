@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from gossamer.distributed.agreement import who_says_what
 from gossamer.distributed.checkpoint import (
     NodeRecord,
     discard,
@@ -126,11 +127,14 @@ class Checkpoints:
         stay. You may catch it and go on. If a node has several processes, the first of them gathers
         the parts of all and writes the file.
         """
+        found, need = "a call inside averaged_parameters()", "one outside: x would be lost"
+        require(not self.optimizer.holds_average, "save", found, need)
         require_own_files(self.optimizer, self.folder)
         if not has_begun(self.optimizer, self.folder):
             self._warn_of_later()
         self.optimizer.come_to_rest()
         save = self._own_folder()
+        self._require_one_step()
         self._require_written(self.optimizer.gather(partial(self._write, save)))
         if self.optimizer.crew.position == 0:
             mark_complete(self.folder, self.optimizer.steps, self.optimizer.rank)
@@ -188,6 +192,13 @@ class Checkpoints:
         way_out = f"end that training first, {lost}, or choose another folder"
         require(not holder, "folder", found, "one for each training", way_out)
         return str(names[0])
+
+    def _require_one_step(self) -> None:
+        """Refuse to save what no step of all ranks has."""
+        said = self.optimizer.gather(lambda: f"step {self.optimizer.steps}")
+        found = who_says_what(said[:: self.optimizer.crew.size])
+        way_out = "call save() after until_all_end(), or after as many steps on all ranks"
+        require(not found, "checkpoint", f"ranks apart ({found})", "the same step on all", way_out)
 
     def _resume(self) -> int:
         own: list[tuple[Offer, dict[int, NodeRecord]]] = []

@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import signal
 import tempfile
 import time
 import traceback
@@ -23,6 +24,12 @@ PRELOAD += ["sklearn.datasets"]  # of a few tests, in 2 s; where it is not insta
 
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(PRELOAD)
+
+
+def hear_ctrl_c() -> None:
+    """Raise KeyboardInterrupt at SIGINT, whoever began this process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` makes us ignore
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # if `Workers` forked our server
 
 
 class Dead:

@@ -80,6 +80,29 @@ def test_a_dead_or_hung_rank_is_reported_by_all_others_in_time(tmp_path, number)
     assert any(2 in answer.error.edges[0] for answer in others)
 
 
+def with_forked_processes(rank: int, timeout: float) -> None:
+    """Rank 2 is gone before step 10; the others have forked processes, as a `DataLoader` does."""
+    parameter = nn.Parameter(torch.zeros(6))
+    optimizer = DecentralizedOptimizer([parameter], GTDSGD(lr=0.1), ring, timeout=timeout)
+    while True:
+        if optimizer.steps == 5 and rank != 2 and os.fork() == 0:
+            time.sleep(timeout + 5)
+            os._exit(0)
+        if (rank, optimizer.steps) == (2, 10):
+            os._exit(1)
+        parameter.grad = torch.ones(6)
+        optimizer.step()
+
+
+def test_forked_processes_keep_no_failure_from_ranks_further_away():
+    timeout, start = 15.0, time.time()
+    answers = Processes(with_forked_processes, timeout).results()
+    assert isinstance(answers.pop(2), Dead)
+    for answer in answers:
+        assert isinstance(answer.error, PeerFailure)
+        assert answer.at - start < timeout
+
+
 def test_the_survivors_of_a_drop_take_the_steps_of_the_simulation():
     """Rank 2 is gone before step 10, so all others fail in that step and none is ahead."""
     method, network = GTNSGDm(lr=0.05, momentum=0.8), ring(4)

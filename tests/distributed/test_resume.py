@@ -99,6 +99,14 @@ def small(folder: Path) -> Checkpoints:
     return Checkpoints(folder, DecentralizedOptimizer([parameter], DSGD(lr=0.1), complete), None)
 
 
+def test_the_average_is_not_saved_as_the_state_of_a_node(tmp_path):
+    checkpoints = small(tmp_path)
+    refused = pytest.raises(InvalidInput, match=r"save: got a call inside averaged_parameters\(\)")
+    with checkpoints.optimizer.averaged_parameters(), refused:
+        checkpoints.save()
+    checkpoints.save()
+
+
 def save_some(rank: int, folder: Path, steps: int, local: bool) -> None:
     advance(small(folder / str(rank) if local else folder), steps)
 

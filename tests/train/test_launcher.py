@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import context
+from processes import context, hear_ctrl_c
 
 from gossamer.train.launcher import launch
 
@@ -65,8 +65,7 @@ def test_the_cursor_comes_back_that_a_killed_bar_has_hidden(monkeypatch, capfd):
 
 
 def launch_quietly(text: str) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's `&` makes us ignore
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # if `Workers` forked our server
+    hear_ctrl_c()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     launch(worker(text), 2, 0, {}, False, NEVER)
 
