@@ -11,6 +11,7 @@ import torch
 from gossamer.algorithms import Algorithm
 from gossamer.errors import require
 from gossamer.executors import Lent, as_executor, worker_count
+from gossamer.kinds import require_network, require_problem
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -24,12 +25,7 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import Measure, choose_metrics
 from gossamer.simulation.runner import OnRecord, Resources
 from gossamer.simulation.search_sets import search_set
-from gossamer.simulation.simulation import (
-    Simulation,
-    list_seeds,
-    require_network,
-    require_problem,
-)
+from gossamer.simulation.simulation import Simulation, list_seeds
 from gossamer.simulation.stack import Stack
 from gossamer.simulation.store import Store, as_store
 

@@ -9,6 +9,7 @@ import torch
 
 from gossamer.algorithms import Algorithm
 from gossamer.executors import as_executor
+from gossamer.kinds import require_kind
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -16,7 +17,7 @@ from gossamer.simulation.clock import Clock
 from gossamer.simulation.metrics import Measure
 from gossamer.simulation.run import Run, as_json
 from gossamer.simulation.runner import OnRecord, Resources, record
-from gossamer.simulation.simulation import Simulation, list_seeds, require_kind
+from gossamer.simulation.simulation import Simulation, list_seeds
 from gossamer.simulation.store import Store, as_store
 
 

@@ -14,6 +14,7 @@ from gossamer.algorithms import Algorithm, Interval, admissible_sets
 from gossamer.algorithms.stacked_schedules import stacked
 from gossamer.errors import choice, require
 from gossamer.executors import as_executor
+from gossamer.kinds import require_problem
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -23,7 +24,7 @@ from gossamer.simulation.halving import Halving
 from gossamer.simulation.metrics import COSTS, Measure, main_metric, metric_name
 from gossamer.simulation.run import as_json
 from gossamer.simulation.runner import OnRecord, Resources, record
-from gossamer.simulation.simulation import Simulation, as_list, list_seeds, require_problem
+from gossamer.simulation.simulation import Simulation, as_list, list_seeds
 from gossamer.simulation.store import Store, as_store
 from gossamer.simulation.sweep_record import Sweep
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from gossamer.algorithms import Algorithm
 from gossamer.errors import InvalidInput, first_line, require
+from gossamer.kinds import require_kind
 from gossamer.random_state import kept
-from gossamer.simulation.simulation import require_kind
 from gossamer.simulation.step import real_numbers
 from gossamer.simulation.trial import NODES, RUNS, Task, Trial
 

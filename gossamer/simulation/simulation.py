@@ -3,15 +3,14 @@
 import dataclasses
 import operator
 from collections.abc import Iterable, Sequence
-from types import UnionType
 from typing import Any, Self, SupportsIndex, TypeVar
 
 import torch
-from torch import nn
 
 from gossamer.algorithms import Algorithm, state_dtype
 from gossamer.devices import require_device
 from gossamer.errors import InvalidInput, require, whole
+from gossamer.kinds import require_kind, require_network, require_problem
 from gossamer.native import NativeLoop, native_loop
 from gossamer.networks import Network, StaticNetwork
 from gossamer.noise import Noise
@@ -170,24 +169,6 @@ class Simulation:
             "device": str(self.device),
             "versions": versions(),
         }
-
-
-def require_kind(name: str, value: object, kind: type | UnionType, example: str) -> None:
-    """Refuse a class where an instance belongs, a matrix where a network does, and the like."""
-    require(isinstance(value, kind), name, repr(value), f"an instance, e.g. {example}")
-
-
-def require_problem(value: object) -> None:
-    """Refuse what is no problem; of a module one can be made."""
-    found, way_out = f"the module {type(value).__name__}", "make one of it by gs.ModuleProblem"
-    require(not isinstance(value, nn.Module), "problem", found, "a problem", way_out)
-    require_kind("problem", value, Problem, "gs.RobustRegression(20)")
-
-
-def require_network(value: object) -> None:
-    """Refuse what is no network; of a graph one can be made."""
-    example = "gs.ring(20), gs.from_graph(graph) or gs.from_digraph(digraph)"
-    require_kind("network", value, Network, example)
 
 
 def as_list(name: str, value: Iterable[T] | None) -> list[T] | None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from gossamer.errors import require
+from gossamer.kinds import require_network, require_problem
 from gossamer.networks import Network
 from gossamer.noise import Noise
 from gossamer.problems import Problem
@@ -63,6 +64,8 @@ def plan(
     >>> planned.practical
     GTNSGDm(lr=0.00189..., momentum=0.9)
     """
+    require_problem(problem)
+    require_network(network)
     require_steps(steps)
     nodes = f"{network.num_nodes} nodes where the problem has {problem.num_nodes}"
     require(network.num_nodes == problem.num_nodes, "network", nodes, "the same number")

@@ -205,6 +205,10 @@ def test_any_number_of_nodes(n: int):
 
 def test_refusals():
     problem = gs.Quadratic(4, 2)
+    with pytest.raises(gs.InvalidInput, match=r"network: got <function ring .*gs\.ring\(20\)"):
+        plan(problem, gs.ring, 100)
+    with pytest.raises(gs.InvalidInput, match="problem: got the module Linear, need a problem"):
+        plan(torch.nn.Linear(2, 2), gs.ring(4), 100)
     with pytest.raises(gs.InvalidInput, match="network: got 5 nodes where the problem has 4"):
         plan(problem, gs.ring(5), 100)
     with pytest.raises(gs.InvalidInput, match="one doubly stochastic W in every round"):
