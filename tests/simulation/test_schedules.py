@@ -94,9 +94,8 @@ def test_schedules_are_tuned(strategy: str):
 def test_compiled_steps_take_schedules_without_another_compilation(monkeypatch):
     monkeypatch.setitem(step_module.BACKENDS, "cpu", "eager")
     monkeypatch.setattr(step_module, "installed", lambda: True)
-    monkeypatch.setattr(torch._dynamo.config, "error_on_recompile", True)
     method = gs.GTNSGDm(gs.Cosine(0.1, 70), gs.Linear(0.5, 50, 0.9))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch._dynamo.config.patch(error_on_recompile=True):
         warnings.simplefilter("error")
         run = gs.simulate(method, PROBLEM, NETWORK, **SHARED)
     step_module.BACKENDS.pop("cpu")
