@@ -26,7 +26,7 @@ LAYERS = (
     ("", "studies"),
     ("handover", "experiments"),
     ("distributed", "simulation", "theory"),
-    ("", "native", ""),
+    ("native", "kinds"),
     ("problems", "tails"),
     ("", "fit", ""),
     ("models", "data", "networks", "algorithms", "noise"),
