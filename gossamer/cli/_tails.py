@@ -73,7 +73,7 @@ def read_samples(file: Path) -> "Array":
             if file.suffix == ".npy":
                 return np.asarray(np.load(file, allow_pickle=False), dtype=float)
             if file.suffix == ".csv":
-                skip = int(bool(_header(file)))
+                skip = int(_has_header(file))
                 with file.open(encoding="utf-8-sig") as lines:
                     return np.loadtxt(lines, delimiter=",", skiprows=skip, ndmin=1)
     except InvalidInput:
@@ -86,8 +86,8 @@ def read_samples(file: Path) -> "Array":
     raise InvalidInput(f"file: got {file.name}, need a .npy or .csv file; np.save writes one")
 
 
-def _header(file: Path) -> list[str]:
-    """The names of the columns, if the file begins with them; refuses row numbers of pandas."""
+def _has_header(file: Path) -> bool:
+    """Whether the file begins with names of columns; row numbers of pandas are refused."""
     with file.open(encoding="utf-8-sig") as lines:
         cells = next(lines, "").split(",")
     try:
@@ -96,5 +96,5 @@ def _header(file: Path) -> list[str]:
         numbered = len(cells) > 1 and not cells[0].strip(' "')
         found, way_out = "a first column without a name", "with pandas, to_csv(…, index=False)"
         require(not numbered, file.name, found, "noise only, without row numbers", way_out)
-        return cells
-    return []
+        return True
+    return False

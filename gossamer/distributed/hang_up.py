@@ -5,8 +5,6 @@ import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from glob import glob
-from pathlib import Path
 
 
 @contextmanager
@@ -25,8 +23,7 @@ def hanging_up() -> Iterator[None]:
     >>> copy.close(), there.close()
     (None, None)
     """
-    numbers = [int(Path(name).name) for name in glob("/dev/fd/*")]
-    connections = [number for number in numbers if _is_connected(number)]
+    connections = [number for number in map(int, os.listdir("/dev/fd")) if _is_connected(number)]
     copies = {}
     with suppress(OSError):  # no more can be open: the others are merely closed
         for number in connections:

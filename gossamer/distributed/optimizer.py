@@ -457,7 +457,7 @@ class DecentralizedOptimizer(Optimizer):
 
     @contextmanager
     def _unbroken(self) -> Iterator[None]:
-        """Within, whatever breaks a step off, e.g. Ctrl-C, leaves the node between two steps."""
+        """Within, what breaks a step off halfway, e.g. Ctrl-C, ends the run."""
         step = self.steps
         try:
             yield

@@ -66,7 +66,7 @@ class CompressedLinks(Links):
         """Tell of z; of everyone whose message arrives, its copies since it was heard last."""
         round_t = self._rounds(call.t)
         owed = self._owed(round_t, self._message(call, z, memory), memory)
-        missed = self._missed(call, memory)
+        missed = self._missed(call.t, round_t, memory)
         received = self._wire.carrier.transfer(
             call.site,
             {k: owed[k] for k in round_t.sends},
@@ -100,13 +100,13 @@ class CompressedLinks(Links):
                 memory[f"unheard.{k}"] = owed[k].clone()  # files refuse shared storage
         return owed
 
-    def _missed(self, call: Call, memory: dict[str, Tensor]) -> dict[int, list[int]]:
+    def _missed(self, t: int, round_t: Round, memory: dict[str, Tensor]) -> dict[int, list[int]]:
         """The rounds in which messages of each sender were lost since one was heard."""
         none = torch.zeros(0, dtype=torch.int64)
         missed = {j: memory.pop(f"missed.{j}", none).tolist() for j in self._senders}
         for j in self._senders:
-            if j not in self._rounds(call.t).weights:
-                memory[f"missed.{j}"] = torch.tensor([*missed[j], call.t])
+            if j not in round_t.weights:
+                memory[f"missed.{j}"] = torch.tensor([*missed[j], t])
         return missed
 
     def _length(self, sender: int, missed: int, z: Tensor, memory: dict[str, Tensor]) -> int:
